@@ -56,9 +56,9 @@ def output_with(node: RunningNode, *texts: str) -> str:
     ("arguments", "code", "problem"),
     [
         (["--prot", "4"], 2, "--prot: there is no such flag; did you mean --port?"),
-        (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help lists them"),
-        (["--port"], 2, "--port: expected one argument; see --help"),
-        (["--port", "http"], 2, "--port: Expected `int`, got `str`"),
+        (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help-all lists them"),
+        (["--port"], 2, "--port: it needs a value; see --help"),
+        (["--port", "http"], 2, "--port: expected a whole number, got 'http'"),
         (["rnu"], 2, "command: 'rnu' is not known; did you mean run? choose one of run, anvil, "),
         (["cluster", "stauts"], 2, "command: 'stauts' is not known; did you mean status?"),
         (["completion", "bsh"], 2, "shell: 'bsh' is not known; did you mean bash?"),
@@ -90,7 +90,7 @@ def test_an_error_is_one_line(arguments: list[str], code: int, problem: str) -> 
 
 def test_an_invalid_variable_is_reported_by_name() -> None:
     ran = run_entresol(ENTRESOL_CHAIN_ID="zero")
-    assert ran.stderr == "error: ENTRESOL_CHAIN_ID: Expected `int`, got `str`\n"
+    assert ran.stderr == "error: ENTRESOL_CHAIN_ID: expected a whole number, got 'zero'\n"
     assert ran.returncode == 2
 
 
@@ -170,14 +170,21 @@ def test_a_second_node_on_a_directory_is_one_line(tmp_path: Path) -> None:
     assert ran.returncode == 1
 
 
-def test_the_help_is_grouped_and_complete() -> None:
-    text = run_entresol("--help").stdout
+def test_all_of_the_help_is_grouped_and_complete() -> None:
+    text = run_entresol("--help-all").stdout
     for group in ("chain:", "server:", "log:"):
         assert f"\n{group}\n" in text
     for flag in ("--block-time SECONDS", "--data-dir DIR", "--config-out FILE", "--no-mining"):
         assert flag in text
     assert "ENTRESOL_CHAIN_ID" in text
     assert "Ellipsis" not in text
+
+
+def test_the_help_leads_to_the_commands_and_to_all_flags() -> None:
+    text = run_entresol("--help").stdout
+    assert len(text.splitlines()) <= 40
+    assert "entresol --help-all" in text
+    assert run_entresol("run", "--help").stdout.startswith("usage: entresol run")
 
 
 # The log
@@ -421,9 +428,11 @@ def test_both_layers_of_a_directory_are_verified_with_progress(directory: str) -
     )
     blocks = progress.fullmatch(ran.stderr)
     assert blocks is not None
-    results = [line.partition(" 0x")[0] for line in ran.stdout.splitlines()]
+    *results, last = [line.partition(" 0x")[0] for line in ran.stdout.splitlines()]
     # The genesis is counted, too.
     assert results == ["layer 2: block 3", f"layer 1: block {int(blocks[1]) - 1}"]
+    count = 4 + int(blocks[1])
+    assert last == f"All {count} blocks of 2 chains in {directory} were executed again, and match."
     assert ran.returncode == 0
 
 
@@ -447,6 +456,8 @@ def test_a_layer_that_does_not_match_its_transactions_is_reported(
     # The other one is intact, and reported so.
     assert len(ran.stdout.splitlines()) == 1
     assert not ran.stdout.startswith(layer)
+    last = ran.stderr.splitlines()[-1]
+    assert last == f"1 of 2 chains in {directory} differs from what was stored."
     assert ran.returncode == 1
 
 
@@ -471,6 +482,7 @@ def test_both_layers_of_a_directory_are_rebuilt_with_progress_and_serve_again(
     assert re.fullmatch(
         r"layer 2: rebuilt 4 of 4 blocks\nlayer 1: rebuilt (\d+) of \1 blocks\n", ran.stderr
     )
+    assert f"The indexes of 2 chains in {directory} are rebuilt from their " in ran.stdout
     assert ran.returncode == 0
     assert run_entresol("verify", "--data-dir", directory).returncode == 0
     with running_node("--data-dir", directory) as node:

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from entresol.cli.parsers import PARSERS
+from entresol.cli.short_help import COMMANDS
 from entresol.node.config.flags import Argument
 
-COMMANDS: Final[Mapping[str, str]] = {
-    "run": "start a node",
-    "anvil": "start an L1 alone",
-    "rebuild": "derive the indexes of a data directory again",
-    "verify": "execute every block of a data directory again",
-    "backup": "copy the data directory of a node",
-    "cluster": "create, show or unwind a cluster",
-    "cache": "list, show, clear or export what forks have read",
-    "replay": "execute a transaction of another chain again",
-    "derive": "build a chain from what L1 has of it",
-    "settle": "revert batches on L1",
-    "shell": "open a Python console with both layers",
-    "completion": "print a completion script",
-}
 DEFAULT: Final = "run"
 PATHS: Final = {"FILE", "DIR", "DEST", "PATH"}
 """Placeholders of values that are completed as paths."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,11 +46,14 @@ LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
 def rebuild_chains(config: NodeConfig) -> int:
     """Rebuild the derived tables of each chain, and return the exit code."""
-    folders = _chains(config)
+    folders, blocks = _chains(config), 0
     with _locked(config):
         for name, path in folders.items():
             with contextlib.closing(Store.open(path, rebuilding=True)) as store:
-                rebuild(store, _progress(name, "rebuilt"))
+                progress = _Progress(name, "rebuilt")
+                rebuild(store, progress)
+                blocks += progress.blocks
+    print(f"The indexes of {_chains_in(config, folders)} are rebuilt from their {blocks:,} blocks.")
     return SUCCEEDED
 
 
@@ -59,7 +62,7 @@ def verify_chains(config: NodeConfig) -> int:
 
     A fork reads what its blocks have read: from its cache, and with --fork-url what is not there from the remote.
     """
-    code = SUCCEEDED
+    summary = _Summary()
     _chains(config)
     if len(layer_two_configs(config)) > 1:
         # Before the anchors of forks are read in its folders.
@@ -75,17 +78,17 @@ def verify_chains(config: NodeConfig) -> int:
             )
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):
-            code = max(code, _verify(name, chain))
+            summary.add(_verify(name, chain))
         for name, record in added.items():
             l1_chain_id = config.l1.l1_chain_id
             settings, token = record.config(config), record.base_token
             chain, _ = open_layer_two(settings, l1_chain_id, record.contracts(), base_token=token)
-            code = max(code, _verify(name, stack.enter_context(contextlib.closing(chain))))
+            summary.add(_verify(name, stack.enter_context(contextlib.closing(chain))))
         if LAYER_1 in folders:
             opened = open_layer_one(config, layer_twos, base_tokens=tokens, fork=forks.l1)
             layer_one = stack.enter_context(contextlib.closing(opened))
-            code = max(code, _verify(LAYER_1, layer_one))
-    return code
+            summary.add(_verify(LAYER_1, layer_one))
+    return summary.end(_chains_in(config, folders))
 
 
 def back_up(config: NodeConfig, destination: Path) -> int:
@@ -109,6 +112,8 @@ def back_up(config: NodeConfig, destination: Path) -> int:
         shutil.copy2(source / ADDED_FILE, destination / ADDED_FILE)
     if stored is not None:
         shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
+    copied = _counted(len(folders), "chain")
+    print(f"{copied} of {source} copied to {destination}, as of one moment.")
     return SUCCEEDED
 
 
@@ -127,15 +132,43 @@ def _waiting(forks: OpenForks) -> Iterator[None]:
         wait_for_remote(None)
 
 
-def _verify(layer: str, chain: Chain) -> int:
-    """Verify a chain, print the result, and return the exit code."""
+class _Summary:
+    """What `verify` has found in all chains so far."""
+
+    def __init__(self) -> None:
+        self._blocks: list[int] = []
+        """The blocks of each chain that is right."""
+        self._wrong = 0
+
+    def add(self, blocks: int | None) -> None:
+        """Add a chain with so many blocks, or None if it is wrong."""
+        if blocks is None:
+            self._wrong += 1
+        else:
+            self._blocks.append(blocks)
+
+    def end(self, chains: str) -> int:
+        """Print a sentence, and return the exit code."""
+        if self._wrong:
+            verb = "differs" if self._wrong == 1 else "differ"
+            print(f"{self._wrong} of {chains} {verb} from what was stored.", file=sys.stderr)
+            return FAILED
+        count = sum(self._blocks)
+        print(f"All {count:,} blocks of {chains} were executed again, and match.")
+        return SUCCEEDED
+
+
+def _verify(layer: str, chain: Chain) -> int | None:
+    """Verify a chain, print the result, and return how many blocks it has; None if one is wrong."""
+    progress = _Progress(layer, "verified")
     try:
-        chain.verify(_progress(layer, "verified"))
+        chain.verify(progress)
     except ReplayMismatch as error:
-        return print_error(error, FAILED, f"{layer}: ")
+        print_error(error, FAILED, f"{layer}: ")
+        return None
     head = f"block {chain.number} {chain.head.hash()}"
     print(f"{layer}: {head} matches its transactions")
-    return SUCCEEDED
+    return progress.blocks
 
 
 def _locked(config: NodeConfig) -> contextlib.ExitStack:
@@ -184,9 +217,25 @@ def _has_chain(folder: Path) -> bool:
     return (folder / FORMAT_FILE).exists()
 
 
-def _progress(layer: str, verb: str) -> Callable[[int, int], None]:
-    def report(done: int, total: int) -> None:
-        if done == total or done % PROGRESS_BLOCKS == 0:
-            print(f"{layer}: {verb} {done:,} of {total:,} blocks", file=sys.stderr)
+class _Progress:
+    """Prints how far work on a chain is. Remembers: how many blocks it has."""
 
-    return report
+    def __init__(self, layer: str, verb: str) -> None:
+        self._layer = layer
+        self._verb = verb
+        self.blocks = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Print a line, every so many blocks and at the end."""
+        self.blocks = total
+        if done == total or done % PROGRESS_BLOCKS == 0:
+            line = f"{self._layer}: {self._verb} {done:,} of {total:,} blocks"
+            print(line, file=sys.stderr)
+
+
+def _chains_in(config: NodeConfig, folders: Mapping[str, Path]) -> str:
+    return f"{_counted(len(folders), 'chain')} in {_data_directory(config)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -43,6 +43,7 @@ def run_derive(flags: Mapping[str, Any], config: NodeConfig) -> int:
         )
     for line in summary(found):
         print(line)
+    print(f"The chain is in {config.chain.data_dir}; --data-dir {config.chain.data_dir} opens it.")
     return SUCCEEDED
 
 

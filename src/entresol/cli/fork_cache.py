@@ -99,6 +99,7 @@ def _export(place: Path, file: Path, name: str | None, *, is_given: bool) -> int
         raise InvalidConfig("cache export", f"the file has to end with {SUFFIX}, got {file}")
     done = _exported(place, file, name, is_given=is_given)
     print(f"{file}: {done.values:,} values of {done.fork}")
+    print(f"A fork reads them with --fork-cache {file}, and nothing else with --offline.")
     if done.in_use is not None:
         print(f"a process uses {done.in_use}: it stays, and the next export takes it again")
     return SUCCEEDED

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words and words[0] in _WITH_OWN_FLAGS:
             return _WITH_OWN_FLAGS[words[0]](words[1:])
         _check_command(words)
-        flags = node_parser().parse(words)
+        flags = node_parser(words[0] if words and words[0] in PARSERS else "").parse(words)
         config = read_secret_files(_settings(flags))
         return _WITH_FLAGS_OF_A_NODE[flags["command"]](config)
     except KeyboardInterrupt:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from entresol.cli.short_help import short_help
 from entresol.cli.version import PrintVersion
 from entresol.node.config.flags import HelpFormatter, Parser, add_flags
 from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
@@ -14,12 +17,7 @@ from entresol.node.config.schema import SETTINGS
 if TYPE_CHECKING:
     from entresol.node.config.setting import Setting
 
-USAGE: Final = """\
-entresol [run | anvil | rebuild | verify | backup DEST | cluster init|status|unwind | cache list|show|clear|export | replay HASH | derive | settle revert | shell | completion SHELL] [flags]"""
-COMMANDS_HELP: Final = """\
-run (the default) starts a node; anvil starts an L1 alone, on anvil's flags (entresol anvil --help); rebuild derives the indexes of a data directory again from its blocks; \
-verify executes every block of a data directory again and compares the results; both cover L1 and L2; backup copies the data directory of a node, which may be running; \
-cluster creates, shows or unwinds the cluster of --cluster; cache lists, shows, clears or exports what forks have read; replay executes a transaction or a block of another chain again and compares the receipts; derive builds a chain from what L1 has of it; settle reverts batches on L1; shell opens a Python console with both layers; completion prints a script that completes commands and flags in a shell"""
+USAGE: Final = "entresol [run | rebuild | verify] [FLAGS]"
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
@@ -75,16 +73,15 @@ SETTLE_COMMANDS: Final = ("revert",)
 CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
 
 
-def node_parser() -> Parser:
-    """Return the parser of `run`, `rebuild` and `verify`."""
+def node_parser(command: str = "") -> Parser:
+    """Return the parser of `run`, `rebuild` and `verify`; without a command it explains all of them."""
     description = "A layer-2 node of the ZK Stack family, for development."
-    parser = _new_parser(
-        NODE_REJECTED, prog="entresol", usage=USAGE, description=description, epilog=EPILOG
-    )
+    texts = {"usage": USAGE, "description": description, "epilog": EPILOG}
+    parser = _new_parser(NODE_REJECTED, command, prog="entresol", **texts)
     parser.add_argument(
         "command",
         metavar="command",
-        help=COMMANDS_HELP,
+        help="What to do; entresol --help has all commands, of which these share their flags.",
         nargs="?",
         choices=("run", "rebuild", "verify"),
         default="run",
@@ -98,7 +95,9 @@ def anvil_parser() -> Parser:
     """Return the parser of `anvil`."""
     from entresol.node.config.anvil import ANVIL_SETTINGS  # noqa: PLC0415
 
-    parser = _new_parser(ANVIL_REJECTED, prog="entresol anvil", description=ANVIL_DESCRIPTION)
+    parser = _new_parser(
+        ANVIL_REJECTED, "anvil", prog="entresol anvil", description=ANVIL_DESCRIPTION
+    )
     add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
     return parser
 
@@ -106,7 +105,9 @@ def anvil_parser() -> Parser:
 def cluster_parser() -> Parser:
     """Return the parser of `cluster`."""
     usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
-    parser = _new_parser(NODE_REJECTED, prog="entresol cluster", usage=usage, epilog=EPILOG)
+    parser = _new_parser(
+        NODE_REJECTED, "cluster", prog="entresol cluster", usage=usage, epilog=EPILOG
+    )
     parser.add_argument("command", metavar="command", help=CLUSTER_HELP, choices=CLUSTER_COMMANDS)
     parser.add_argument(
         "--to", type=int, metavar="BLOCK", help="Block that unwind reverts the chain to."
@@ -119,7 +120,9 @@ def cluster_parser() -> Parser:
 def backup_parser() -> Parser:
     """Return the parser of `backup`."""
     usage = "entresol backup --data-dir DIR DEST"
-    parser = _new_parser({}, prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION)
+    parser = _new_parser(
+        {}, "backup", prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION
+    )
     parser.add_argument("--data-dir", metavar="DIR", help="Data directory of the node.")
     parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
     return parser
@@ -127,8 +130,13 @@ def backup_parser() -> Parser:
 
 def cache_parser() -> Parser:
     """Return the parser of `cache`."""
-    usage = "entresol cache {list,show FORK,clear [FORK...],export FILE.jsonl [FORK]} [--fork-cache DIR|FILE]"
-    parser = _new_parser({}, prog="entresol cache", usage=usage, description=CACHE_DESCRIPTION)
+    usage = (
+        "entresol cache {list | show FORK | clear [FORK…] | export FILE [FORK]}\n"
+        "                      [--fork-cache DIR|FILE]"
+    )
+    parser = _new_parser(
+        {}, "cache", prog="entresol cache", usage=usage, description=CACHE_DESCRIPTION
+    )
     parser.add_argument("command", metavar="command", help=CACHE_HELP, choices=CACHE_COMMANDS)
     parser.add_argument(
         "names", metavar="FILE|FORK", nargs="*", help="What to show, clear or export."
@@ -148,7 +156,7 @@ def replay_parser() -> Parser:
     listed = [it for it in SETTINGS.all if _is_of_a_replay(it)]
     flags = {it.flag for it in listed}
     others = {it.flag: _NOT_OF_A_REPLAY for it in SETTINGS.all if it.flag not in flags}
-    parser = _new_parser(others, prog="entresol replay", **texts)
+    parser = _new_parser(others, "replay", prog="entresol replay", **texts)
     parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
     parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
     parser.add_argument("--json", action="store_true", help="Print JSON, with the trace.")
@@ -169,13 +177,17 @@ def _is_of_a_replay(setting: Setting) -> bool:
 
 def derive_parser() -> Parser:
     """Return the parser of `derive`."""
-    usage = "entresol derive --l1-url URL --bridgehub ADDRESS [--chain-id N] [--l1-from-block N] [--genesis FILE] --data-dir DIR"
+    usage = (
+        "entresol derive --l1-url URL --bridgehub ADDRESS --data-dir DIR\n"
+        "                       [--chain-id N] [--l1-from-block N] [--genesis FILE]\n"
+        "                       [--edits-from URL] [--accept-from BATCH --snapshot DIR]"
+    )
     texts = {"usage": usage, "description": DERIVE_DESCRIPTION, "epilog": EPILOG}
     listed = [it for it in SETTINGS.all if it.name in _OF_A_DERIVATION]
     others = {
         it.flag: _NOT_OF_A_DERIVATION for it in SETTINGS.all if it.name not in _OF_A_DERIVATION
     }
-    parser = _new_parser(others, prog="entresol derive", **texts)
+    parser = _new_parser(others, "derive", prog="entresol derive", **texts)
     parser.add_argument(
         "--l1-from-block",
         type=int,
@@ -206,13 +218,16 @@ def derive_parser() -> Parser:
 
 def settle_parser() -> Parser:
     """Return the parser of `settle`."""
-    usage = "entresol settle revert --to BATCH --l1-url URL [--bridgehub ADDRESS] [--data-dir DIR] --operator-key-file FILE"
+    usage = (
+        "entresol settle revert --to BATCH --l1-url URL --operator-key-file FILE\n"
+        "                              [--bridgehub ADDRESS] [--data-dir DIR]"
+    )
     texts = {"usage": usage, "description": SETTLE_DESCRIPTION, "epilog": EPILOG}
     listed = [it for it in SETTINGS.all if it.name in _OF_A_SETTLEMENT]
     others = {
         it.flag: _NOT_OF_A_SETTLEMENT for it in SETTINGS.all if it.name not in _OF_A_SETTLEMENT
     }
-    parser = _new_parser(others, prog="entresol settle", **texts)
+    parser = _new_parser(others, "settle", prog="entresol settle", **texts)
     parser.add_argument("command", metavar="command", help=SETTLE_HELP, choices=SETTLE_COMMANDS)
     parser.add_argument("--to", type=int, metavar="BATCH", help="Last batch that is left.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
@@ -222,24 +237,35 @@ def settle_parser() -> Parser:
 
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
-    parser = _new_parser(NODE_REJECTED, prog="entresol shell", description=SHELL_DESCRIPTION)
+    parser = _new_parser(
+        NODE_REJECTED, "shell", prog="entresol shell", description=SHELL_DESCRIPTION
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
     add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    parser.add_argument(
+        "--no-silent",
+        dest="silent",
+        action="store_false",
+        default=None,
+        help="Log and print as a node does.",
+    )
     return parser
 
 
 def completion_parser() -> Parser:
     """Return the parser of `completion`."""
-    parser = _new_parser({}, prog="entresol completion", description=COMPLETION_DESCRIPTION)
+    parser = _new_parser(
+        {}, "completion", prog="entresol completion", description=COMPLETION_DESCRIPTION
+    )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish.")
     return parser
 
 
 PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
-    "run": node_parser,
+    "run": partial(node_parser, "run"),
     "anvil": anvil_parser,
-    "rebuild": node_parser,
-    "verify": node_parser,
+    "rebuild": partial(node_parser, "rebuild"),
+    "verify": partial(node_parser, "verify"),
     "backup": backup_parser,
     "cluster": cluster_parser,
     "cache": cache_parser,
@@ -252,8 +278,43 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
 """The parser of each command."""
 
 
-def _new_parser(rejected: Mapping[str, str], **texts: str) -> Parser:
-    parser = Parser(rejected=rejected, formatter_class=HelpFormatter, allow_abbrev=False, **texts)
+class PrintHelp(argparse.Action):
+    """Print the help that fits a screen, or all of it, and exit."""
+
+    def __init__(
+        self, option_strings: list[str], dest: str, *, command: str, has_all: bool, **options: Any
+    ) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
+        self._command = command
+        self._has_all = has_all
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print the text."""
+        assert isinstance(parser, Parser)
+        short = None if self._has_all else short_help(self._command, parser)
+        print(parser.format_help().rstrip() if short is None else short)
+        parser.exit()
+
+
+def _new_parser(rejected: Mapping[str, str], command: str, **texts: str) -> Parser:
+    parser = Parser(
+        rejected=rejected,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+        **texts,
+    )
+    for flags, help_text in (
+        (("-h", "--help"), "Print the flags that people use."),
+        (("--help-all",), "Print all flags."),
+    ):
+        parser.add_argument(
+            *flags,
+            action=PrintHelp,
+            command=command,
+            has_all=flags == ("--help-all",),
+            help=help_text,
+        )
     parser.add_argument(
         *("-V", "--version"), action=PrintVersion, help="Print the version and its commit."
     )

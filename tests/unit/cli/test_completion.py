@@ -10,8 +10,9 @@ from typing import Final
 
 import pytest
 
-from entresol.cli.completion import COMMANDS, script
+from entresol.cli.completion import script
 from entresol.cli.parsers import PARSERS, SHELLS
+from entresol.cli.short_help import COMMANDS
 from tests.support.polling import PATIENCE_SECONDS
 
 COMPLETED: Final = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from entresol.cli.main import main
 from entresol.fork.cache.cache import ForkCache
 from entresol.fork.cache.open_cache import CacheSettings, open_cache
@@ -26,11 +28,15 @@ def chain_with_cache(path: Path) -> None:
         chain.builder.seal()
 
 
-def test_a_backup_has_what_the_fork_has_read_also_while_it_is_open(tmp_path: Path) -> None:
+def test_a_backup_has_what_the_fork_has_read_also_while_it_is_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, copy = tmp_path / "node", tmp_path / "copy"
     chain_with_cache(source)
     with closing(cache_of(source)):
         assert main(["backup", "--data-dir", str(source), str(copy)]) == 0
+    sentence = f"1 chain of {source} copied to {copy}, as of one moment.\n"
+    assert capsys.readouterr().out == sentence
     with closing(cache_of(copy)) as cache:
         assert cache.hashes([FORK.number - 1])
 

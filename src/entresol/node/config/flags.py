@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
@@ -13,6 +14,9 @@ from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4
 """More choices than this are listed in the description and not behind the flag."""
+
+_NO_NUMBER: Final = re.compile(r"invalid int value: ")
+_NO_VALUE: Final = re.compile(r"expected (?:at least )?one argument")
 
 _METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
@@ -63,12 +67,13 @@ class Parser(argparse.ArgumentParser):
                 )
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print after the usage."""
-        raise InvalidConfig("", f"{redact(message.removeprefix('argument '))}; see --help")
+        """Raise what argparse would print after the usage, in the words of other errors."""
+        problem = _NO_NUMBER.sub("expected a whole number, got ", message.removeprefix("argument "))
+        raise InvalidConfig("", f"{redact(_NO_VALUE.sub('it needs a value', problem))}; see --help")
 
     def _unknown_flag(self, flag: str) -> str:
         nearest = similar(flag, self._option_string_actions)
-        hint = f"did you mean {nearest}?" if nearest else "--help lists them"
+        hint = f"did you mean {nearest}?" if nearest else "--help-all lists them"
         return f"there is no such flag; {hint}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

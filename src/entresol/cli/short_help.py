@@ -1,0 +1,241 @@
+"""What `--help` prints of a command with many flags: those that people use, on one screen; `--help-all` has all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from entresol.node.config.flags import Argument, Parser
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "run": "start a node",
+    "anvil": "start an L1 alone",
+    "shell": "open a Python console with both layers",
+    "verify": "execute every block of a data directory again",
+    "rebuild": "derive the indexes of a data directory again",
+    "backup": "copy the data directory of a node",
+    "cache": "list, show, clear or export what forks have read",
+    "replay": "execute a transaction of another chain again",
+    "derive": "build a chain from what L1 has of it",
+    "settle": "revert batches on L1",
+    "cluster": "create, show or unwind a cluster",
+    "completion": "print a completion script",
+}
+
+LABEL_WIDTH: Final = 29
+MAX_DEFAULT: Final = 12
+_DEFAULT: Final = re.compile(r" \[([^\[\]]+)\]$")
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "--abi": "decode by these ABIs: out, artifacts",
+    "--accounts": "accounts with ether",
+    "--auto-impersonate": "send from any address without a key",
+    "--balance": "ether of each account",
+    "--base-token": "token that pays for gas on the L2",
+    "--block": "execute all transactions of a block",
+    "--block-time": "seal blocks at intervals, not at once",
+    "--chain-id": "chain id",
+    "--chains": "several L2s on the L1: how many, or which",
+    "--cluster": "PostgreSQL database of the cluster",
+    "--config": "TOML file with settings",
+    "--data-dir": "keep the chains here; else they are temporary",
+    "--dump-state": "write the state there at the end",
+    "--explorer": "serve the explorer to browsers",
+    "--fork-block-number": "the block to start from; else the latest",
+    "--fork-cache": "what was read of the remote: a folder or a file",
+    "--fork-header": "HTTP header for the remote",
+    "--fork-url": "start from the state of another chain",
+    "--fork-verify": "prove what is read of the remote",
+    "--gas-limit": "gas limit of a block",
+    "--hardfork": "rules of the EVM",
+    "--host": "address to listen on",
+    "--json": "print JSON, with the trace",
+    "--l1-fork-url": "start the L1 from the state of another chain",
+    "--l1-port": "port of the L1",
+    "--l1-url": "settle on this L1, instead of a development one",
+    "--load-state": "start from a state that was written there",
+    "--mnemonic": "mnemonic of the accounts",
+    "--no-l1": "start no L1; nothing settles",
+    "--no-mining": "seal blocks only on request",
+    "--no-silent": "show the log of the node",
+    "--offline": "send no request to the remote",
+    "--port": "port; 0 picks a free one",
+    "--preset": "defaults as of anvil, hardhat or zksync-os",
+    "--print-traces": "log the call tree of each transaction",
+    "--quiet": "print nothing",
+    "--silent": "print nothing",
+    "--state": "load the state from here, and write it at the end",
+    "--struct-logs": "print every step as JSON",
+    "--to": "block that unwind reverts the chain to",
+    "--verbosity": "log more of transactions: also -v, -vv, …",
+    "--workers": "processes that respond to reads",
+    "-v": "log more of transactions; repeat it for more",
+}
+"""What each flag does, in a few words; `--help-all` has all that is to say of it."""
+
+_END: Final = """\
+Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and
+a key of the TOML file of --config."""
+
+
+class ShortHelp(NamedTuple):
+    """The short help of a command."""
+
+    usage: str
+    description: str
+    groups: Mapping[str, tuple[str, ...]]
+    """Flags, below a title."""
+    texts: Mapping[str, str] = {}
+    """What flags do that do something else here."""
+    lists_commands: bool = False
+
+
+_TEXTS_OF_A_NODE: Final = {
+    "--accounts": "accounts with ether on all chains [10]",
+    "--port": "port of the L2; 0 picks a free one",
+}
+_RUN: Final = ShortHelp(
+    "entresol [COMMAND] [FLAGS]",
+    "A layer-2 node of the ZK Stack with the L1 that it settles to, for development.",
+    {
+        "chains": (
+            *("--data-dir", "--chain-id", "--chains", "--accounts", "--block-time"),
+            *("--base-token", "--no-l1", "--l1-url", "--fork-url", "--l1-fork-url"),
+        ),
+        "server and output": (
+            "--port",
+            "--l1-port",
+            "--host",
+            "--verbosity",
+            "--silent",
+            "--config",
+        ),
+    },
+    _TEXTS_OF_A_NODE,
+    lists_commands=True,
+)
+_OF_A_DIRECTORY: Final = ("--data-dir", "--config", "--chain-id", "--chains", "--fork-url")
+
+_TEXTS_OF_A_DIRECTORY: Final = {
+    "--data-dir": "the directory; no node may use it",
+    "--chain-id": "chain id that it was created with",
+    "--chains": "the L2s that it was created with",
+    "--fork-url": "remote of a fork, for what its cache lacks",
+}
+
+SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
+    "": _RUN,
+    "run": ShortHelp(
+        "entresol run [FLAGS]",
+        "Start a node: an L2, and the L1 that it settles to, until it is interrupted.",
+        {
+            "chains": (
+                *("--data-dir", "--chain-id", "--chains", "--accounts", "--mnemonic"),
+                *("--base-token", "--hardfork", "--gas-limit", "--block-time"),
+                *("--no-mining", "--no-l1", "--l1-url", "--state"),
+            ),
+            "forks": ("--fork-url", "--fork-block-number", "--fork-cache", "--l1-fork-url"),
+            "server and output": (
+                *("--host", "--port", "--l1-port", "--workers", "--preset"),
+                *("--verbosity", "--abi", "--silent", "--config"),
+            ),
+        },
+        _TEXTS_OF_A_NODE,
+    ),
+    "verify": ShortHelp(
+        "entresol verify --data-dir DIR [FLAGS]",
+        "Execute every block of a data directory again, of all of its chains, and compare\n"
+        "the results with what is stored. The exit code is 1 if one differs.",
+        {"flags": _OF_A_DIRECTORY},
+        _TEXTS_OF_A_DIRECTORY,
+    ),
+    "rebuild": ShortHelp(
+        "entresol rebuild --data-dir DIR [FLAGS]",
+        "Derive the indexes of a data directory again from its blocks, of all chains.",
+        {"flags": _OF_A_DIRECTORY[:-1]},
+        _TEXTS_OF_A_DIRECTORY,
+    ),
+    "anvil": ShortHelp(
+        "entresol anvil [FLAGS]",
+        "Start an L1 alone, on the flags and defaults of anvil 1.7.",
+        {
+            "chain": (
+                *("--chain-id", "--accounts", "--balance", "--mnemonic", "--hardfork"),
+                *("--gas-limit", "--block-time", "--no-mining", "--auto-impersonate"),
+                *("--state", "--load-state", "--dump-state"),
+            ),
+            "fork": ("--fork-url", "--fork-block-number", "--fork-cache", "--offline"),
+            "server and output": ("--host", "--port", "--print-traces", "-v", "--quiet"),
+        },
+    ),
+    "shell": ShortHelp(
+        "entresol shell [FLAGS]",
+        "Open a Python console with a new node, its accounts and the bridge, by web3.py;\n"
+        "in IPython if it is installed. It needs pip install 'entresol[testing]'.",
+        {
+            "flags of a node": (
+                *("--chain-id", "--chains", "--accounts", "--base-token", "--block-time"),
+                *("--data-dir", "--fork-url", "--l1-fork-url", "--no-silent", "--config"),
+            )
+        },
+        _TEXTS_OF_A_NODE,
+    ),
+    "cluster": ShortHelp(
+        "entresol cluster {init | status | unwind --to N} --cluster URL [FLAGS]",
+        "init creates the tables and the chain, or brings the tables of an earlier\n"
+        "version forward; status prints a table of nodes; unwind reverts the chain.",
+        {"flags": ("--cluster", "--to", "--config", "--chain-id")},
+    ),
+    "replay": ShortHelp(
+        "entresol replay {HASH | --block N} --fork-url URL [FLAGS]",
+        "Execute a transaction of another chain again on the block before its own, print\n"
+        "its call tree, and compare its receipt. The exit code is 1 if it differs.",
+        {
+            "flags": (
+                *("--block", "--fork-url", "--fork-header", "--fork-cache", "--offline"),
+                *("--fork-verify", "--abi", "--json", "--struct-logs", "--config"),
+            )
+        },
+    ),
+}
+"""By command; `""` is what `entresol --help` prints. Commands with few flags have none, and print all of them."""
+
+
+def short_help(command: str, parser: Parser) -> str | None:
+    """Return the short help of a command; None if it has few flags."""
+    page = SHORT_HELP.get(command)
+    if page is None:
+        return None
+    return "\n".join(
+        _lines(page, {flag: it for it in parser.arguments() for flag in it.flags}, command)
+    )
+
+
+def _lines(page: ShortHelp, arguments: Mapping[str, Argument], command: str) -> Iterator[str]:
+    yield from (f"usage: {page.usage}", "", page.description)
+    if page.lists_commands:
+        yield from ("", "commands (run is the default):")
+        yield from (f"  {name:<{LABEL_WIDTH}}{text}" for name, text in COMMANDS.items())
+    for title, flags in page.groups.items():
+        yield from ("", f"{title}:")
+        texts = {**_TEXTS, **page.texts}
+        yield from (_flag_line(flag, texts[flag], arguments[flag]) for flag in flags)
+    yield ""
+    if command != "anvil":
+        yield _END
+    name = f" {command}" if command else ""
+    yield f"All flags: entresol{name} --help-all." + (
+        "" if command else " Those of a command: entresol COMMAND --help."
+    )
+
+
+def _flag_line(flag: str, text: str, argument: Argument) -> str:
+    label = f"{flag} {argument.metavar}" if argument.takes_value else flag
+    if len(label) >= LABEL_WIDTH:
+        label = f"{flag} …"
+    found = _DEFAULT.search(argument.description)
+    is_shown = found is not None and argument.takes_value and len(found[1]) <= MAX_DEFAULT
+    default = f" [{found[1]}]" if found is not None and is_shown else ""
+    return f"  {label:<{LABEL_WIDTH}}{text}{default}"
