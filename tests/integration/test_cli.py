@@ -59,6 +59,8 @@ def output_with(node: RunningNode, *texts: str) -> str:
         (["--frobnicate"], 2, "--frobnicate: there is no such flag; --help-all lists them"),
         (["--port"], 2, "--port: it needs a value; see --help"),
         (["--port", "http"], 2, "--port: expected a whole number, got 'http'"),
+        (["--mining", "si"], 2, "--mining: it takes no value, got 'si'"),
+        (["--workers", "lots"], 2, "--workers: expected N|auto, got 'lots'"),
         (["rnu"], 2, "command: 'rnu' is not known; did you mean run? choose one of run, anvil, "),
         (["cluster", "stauts"], 2, "command: 'stauts' is not known; did you mean status?"),
         (["completion", "bsh"], 2, "shell: 'bsh' is not known; did you mean bash?"),

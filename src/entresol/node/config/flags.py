@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
 from entresol.errors import InvalidConfig
@@ -52,6 +53,7 @@ class Parser(argparse.ArgumentParser):
                 raise InvalidConfig(flag, self._rejected[flag])
             if flag.startswith("--") and flag not in self._option_string_actions:
                 raise InvalidConfig(flag, self._unknown_flag(flag))
+        self._check_switches(words)
         return vars(self.parse_args(words))
 
     def arguments(self) -> Iterator[Argument]:
@@ -70,6 +72,18 @@ class Parser(argparse.ArgumentParser):
         """Raise what argparse would print after the usage, in the words of other errors."""
         problem = _NO_NUMBER.sub("expected a whole number, got ", message.removeprefix("argument "))
         raise InvalidConfig("", f"{redact(_NO_VALUE.sub('it needs a value', problem))}; see --help")
+
+    def _check_switches(self, words: Sequence[str]) -> None:
+        """Raise an error that names a switch with a value, which argparse would take for a word of the command."""
+        known = [it.choices for it in self._actions if not it.option_strings]
+        if None in known:
+            return
+        choices = {str(it) for of_word in known for it in of_word or ()}
+        for flag, word in pairwise(words):
+            action = self._option_string_actions.get(flag)
+            is_switch = action is not None and action.nargs == 0
+            if is_switch and not word.startswith("-") and word not in choices:
+                raise InvalidConfig(flag, f"it takes no value, got {redact(repr(word))}")
 
     def _unknown_flag(self, flag: str) -> str:
         nearest = similar(flag, self._option_string_actions)

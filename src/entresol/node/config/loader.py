@@ -218,7 +218,8 @@ class Settings(Generic[T]):
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
         setting = next((it for it in self.all if it.key == key), None)
         if setting is None or not setting.choices:
-            return wrong_value(problem, value_at(values, item))
+            metavar = None if setting is None else setting.metavar
+            return wrong_value(problem, value_at(values, item), metavar)
         return none_of(str(values[setting.section][setting.name]), setting.choices)
 
 

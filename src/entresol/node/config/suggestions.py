@@ -52,9 +52,14 @@ def unknown_variables(
             yield name, f"there is no such setting; {hint}"
 
 
-def wrong_value(problem: str, value: Any) -> str:
-    """Return msgspec's problem with a value as a sentence that has the value."""
+def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
+    """Return msgspec's problem with a value as a sentence that has the value.
+
+    The placeholder of the value in the help says what is expected where some words are accepted besides: `N|auto`.
+    """
     found = _EXPECTED.fullmatch(problem)
+    if metavar is not None and problem.startswith("Invalid enum value"):
+        return f"expected {metavar}, got {_shown(value)}"
     if found is None:
         return problem
     types, comparison, bound = found.groups()
@@ -95,16 +100,18 @@ def unknown_key(key: str, settings: Iterable[Setting]) -> str:
         nearest = similar(name, sections[section])
         if nearest is not None:
             return f"there is no such setting; did you mean {section}.{nearest}?"
+        return f"there is no such setting; [{section}] has {', '.join(sections[section])}"
     nearest = similar(key, [f"{other}.{it}" for other, names in sections.items() for it in names])
     if nearest is not None:
         return f"there is no such setting; did you mean {nearest}?"
-    if section in sections:
-        return f"there is no such setting; [{section}] has {', '.join(sections[section])}"
     return f"there is no such section; there are {', '.join(sections)}"
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list | tuple | dict):
+        # The words of a mnemonic are a list, too.
+        return _KINDS["object" if isinstance(value, dict) else "array"]
     text = redact(repr(value))
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"

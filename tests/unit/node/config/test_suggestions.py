@@ -74,7 +74,7 @@ def test_a_variable_that_is_no_setting_is_named(name: str, hint: str) -> None:
         (
             "Expected `int | float | str | null`, got `array`",
             [1],
-            "expected a number or text, got [1]",
+            "expected a number or text, got a list",
         ),
         ("Something else", 1, "Something else"),
     ],
@@ -85,7 +85,14 @@ def test_a_problem_has_what_is_expected_and_the_value(problem: str, value: Any, 
 
 def test_a_value_that_may_be_a_key_or_is_long_is_not_repeated() -> None:
     assert "b" * 33 not in wrong_value("Expected `int`, got `str`", "b" * 64)
-    assert len(wrong_value("Expected `int`, got `array`", list(range(1_000)))) < 120
+    assert len(wrong_value("Expected `int`, got `str`", "a b " * 1_000)) < 120
+    words = ["test", "junk"]
+    assert wrong_value("Expected `str`, got `array`", words) == "expected text, got a list"
+
+
+def test_a_value_that_may_be_a_word_is_expected_as_the_help_shows_it() -> None:
+    problem = wrong_value("Invalid enum value 'lots'", "lots", "N|auto")
+    assert problem == "expected N|auto, got 'lots'"
 
 
 def test_an_item_of_a_list_is_found_by_its_path() -> None:
@@ -102,6 +109,7 @@ def test_an_item_of_a_list_is_found_by_its_path() -> None:
         ("chain.chain-id", "did you mean chain.chain_id?"),
         ("serevr.prot", "did you mean server.port?"),
         ("relay.zzzzz", "[relay] has "),
+        ("relay.foo", "[relay] has "),
         ("zzzzz.zzzzz", "there are chain, ecosystem, evm, l1, "),
     ],
 )
