@@ -147,8 +147,9 @@ def _abis_at_hand(
 
 
 def _abi_of(value: Any) -> Iterable[Mapping[str, Any]]:
-    if isinstance(value, BaseContract) or (
-        isinstance(value, type) and issubclass(value, BaseContract)
-    ):
+    # Not `isinstance`, which asks a proxy for its class, as some packages have.
+    kind = type(value)
+    is_contract = issubclass(kind, BaseContract)
+    if is_contract or (issubclass(kind, type) and issubclass(value, BaseContract)):
         return value.abi or ()
-    return value.contract_abi or () if isinstance(value, BaseContractFunction) else ()
+    return value.contract_abi or () if issubclass(kind, BaseContractFunction) else ()

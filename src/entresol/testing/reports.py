@@ -41,8 +41,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Explain a failure, and leave the frames out that are not about the test."""
     excinfo = call.excinfo
-    if excinfo is None or not isinstance(excinfo.value, Exception) or not _is_ours(item, excinfo):
+    if excinfo is None or not _is_ours(item, excinfo.value):
         return (yield)
+    assert isinstance(excinfo.value, Exception)
     _explain(item, call.when, excinfo.value)
     if _is_full(item.config):
         return (yield)
@@ -62,12 +63,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(HINT)
 
 
-def _is_ours(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+def _is_ours(item: pytest.Item, error: BaseException) -> bool:
     """Return whether a test uses a fixture of the plugin, or fails in an assertion of it."""
+    if not isinstance(error, Exception) or error.__traceback__ is None:
+        return False
     if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
         return True
-    errors = related_to(excinfo.value)
-    return any(is_of_plugin(frame) for error in errors for frame in frames_of(error))
+    return any(is_of_plugin(frame) for it in related_to(error) for frame in frames_of(it))
 
 
 def _is_full(config: pytest.Config) -> bool:
@@ -80,7 +82,8 @@ def _explain(item: pytest.Item, when: str, error: Exception) -> None:
 
     start = item.stash.get(DEVNET_START, None)
     explainer = Explainer(start, related_to(error), getattr(item, "funcargs", {}))
-    explainer.explain_error(error)
+    for it in related_to(error):
+        explainer.explain_error(it)
     for title, lines in explainer.sections() if when == "call" else ():
         item.add_report_section(when, title, "\n".join(lines))
 

@@ -70,8 +70,23 @@ def test_a_fixture_fails(broken, time):
 def test_a_method_fails(isolated_devnet):
     isolated_devnet.l2.request("eth_call", {{"data": "{FAILS}"}})
 
+class Proxy:
+    @property
+    def __class__(self):
+        raise RuntimeError("there is nothing behind the proxy")
+
+def test_wrapped(l2):
+    proxy = Proxy()
+    try:
+        l2.eth.call({{"data": "{FAILS}"}})
+    except Exception as error:
+        raise RuntimeError("the call failed") from error
+
 def test_of_others():
-    assert 1 == 2
+    try:
+        raise ValueError(5)
+    except ValueError:
+        assert 1 == 2
 """
 
 
@@ -165,6 +180,19 @@ def test_a_request_of_the_devnet_is_explained(ran: Reports) -> None:
     assert problem.endswith("MethodFailed: eth_call: execution reverted (3)")
     assert printed == ["console.log:", "while it fails"]
     assert len(ran.of("a_method_fails")) <= 10
+
+
+def test_a_failure_that_is_the_cause_of_another_is_explained(ran: Reports) -> None:
+    assert ran.problem_of("wrapped") == [
+        "web3.exceptions.ContractLogicError: execution reverted without a reason",
+        *("console.log:", "while it fails"),
+        "RuntimeError: the call failed",
+    ]
+
+
+def test_a_test_that_uses_no_devnet_is_reported_as_before(ran: Reports) -> None:
+    lines = "\n".join(ran.of("of_others"))
+    assert "During handling of the above exception" in lines
 
 
 def test_no_key_is_in_a_report(ran: Reports, full: Reports) -> None:
