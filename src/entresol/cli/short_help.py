@@ -30,6 +30,7 @@ _DEFAULT: Final = re.compile(r" \[([^\[\]]+)\]$")
 
 _TEXTS: Final[Mapping[str, str]] = {
     "--abi": "decode by these ABIs: out, artifacts",
+    "--accept-from": "take this wrong batch from --snapshot",
     "--accounts": "accounts with ether",
     "--auto-impersonate": "send from any address without a key",
     "--balance": "ether of each account",
@@ -38,10 +39,12 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--block-time": "seal blocks at intervals, not at once",
     "--chain-id": "chain id",
     "--chains": "several L2s on the L1: how many, or which",
+    "--bridgehub": "Bridgehub that the chain is registered with",
     "--cluster": "PostgreSQL database of the cluster",
     "--config": "TOML file with settings",
     "--data-dir": "keep the chains here; else they are temporary",
     "--dump-state": "write the state there at the end",
+    "--edits-from": "node that has edits of which L1 has the hash",
     "--explorer": "serve the explorer to browsers",
     "--fork-block-number": "the block to start from; else the latest",
     "--fork-cache": "what was read of the remote: a folder or a file",
@@ -49,10 +52,12 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--fork-url": "start from the state of another chain",
     "--fork-verify": "prove what is read of the remote",
     "--gas-limit": "gas limit of a block",
+    "--genesis": "the genesis, if it is too large for L1",
     "--hardfork": "rules of the EVM",
     "--host": "address to listen on",
     "--json": "print JSON, with the trace",
     "--l1-fork-url": "start the L1 from the state of another chain",
+    "--l1-from-block": "search for the chain from this L1 block on",
     "--l1-port": "port of the L1",
     "--l1-url": "settle on this L1, instead of a development one",
     "--load-state": "start from a state that was written there",
@@ -61,11 +66,13 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--no-mining": "seal blocks only on request",
     "--no-silent": "show the log of the node",
     "--offline": "send no request to the remote",
+    "--operator-key-file": "file with the key",
     "--port": "port; 0 picks a free one",
     "--preset": "defaults as of anvil, hardhat or zksync-os",
     "--print-traces": "log the call tree of each transaction",
     "--quiet": "print nothing",
     "--silent": "print nothing",
+    "--snapshot": "directory that has the batch of --accept-from",
     "--state": "load the state from here, and write it at the end",
     "--struct-logs": "print every step as JSON",
     "--to": "block that unwind reverts the chain to",
@@ -109,7 +116,6 @@ _RUN: Final = ShortHelp(
             "--l1-port",
             "--host",
             "--verbosity",
-            "--silent",
             "--config",
         ),
     },
@@ -197,6 +203,38 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
                 *("--block", "--fork-url", "--fork-header", "--fork-cache", "--offline"),
                 *("--fork-verify", "--abi", "--json", "--struct-logs", "--config"),
             )
+        },
+    ),
+    "derive": ShortHelp(
+        "entresol derive --l1-url URL --bridgehub ADDRESS --data-dir DIR [FLAGS]",
+        "Build a chain from what it has published on L1, and compare it with what L1\n"
+        "says of it. The exit code is 3 if a batch is not what L1 says.",
+        {
+            "flags": (
+                *("--l1-url", "--bridgehub", "--chain-id", "--data-dir", "--l1-from-block"),
+                *("--genesis", "--edits-from", "--accept-from", "--snapshot", "--config"),
+            )
+        },
+        {
+            "--chain-id": "which chain, if the Bridgehub has several",
+            "--data-dir": "a new directory, or one that was derived before",
+            "--l1-url": "the L1",
+        },
+    ),
+    "settle": ShortHelp(
+        "entresol settle revert --to BATCH --l1-url URL [FLAGS]",
+        "Take back the batches after one, which L1 has committed and not executed, with\n"
+        "the key of a validator; a node settles its own again.",
+        {
+            "flags": (
+                *("--to", "--l1-url", "--bridgehub", "--chain-id", "--data-dir"),
+                *("--operator-key-file", "--config"),
+            )
+        },
+        {
+            "--data-dir": "directory of the chain, which says its Bridgehub",
+            "--l1-url": "the L1",
+            "--to": "last batch that is left",
         },
     ),
 }
