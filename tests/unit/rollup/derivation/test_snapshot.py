@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from entresol.errors import SnapshotRejected, UnderivableBatch
+from entresol.errors import DerivationAlarm, SnapshotRejected, UnderivableBatch
 from entresol.rollup.derivation.claim import BatchClaim
 from entresol.rollup.derivation.snapshot import BatchSnapshot
 from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.liar import Liar
+from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
+from tests.support.published.chain import EDITED
 
 
 @pytest.fixture
@@ -50,6 +52,39 @@ def test_a_batch_is_accepted_as_a_snapshot_has_it_and_the_next_one_is_derived(li
     assert derived.chain.prices.at(derived.chain.number) == operator.chain.prices.at(
         operator.chain.number
     )
+
+
+def test_a_batch_whose_state_does_not_follow_from_its_data_is_accepted(liar: Liar) -> None:
+    index = liar.at(lambda block: block.transactions)
+    lie = liar.committed(
+        republished(liar.truth, lambda batch: with_block(batch, index, transactions=()))
+    )
+    with pytest.raises(DerivationAlarm):
+        liar.derived.derive(lie)
+    accept(liar.derived, lie, snapshot_of(liar))
+    assert liar.derived.chain.head == liar.operator.chain.head
+    assert liar.derived.chain.batches.data(2) == lie.data
+
+
+def test_an_edit_that_a_production_chain_must_not_have_is_accepted_once_l1_has_it() -> None:
+    operator = OperatedChain(is_development=False)
+    operator.seal()
+    derived = DerivedChain(operator)
+    derived.derive(operator.seal_batch())
+    chain = operator.chain
+    # Past the check that an honest operator has.
+    edit = chain.prepare_edit(lambda state: state.set_balance(EDITED, 10**30))
+    chain.edits.restore(edit.after, 1)
+    operator.seal()
+    stolen = operator.seal_batch()
+    with pytest.raises(DerivationAlarm, match="edit"):
+        derived.derive(stolen)
+    accept(derived, stolen, BatchSnapshot(chain.ledger.store, 2))
+    operator.seal()
+    derived.derive(operator.seal_batch())
+    assert_same_blocks(derived.chain, operator.chain)
+    derived.close()
+    operator.close()
 
 
 def test_a_snapshot_with_another_batch_than_l1_is_rejected_and_changes_nothing(liar: Liar) -> None:
