@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
         for flag, word in pairwise(words):
             action = self._option_string_actions.get(flag)
             is_switch = action is not None and action.nargs == 0
-            if is_switch and not word.startswith("-") and word not in choices:
+            if is_switch and not word.startswith("-") and similar(word, choices) is None:
                 raise InvalidConfig(flag, f"it takes no value, got {redact(repr(word))}")
 
     def _unknown_flag(self, flag: str) -> str:
