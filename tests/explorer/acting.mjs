@@ -131,7 +131,7 @@ check("an account of the browser's wallet sends through it", async () => {
     `address/${ALICE}`,
     async (page) => {
       await page.getByRole("button", { name: "Send on L2" }).click();
-      await page.getByLabel("Account").selectOption("wallet");
+      await page.getByLabel("Account").selectOption({ label: "Connect the browser’s wallet…" });
       await page.getByLabel("Amount in ether").fill("0");
       await sees(page, "dialog", "The fee is about");
       await page.locator("dialog button.primary").click();

@@ -277,10 +277,10 @@ check("a bundle that is reverted is gone from the street", async () => {
     await rows.first().waitFor();
     const snapshot = await rpc("evm_snapshot");
     await sendBundle(url, 271, [{ to: BOB, value: 3n }]);
-    await sees(page, "[aria-label='Bundles'] tbody tr", "0.000000000000000003 ETH");
+    await sees(page, "[aria-label='Bundles'] tbody tr", "3 wei");
     await rpc("evm_revert", snapshot);
     await send({ to: BOB, value: "0x1" });
-    await until(async () => !(await rows.allInnerTexts()).join().includes("0.000000000000000003 ETH"));
+    await until(async () => !(await rows.allInnerTexts()).join().includes("3 wei"));
     await l1Rpc("eth_blockNumber");
   });
 });

@@ -1,91 +1,21 @@
-/** Acting: send as a development account, whose key the node has, or through the browser's wallet. */
+/** Acting: dialogs that say what is sent, and what it costs, before the one button is pressed. */
 
 import { append, h, say, show } from "./dom.js";
-import { big, checksum, hex, parseUnits, short, amount as written } from "./format.js";
-import { nameOf } from "./known.js";
-import { refresh } from "./live.js";
+import { big, checksum, hex, parseUnits, amount as written } from "./format.js";
+import { notify, refresh } from "./live.js";
 import { node } from "./rpc.js";
+import { accountSelect, failureOf, receiptOf, send, signers } from "./signers.js";
 import { explained } from "./view.js";
 
-const RECEIPT_TRIES = 100;
-
-/** @returns {any} the browser's wallet, if it has one */
-const wallet = () => /** @type {any} */ (window).ethereum;
-
-/** @type {string[]} */
-let connected = [];
-
 /**
- * @param {import("./rpc.js").Floor} floor
- * @returns {string[]} the accounts that can send on this floor
- */
-export const signers = (floor) => [...floor.accounts, ...connected.filter((it) => !floor.accounts.includes(it))];
-
-/**
- * Whether any account can send on a floor.
- * @param {import("./rpc.js").Floor | null} floor
- */
-export const canSend = (floor) => floor !== null && (Boolean(wallet()) || signers(floor).length > 0);
-
-/**
- * @param {import("./rpc.js").Floor} floor
- * @param {any} tx
- * @returns {Promise<string>} the hash
- */
-export async function send(floor, tx) {
-  if (floor.accounts.includes(tx.from)) return floor.call("eth_sendTransaction", tx);
-  if (!wallet()) throw new Error("This account is not unlocked, and the browser has no wallet.");
-  await wallet().request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex(floor.chainId) }] });
-  return wallet().request({ method: "eth_sendTransaction", params: [tx] });
-}
-
-/**
+ * Say so if a transaction fails that a dialog has sent, which is closed by then.
+ * @param {string} title
  * @param {import("./rpc.js").Floor} floor
  * @param {string} hash
  */
-export async function receiptOf(floor, hash) {
-  for (let i = 0; i < RECEIPT_TRIES; i++) {
-    const receipt = await floor.maybe("eth_getTransactionReceipt", hash);
-    if (receipt) return receipt;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error("It is still pending.");
-}
-
-/**
- * A choice among the accounts that can send.
- * @param {import("./rpc.js").Floor} floor
- * @param {string} [chosen]
- */
-export function accountSelect(floor, chosen) {
-  const select = /** @type {any} */ (h("select", { "aria-label": "Account" }));
-  const fill = (/** @type {import("./rpc.js").Floor} */ on) => {
-    show(
-      select,
-      signers(on).map((it) =>
-        h(
-          "option",
-          { value: it, selected: it === chosen?.toLowerCase() },
-          `${nameOf(it, on.name) ?? "Account"} ${short(checksum(it))}`,
-        ),
-      ),
-    );
-    if (wallet()) select.append(h("option", { value: "wallet" }, "Connect the browser's wallet…"));
-  };
-  select.addEventListener("change", async () => {
-    chosen = select.value;
-    if (select.value !== "wallet") return;
-    connected = await wallet().request({ method: "eth_requestAccounts" });
-    chosen = connected[0];
-    fill(floor);
-  });
-  // The accounts of another floor, of which the chosen one stays chosen.
-  select.moveTo = (/** @type {import("./rpc.js").Floor} */ other) => {
-    if (other !== floor) fill(other);
-    floor = other;
-  };
-  fill(floor);
-  return select;
+async function tellFailure(title, floor, hash) {
+  const receipt = await receiptOf(floor, hash).catch(() => null);
+  if (receipt && big(receipt.status) === 0n) notify(`${title} failed: ${await failureOf(floor, receipt)}`);
 }
 
 /**
@@ -131,6 +61,7 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
     account.moveTo(floor());
     const chosen = await token();
     name(chosen);
+    if (!account.value.startsWith("0x")) throw new Error("Choose an account, and confirm it in the wallet.");
     if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
     return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value, chosen.decimals));
   };
@@ -153,9 +84,10 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
       const made = await prepare();
       for (const tx of made.before ?? []) {
         const receipt = await receiptOf(made.floor, await send(made.floor, tx));
-        if (big(receipt.status) === 0n) throw new Error("The token does not allow the bridge to take it.");
+        if (big(receipt.status) === 0n)
+          throw new Error(`The token does not allow the bridge to take it: ${await failureOf(made.floor, receipt)}`);
       }
-      await send(made.floor, made.tx);
+      tellFailure(title, made.floor, await send(made.floor, made.tx));
       say(`${title}: sent.`);
       dialog.close();
       refresh();

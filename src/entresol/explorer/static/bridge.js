@@ -1,6 +1,6 @@
 /** The bridge: every deposit, message and withdrawal as a line, one of them with its stages and its proof. */
 
-import { accountSelect, canSend, depositDialog, withdrawDialog } from "./act.js";
+import { depositDialog, withdrawDialog } from "./act.js";
 import {
   crossings,
   followCrossings,
@@ -16,11 +16,12 @@ import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { ago, count, textOf } from "./format.js";
 import { houseOf, live } from "./houses.js";
-import { claim, claimBack, isUp, lineView, title } from "./lines.js";
+import { claim, claimBack, depositPart, isUp, lineView, title } from "./lines.js";
 import { watch } from "./live.js";
 import { proofView } from "./proof.js";
 import { ETHER, node } from "./rpc.js";
-import { addressLink, badge, blockLink, empty, errorBox, explained, txLink } from "./view.js";
+import { accountSelect, canSend } from "./signers.js";
+import { addressLink, badge, empty, errorBox, explained, txLink } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -229,16 +230,6 @@ function noteOf(it, at) {
   const times = [it.at, batch?.at, batch?.committed, batch?.proven, batch?.executed];
   if (at <= it.stage && times[at]) return [ago(/** @type {number} */ (times[at]), at < 2 ? it.house : "l1", " ago")];
   return at === 5 && it.stage < 5 ? ["by any account"] : [];
-}
-
-/** @param {Crossing} it */
-function depositPart(it) {
-  return h(
-    "dl.fields",
-    h("div", h("dt", "On layer 1"), h("dd", "block ", blockLink("l1", it.block))),
-    h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink(it.house, it.l2Tx) : h("span.muted", "not yet"))),
-    it.returned ? h("div", h("dt", "Back on layer 1"), h("dd", it.what)) : null,
-  );
 }
 
 /**

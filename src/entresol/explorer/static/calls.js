@@ -1,6 +1,5 @@
 /** The calls of a bundle, each with its state, and what may be done with them. */
 
-import { accountSelect, canSend, receiptOf, send, signers } from "./act.js";
 import { CALL_STATUSES, carried, HANDLER, isAllowed, leftOf, listed, partyOf, titleOf, transferIn } from "./bundles.js";
 import { called } from "./describe.js";
 import { h, say, show, table } from "./dom.js";
@@ -9,7 +8,9 @@ import { callData, decodeCall } from "./known.js";
 import { refresh } from "./live.js";
 import { encodedOf, inclusionOf } from "./roots.js";
 import { floorOf } from "./rpc.js";
-import { errorBox, explained, valueText } from "./view.js";
+import { accountSelect, canSend, receiptOf, send, signers } from "./signers.js";
+import { valueText } from "./values.js";
+import { errorBox, explained } from "./view.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {import("./bundles.js").Call} Call */

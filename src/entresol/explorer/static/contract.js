@@ -1,14 +1,15 @@
 /** A contract's functions: read with a call, write as a development account or through the wallet. */
 
 import { signatureOf, typeName } from "./abi.js";
-import { accountSelect, receiptOf, send, signers } from "./act.js";
 import { decode } from "./codec.js";
 import { h, show } from "./dom.js";
 import { byteLength, count, hex, parseUnits } from "./format.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
 import { refresh } from "./live.js";
 import { node } from "./rpc.js";
-import { badge, errorBox, explained, fields, txLink } from "./view.js";
+import { accountSelect, canSend, receiptOf, send } from "./signers.js";
+import { fields } from "./values.js";
+import { badge, errorBox, explained, txLink } from "./view.js";
 
 /**
  * @param {import("./rpc.js").Floor} floor
@@ -139,12 +140,13 @@ function functionForm(floor, to, entry) {
         BigInt(receipt.status) ? h("span.badge.ok", "Succeeded") : h("span.badge.bad", "Failed"),
         " ",
         txLink(floor.name, hash),
+        BigInt(receipt.status) ? null : h("p", (await import("./reasons.js")).reasonLater(floor, hash)),
       );
     } catch (error) {
       show(result, h("span.bad", await explained(error)));
     }
   };
-  const canSend = entry.reads || signers(floor).length > 0 || "ethereum" in window;
+  const isAble = entry.reads || canSend(floor);
   return h(
     "details.function",
     h("summary.mono", h("b", entry.name), h("span.faint", signatureOf(entry).slice(entry.name.length))),
@@ -158,7 +160,7 @@ function functionForm(floor, to, entry) {
       account ? h("label.field", h("span", "From"), account) : null,
       h(
         "div.actions",
-        canSend
+        isAble
           ? h("button.acts", { type: "submit" }, entry.reads ? "Read" : "Write")
           : h("span.muted", "No account can send here."),
       ),

@@ -1,7 +1,7 @@
 /** A fork: what it stands on, brick by brick, and what it has read of the chain below. */
 
 import { choice, differs, h, isHeld, keyed, show, table } from "./dom.js";
-import { age, count, hex, plural, short, size } from "./format.js";
+import { age, clockTime, count, hex, moment, plural, short, size } from "./format.js";
 import { anchorFacts, masonry } from "./foundation.js";
 import { house } from "./house.js";
 import { houseOf } from "./houses.js";
@@ -174,7 +174,7 @@ function row(read, floor) {
     ),
     h("td", which),
     h("td.mid-column", read.kept ? amountOf(read) : ""),
-    h("td.end", { title: new Date(1000 * read.at).toISOString() }, age(Date.now() / 1000 - read.at)),
+    h("td.end", { title: moment(read.at) }, age(Date.now() / 1000 - read.at)),
     h("td.end", read.kept ? h("span.muted", "kept") : h("span.bad", "not kept")),
   );
 }
@@ -247,7 +247,7 @@ function awayBanner(floor, report, whose) {
   const asked = missing.length
     ? `; ${missing.length === 1 ? "one request" : `${count(missing.length)} requests`} asked for what is not kept`
     : "";
-  const since = new Date(Date.now() - 1000 * report.unreachableSeconds).toLocaleTimeString("en-GB").slice(0, 5);
+  const since = clockTime(Date.now() - 1000 * report.unreachableSeconds);
   return h(
     "div.box.away",
     { role: "status" },

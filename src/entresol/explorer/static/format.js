@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { keccakText } from "./keccak.js";
 
+const GWEI = 10n ** 9n;
 const DIGITS = new Intl.NumberFormat("en-US");
 
 /** @param {any} hex a quantity, or null */
@@ -53,7 +54,10 @@ export function units(value, decimals = 18, places = 4) {
  * @param {import("./rpc.js").Token} token
  * @param {number} [places]
  */
-export const amount = (value, token, places = 4) => `${units(value, token.decimals, places)} ${token.symbol}`;
+export const amount = (value, token, places = 4) =>
+  token.symbol === "ETH" && value && value < GWEI && value > -GWEI
+    ? `${units(value, 0)} wei`
+    : `${units(value, token.decimals, places)} ${token.symbol}`;
 
 /**
  * The price of gas in a token, and its unit: gwei is ether's.
@@ -118,7 +122,14 @@ export function age(seconds) {
 }
 
 /** @param {number} timestamp */
-export const moment = (timestamp) => new Date(timestamp * 1000).toISOString().slice(0, 19).replace("T", " ");
+export const moment = (timestamp) => `${new Date(timestamp * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/**
+ * A time of the reader's day, with the zone that it is in.
+ * @param {number} milliseconds
+ */
+export const clockTime = (milliseconds) =>
+  new Date(milliseconds).toLocaleTimeString("en-GB", { timeZoneName: "short" });
 
 /** @param {number} bytes */
 export const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`);

@@ -8,7 +8,7 @@ import { heads, houseOf, live, stateOf } from "./houses.js";
 import { watch } from "./live.js";
 import { transactions } from "./newest.js";
 import { ETHER, node } from "./rpc.js";
-import { badge } from "./view.js";
+import { badge, walletButton } from "./view.js";
 
 /** @typedef {import("./houses.js").House} House */
 
@@ -237,6 +237,7 @@ function drawNode(element, of) {
         "dl",
         rows.map(([name, value]) => h("div", h("dt", name), h("dd", value))),
       ),
+      h("div.actions", walletButton()),
     ),
   );
 }

@@ -2,7 +2,7 @@
 
 import { crossings, isClaimable, isMoving } from "./crossings.js";
 import { differs, h, keyed, s, show } from "./dom.js";
-import { count } from "./format.js";
+import { clockTime, count } from "./format.js";
 import { baysOf, blockTile, groundDeeds, groundTile, pillarView } from "./house.js";
 import { live, STAGES } from "./houses.js";
 import { batchHref, node } from "./rpc.js";
@@ -24,7 +24,7 @@ const GROUND_TILES = 6;
  */
 function standOf(house) {
   if (house.awaySince || house.l2.state === "away") {
-    const since = new Date(house.awaySince || live.awaySince).toLocaleTimeString("en-GB");
+    const since = clockTime(house.awaySince || live.awaySince);
     return [`away since ${since}`, "bad"];
   }
   if (house.stopped) return [String(house.stopped), "bad"];

@@ -26,7 +26,7 @@ const contracts = new Map();
 export async function loadNames() {
   const response = await fetch("/explorer/abis.json");
   for (const [contract, lines] of Object.entries(await response.json()))
-    add(
+    addEntries(
       contract,
       /** @type {string[]} */ (lines).map((line) => parseLine(line, contract)),
     );
@@ -43,29 +43,11 @@ export async function loadNames() {
   for (const { name, json, at } of stored()) remember(name, json, at);
 }
 
-/** @type {Promise<void> | null} */
-let errors = null;
-
-/** Load the errors of the project's contracts, once something has failed that they explain. */
-export function loadErrors() {
-  errors ??= fetch("/explorer/errors.json").then(
-    async (response) =>
-      add(
-        "Errors",
-        (await response.json()).map((/** @type {string} */ it) => parseLine(it, "Errors")),
-      ),
-    () => {
-      errors = null;
-    },
-  );
-  return errors;
-}
-
 /**
  * @param {string} contract
  * @param {Entry[]} list
  */
-function add(contract, list) {
+export function addEntries(contract, list) {
   contracts.set(contract, list);
   for (const entry of list) {
     const hash = keccakText(signatureOf(entry));
@@ -107,7 +89,7 @@ export function learn(file, fileName, at = []) {
  * @param {string[]} at
  */
 function remember(name, json, at) {
-  add(name, parseAbi(json, name));
+  addEntries(name, parseAbi(json, name));
   for (const place of at) names.set(place.toLowerCase(), name);
 }
 
@@ -202,12 +184,13 @@ export const topicOf = (contract, name) => keccakText(signatureOf(entry(contract
 /**
  * Find an entry that decodes the data, the called contract's own before others.
  * @param {string} key a selector or a topic
+ * @param {Entry["kind"]} kind
  * @param {string | undefined} contract
  * @param {(entry: Entry) => any[]} read
  * @returns {Decoded | null}
  */
-function find(key, contract, read) {
-  const found = entries.get(key) ?? [];
+export function findEntry(key, kind, contract, read) {
+  const found = (entries.get(key) ?? []).filter((it) => it.kind === kind);
   for (const it of [...found].sort((a, b) => Number(b.contract === contract) - Number(a.contract === contract)))
     try {
       return { entry: it, values: read(it) };
@@ -224,12 +207,8 @@ function find(key, contract, read) {
  */
 export function decodeCall(to, input, layer) {
   if (!to || input.length < 10) return null;
-  return find(input.slice(0, 10), nameOf(to, layer), (it) => decode(it.inputs, input.slice(10)));
+  return findEntry(input.slice(0, 10), "f", nameOf(to, layer), (it) => decode(it.inputs, input.slice(10)));
 }
-
-/** @param {string} data what a failed call returned */
-export const decodeError = (data) =>
-  data && data.length >= 10 ? find(data.slice(0, 10), undefined, (it) => decode(it.inputs, data.slice(10))) : null;
 
 /**
  * @param {{address: string, topics: string[], data: string}} log
@@ -237,9 +216,9 @@ export const decodeError = (data) =>
  */
 export function decodeLog(log, layer) {
   if (!log.topics.length) return null;
-  return find(log.topics[0], nameOf(log.address, layer), (it) => {
+  return findEntry(log.topics[0], "e", nameOf(log.address, layer), (it) => {
     const indexed = it.inputs.filter((input) => input.indexed);
-    if (it.kind !== "e" || indexed.length !== log.topics.length - 1) throw new Error("another event");
+    if (indexed.length !== log.topics.length - 1) throw new Error("another event");
     const rest = decode(
       it.inputs.filter((input) => !input.indexed),
       log.data,
@@ -258,6 +237,3 @@ function topicValue(type, topic) {
   const isHashed = type.parts || ["array", "bytes", "string"].includes(type.base);
   return isHashed ? topic : decode([type], topic)[0];
 }
-
-// What Solidity itself reverts with.
-add("Solidity", [parseLine("x Error(string reason)", "Solidity"), parseLine("x Panic(uint256 code)", "Solidity")]);

@@ -1,14 +1,14 @@
 /** One line of the bridge: what it is, its steps, where it is, and the call that claims it. */
 
-import { receiptOf, send } from "./act.js";
 import { isClaimable, isMoving, linkOf, STEPS, stageName, update } from "./crossings.js";
 import { called } from "./describe.js";
-import { h, ICONS, icon, s, say } from "./dom.js";
+import { h, ICONS, icon, s, say, show } from "./dom.js";
 import { big, count } from "./format.js";
 import { houseOf } from "./houses.js";
 import { callData } from "./known.js";
 import { addressOf, node } from "./rpc.js";
-import { badge } from "./view.js";
+import { failureOf, receiptOf, send } from "./signers.js";
+import { badge, blockLink, txLink } from "./view.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 
@@ -104,7 +104,8 @@ export async function claim(it, from) {
 async function askNullifier(from, data) {
   const l1 = /** @type {import("./rpc.js").Floor} */ (node.l1);
   const receipt = await receiptOf(l1, await send(l1, { from, to: addressOf("L1Nullifier"), data }));
-  if (big(receipt.status) === 0n) throw new Error("Layer 1 did not pay: the transaction failed.");
+  if (big(receipt.status) === 0n)
+    throw new Error(`Layer 1 did not pay: ${(await failureOf(l1, receipt)) ?? "the transaction failed."}`);
 }
 
 /**
@@ -125,4 +126,25 @@ export async function claimBack(it, from) {
   await askNullifier(from, callData("L1Nullifier", "bridgeRecoverFailedTransfer", ...values));
   say(`Back on layer 1: ${it.what}.`);
   await update(house);
+}
+
+/**
+ * Where a deposit is, and why it failed.
+ * @param {import("./crossings.js").Crossing} it
+ */
+export function depositPart(it) {
+  return h(
+    "dl.fields",
+    h("div", h("dt", "On layer 1"), h("dd", "block ", blockLink("l1", it.block))),
+    h("div", h("dt", "On layer 2"), h("dd", it.stage === 2 ? txLink(it.house, it.l2Tx) : h("span.muted", "not yet"))),
+    it.failed ? h("div", h("dt", "Reason"), reasonCell(it)) : null,
+    it.returned ? h("div", h("dt", "Back on layer 1"), h("dd", it.what)) : null,
+  );
+}
+
+/** @param {import("./crossings.js").Crossing} it */
+function reasonCell(it) {
+  const cell = h("dd");
+  import("./reasons.js").then(({ reasonLater }) => show(cell, reasonLater(houseOf(it.house).floor, it.l2Tx)));
+  return cell;
 }

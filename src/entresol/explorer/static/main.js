@@ -1,6 +1,7 @@
 /** The explorer: load what it knows, then show the page that the address names. */
 
 import { h, icon, s, say, show, styled } from "./dom.js";
+import { clockTime } from "./format.js";
 import { houseOf, live, MAX_DRAWN } from "./houses.js";
 import { keys } from "./keys.js";
 import { learn, loadNames } from "./known.js";
@@ -44,7 +45,7 @@ const ROUTES = [
   [/^(l1|l2|\d+)\/block\/(\w+)$/, async ([, layer, id]) => (await import("./block.js")).page(layer, id)],
   [
     /^(l1|l2|\d+)\/tx\/(0x[0-9a-f]{64})$/i,
-    async ([, layer, hash]) => (await import("./transaction.js")).page(layer, hash),
+    async ([, layer, hash]) => (await styled("transaction", import("./transaction.js"))).page(layer, hash),
   ],
   [
     /^token\/(l1|l2|\d+)\/(0x[0-9a-f]{40})$/i,
@@ -227,7 +228,7 @@ function lamp() {
     const whose = node.several ? ` of ${stopped.map((it) => it.floor.title).join(", ")}` : "";
     const text =
       state === "away"
-        ? `The node has not responded since ${new Date(live.awaySince).toLocaleTimeString("en-GB")}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
+        ? `The node has not responded since ${clockTime(live.awaySince)}. What you see is from then. Trying again in ${Math.max(0, Math.ceil((live.retryAt - Date.now()) / 1000))} s.`
         : stopped.length
           ? `Settlement${whose} has stopped: ${stopped[0].stopped}`
           : live.notice;

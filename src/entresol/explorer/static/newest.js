@@ -2,12 +2,25 @@
 
 import { deed, hasFailed } from "./describe.js";
 import { choice, h, isHeld, keyed, show, table } from "./dom.js";
-import { ago, amount, big, byOurClock } from "./format.js";
-import { live, stateOf } from "./houses.js";
+import { ago, amount, big, byOurClock, int } from "./format.js";
+import { live, ROOT_IMPORT, stateOf } from "./houses.js";
 import { isUpper, node, tokenAt } from "./rpc.js";
 import { addressLink, badge, empty, txLink } from "./view.js";
 
 const ROWS = 8;
+
+// Whose transactions are shown: people's first, those that the node sends for the rollup on demand.
+let who = "people";
+
+/**
+ * Whether the node sent a transaction by itself: a step of settlement, or roots of other chains.
+ * @param {any} tx
+ */
+const isOperators = (tx) => int(tx.type) === ROOT_IMPORT || operators().includes(tx.from);
+
+/** @returns {string[]} */
+const operators = () =>
+  [...node.info.operators, ...node.info.chains.flatMap((it) => it.operators)].map((it) => it.toLowerCase());
 
 /**
  * The newest transactions of some floors.
@@ -30,6 +43,21 @@ export function transactions(both) {
           draw(true);
         })
       : null;
+  const whose = operators().length
+    ? choice(
+        "Whose",
+        [
+          ["people", "Users"],
+          ["operator", "Operator"],
+          ["all", "All"],
+        ],
+        who,
+        (it) => {
+          who = it;
+          draw(true);
+        },
+      )
+    : null;
   const holder = h("div");
   const columns = /** @type {[string, string?][]} */ ([
     ["", ""],
@@ -42,13 +70,15 @@ export function transactions(both) {
   ]);
   const grid = table("Newest transactions", columns, []);
   grid.querySelector("tbody")?.replaceWith(body);
-  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, pick)), holder);
+  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, whose, pick)), holder);
   const newest = () =>
     both
       .filter((it) => layer === "both" || it.name === layer)
       .flatMap((it) =>
         [...stateOf(it.name).blocks.values()].flatMap((block) =>
-          block.txs.map((tx) => ({ tx, layer: it.name, block })),
+          block.txs
+            .filter((tx) => !whose || who === "all" || isOperators(tx) === (who === "operator"))
+            .map((tx) => ({ tx, layer: it.name, block })),
         ),
       )
       .sort(
@@ -75,7 +105,11 @@ export function transactions(both) {
         holder,
         empty(
           "Nothing has happened yet",
-          both.length > 1 ? "A transaction shows here as soon as a block has it." : "The first block shows here.",
+          whose && who === "people"
+            ? "Your first transaction shows here; what the node sends to settle is the operator’s."
+            : both.length > 1
+              ? "A transaction shows here as soon as a block has it."
+              : "The first block shows here.",
         ),
       );
       return;

@@ -9,6 +9,7 @@ import { callData } from "./known.js";
 import { followHouses, watch } from "./live.js";
 import { transactions } from "./newest.js";
 import { ETHER, floors, node } from "./rpc.js";
+import { walletButton } from "./view.js";
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
@@ -231,7 +232,15 @@ function pairBelow() {
   const element = h(
     "div.columns",
     list.element,
-    h("aside", h("section.part.node", h("header", h("h2", "Node"), h("span.muted", node.info.version)), state)),
+    h(
+      "aside",
+      h(
+        "section.part.node",
+        h("header", h("h2", "Node"), h("span.muted", node.info.version)),
+        state,
+        h("div.actions", walletButton()),
+      ),
+    ),
   );
   const draw = () => {
     list.draw();

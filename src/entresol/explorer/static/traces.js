@@ -3,10 +3,12 @@
 import { decode } from "./codec.js";
 import { called } from "./describe.js";
 import { h, table } from "./dom.js";
-import { amount, big, count, int, short, units } from "./format.js";
-import { decodeCall, decodeError, loadErrors, nameFacets } from "./known.js";
+import { amount, big, checksum, count, int, short, units } from "./format.js";
+import { decodeCall, nameFacets } from "./known.js";
+import { SPONSORED } from "./overview.js";
 import { contractOf, node, tokenAt } from "./rpc.js";
-import { addressLink, empty, valueText } from "./view.js";
+import { partsOf, valueText } from "./values.js";
+import { addressLink, empty } from "./view.js";
 
 const MAX_CALLS = 200;
 const KINDS = /** @type {Record<string, string>} */ ({
@@ -19,19 +21,19 @@ const KINDS = /** @type {Record<string, string>} */ ({
   SELFDESTRUCT: "destroy",
 });
 
+/** @typedef {{reasonOfCall?: typeof import("./reasons.js").reasonOfCall,
+ *   printedBy?: typeof import("./printed.js").printedBy}} Readers what only some traces need */
+
 /**
  * @param {import("./rpc.js").Floor} floor
  * @param {any} tx
- * @param {any} receipt
+ * @param {() => Promise<any>} traced
  */
-export async function callTree(floor, tx, receipt) {
-  if (!tx.to && !receipt) return null;
+export async function callTree(floor, tx, traced) {
   if (floor.remote) return null;
-  const [trace] = await Promise.all([
-    floor.call("debug_traceTransaction", tx.hash, { tracer: "callTracer" }),
-    floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null,
-  ]);
-  if (hasError(trace)) await loadErrors();
+  const [trace] = await Promise.all([traced(), floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null]);
+  const readers = await readersOf(trace);
+  if (int(tx.type) === SPONSORED) (await import("./sponsored.js")).learnAccounts();
   /** @type {Node[]} */
   const rows = [];
   let hidden = 0;
@@ -41,7 +43,7 @@ export async function callTree(floor, tx, receipt) {
    */
   const add = (frame, depth) => {
     if (rows.length >= MAX_CALLS) hidden++;
-    else rows.push(callRow(frame, depth, floor.name));
+    else rows.push(callRow(frame, depth, floor.name, readers));
     for (const inner of frame.calls ?? []) add(inner, depth + 1);
   };
   add(trace, 0);
@@ -52,26 +54,40 @@ export async function callTree(floor, tx, receipt) {
 }
 
 /**
+ * Load what a trace needs to be read: reasons if a call failed, formats if one printed.
+ * @param {any} trace
+ * @returns {Promise<Readers>}
+ */
+async function readersOf(trace) {
+  const [reasons, printed] = await Promise.all([
+    has(trace, (it) => it.error) ? import("./reasons.js") : null,
+    has(trace, isPrint) ? import("./printed.js") : null,
+  ]);
+  await reasons?.loadErrors();
+  return { reasonOfCall: reasons?.reasonOfCall, printedBy: printed?.printedBy };
+}
+
+/**
  * @param {any} frame
  * @param {number} depth
  * @param {string} layer
+ * @param {Readers} readers
  */
-function callRow(frame, depth, layer) {
+function callRow(frame, depth, layer, { reasonOfCall, printedBy }) {
+  const printed = isPrint(frame) ? printedBy?.(frame.input) : null;
+  if (printed !== null && printed !== undefined) return printRow(printed, depth);
   const decoded = decodeCall(frame.to, frame.input ?? "0x", layer);
   const text = decoded
-    ? [
-        h("b", decoded.entry.name),
-        `(${decoded.entry.inputs.map((type, at) => valueText(type, decoded.values[at], layer)).join(", ")})`,
-      ]
+    ? [h("b", decoded.entry.name), ["(", listed(decoded.entry.inputs, decoded.values, layer), ")"]]
     : frame.type.startsWith("CREATE")
       ? [h("b", "new contract")]
       : [h("b", (frame.input ?? "0x").length > 2 ? frame.input.slice(0, 10) : "transfer")];
-  const failure = frame.error ? reason(frame) : null;
+  const failure = frame.error ? (reasonOfCall?.(frame, layer) ?? frame.error) : null;
   let result = null;
   if (decoded?.entry.outputs.length && frame.output && !failure)
     try {
       const values = decode(decoded.entry.outputs, frame.output);
-      result = ` → ${decoded.entry.outputs.map((type, at) => valueText(type, values[at], layer)).join(", ")}`;
+      result = [" → ", listed(decoded.entry.outputs, values, layer)];
     } catch {
       result = null;
     }
@@ -91,19 +107,48 @@ function callRow(frame, depth, layer) {
 }
 
 /**
- * @param {any} frame
- * @returns {boolean}
+ * Values in one line, in which addresses lead to their pages.
+ * @param {import("./abi.js").Type[]} types
+ * @param {any[]} values
+ * @param {string} layer
+ * @returns {any[]}
  */
-const hasError = (frame) => Boolean(frame.error) || (frame.calls ?? []).some(hasError);
+const listed = (types, values, layer) => types.map((type, at) => [at ? ", " : "", valueLine(type, values[at], layer)]);
+
+/**
+ * @param {import("./abi.js").Type} type
+ * @param {any} value
+ * @param {string} layer
+ * @returns {any}
+ */
+function valueLine(type, value, layer) {
+  if (type.base === "address") return h("a", { href: `#/address/${checksum(value)}` }, called(value, layer));
+  return type.parts ? ["(", listed(...partsOf(type, value), layer), ")"] : valueText(type, value, layer);
+}
+
+/**
+ * What a contract printed for its developer.
+ * @param {string} text
+ * @param {number} depth
+ */
+function printRow(text, depth) {
+  const line = h("span", h("span.kind", depth ? "└ " : "", "prints"), h("b", "console.log"), " ", h("q", text));
+  line.style.paddingLeft = `${Math.min(depth, 12) * 18}px`;
+  return h("li.print", line);
+}
+
+// Solidity's console: `console.log` in ASCII.
+const CONSOLE = "0x000000000000000000636f6e736f6c652e6c6f67";
 
 /** @param {any} frame */
-function reason(frame) {
-  if (frame.revertReason) return frame.revertReason;
-  const known = decodeError(frame.output ?? "0x");
-  return known
-    ? `${known.entry.name}(${known.entry.inputs.map((type, at) => valueText(type, known.values[at], "l2")).join(", ")})`
-    : frame.error;
-}
+const isPrint = (frame) => frame.to === CONSOLE;
+
+/**
+ * @param {any} frame
+ * @param {(frame: any) => boolean} test
+ * @returns {boolean}
+ */
+const has = (frame, test) => Boolean(test(frame)) || (frame.calls ?? []).some((/** @type {any} */ it) => has(it, test));
 
 /**
  * @param {import("./rpc.js").Floor} floor

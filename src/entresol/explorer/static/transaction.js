@@ -1,26 +1,17 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
-import { hasFailedIn, PRIORITY, pastNote, tokenOf } from "./describe.js";
+import { hasFailedIn, pastNote, tokenOf } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { ago, amount, big, byteLength, count, int, moment, price, short, textOf } from "./format.js";
-import { isPast, ROOT_IMPORT } from "./houses.js";
+import { amount, byteLength, count, int, short, textOf } from "./format.js";
+import { isPast } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
-import { floorOf, isUpper, node, tokenAt } from "./rpc.js";
-import { bundleLinks, rootLinks, sentence } from "./sentence.js";
+import { overview, reasonFor } from "./overview.js";
+import { floorOf, isUpper } from "./rpc.js";
+import { sentence } from "./sentence.js";
 import { standing } from "./standing.js";
 import { callTree, stateChanges } from "./traces.js";
-import { addressLink, blockLink, copyButton, crumb, facts, fields, section } from "./view.js";
-
-const TYPES = /** @type {Record<number, string>} */ ({
-  0: "legacy",
-  1: "access list",
-  2: "fee market",
-  3: "blobs",
-  4: "set code",
-  113: "EIP-712",
-  125: "root import",
-  255: "from layer 1",
-});
+import { fields } from "./values.js";
+import { addressLink, copyButton, crumb, section } from "./view.js";
 
 /**
  * @param {string} layer
@@ -45,6 +36,8 @@ export async function page(layer, hash) {
       : h("span.badge.ok", "Succeeded")
     : h("span.badge.mid", "Pending");
   const failed = hasFailedIn(receipt);
+  const traced = once(() => floor.call("debug_traceTransaction", hash, { tracer: "callTracer" }));
+  const reason = failed && !floor.remote ? reasonFor(traced, layer) : null;
   const number = int(tx.blockNumber);
   const crumbs = [
     crumb(layer),
@@ -53,13 +46,13 @@ export async function page(layer, hash) {
     " / transaction",
   ];
   const parts = [
-    h("section.part", { id: "overview" }, overview(tx, receipt, block, layer)),
+    h("section.part", { id: "overview" }, overview(tx, receipt, block, layer, reason)),
     inputSection(tx, layer),
     receipt?.logs.length
       ? section("Events", () => eventList(receipt.logs, layer), { id: "events", rows: receipt.logs.length })
       : null,
     receipt
-      ? section("Calls", () => callTree(floor, tx, receipt), { id: "calls", aside: h("span.muted", "gas used") })
+      ? section("Calls", () => callTree(floor, tx, traced), { id: "calls", aside: h("span.muted", "gas used") })
       : null,
     receipt ? section("State", () => stateChanges(floor, tx), { id: "state" }) : null,
     h(
@@ -80,7 +73,7 @@ export async function page(layer, hash) {
         "div.head.tx",
         h(
           "div",
-          h("h1.plain", await sentence(tx, layer, failed), " ", status),
+          h("h1.plain", await sentence(tx, layer, failed), reason?.title, " ", status),
           h("p.whole-line", h("span.whole", hash), copyButton(hash, "the hash")),
           tx.blockNumber ? pastNote(floor, number) : null,
         ),
@@ -89,6 +82,23 @@ export async function page(layer, hash) {
       index(parts),
       h("div.with-rail", h("div", parts), rail ? h("aside.rail", rail.element) : null),
     ],
+  };
+}
+
+/**
+ * Load something once for all that need it; after a failure the next one tries again.
+ * @template T
+ * @param {() => Promise<T>} load
+ */
+function once(load) {
+  /** @type {Promise<T> | null} */
+  let found = null;
+  return () => {
+    found ??= load().catch((error) => {
+      found = null;
+      throw error;
+    });
+    return found;
   };
 }
 
@@ -125,73 +135,6 @@ function index(parts) {
     { "aria-label": "Parts of this page" },
     links.map((it) => it.link),
   );
-}
-
-/**
- * @param {any} tx
- * @param {any} receipt
- * @param {import("./rpc.js").Token} token
- */
-function moved(tx, receipt, token) {
-  const sent = amount(big(tx.value), token, token.decimals);
-  if (!hasFailedIn(receipt)) return sent;
-  const stays = int(tx.type) === PRIORITY ? "it was refunded" : "it stayed with the sender";
-  return [`0 ${token.symbol} `, h("span.muted", `of ${sent}: ${stays}`)];
-}
-
-/**
- * @param {any} tx
- * @param {any} receipt
- * @param {any} block
- * @param {string} layer
- */
-function overview(tx, receipt, block, layer) {
-  const at = int(block?.timestamp);
-  const used = int(receipt?.gasUsed);
-  const paid = big(receipt?.effectiveGasPrice ?? tx.gasPrice);
-  const token = tokenAt(layer);
-  const kind = int(tx.type);
-  return facts([
-    [
-      "When",
-      block
-        ? [moment(at), " ", h("span.muted", ago(at, layer, " ago"), ", block "), blockLink(layer, int(block.number))]
-        : "it is pending",
-    ],
-    ["From", addressLink(tx.from, layer, { both: true })],
-    [
-      "To",
-      tx.to
-        ? [addressLink(tx.to, layer, { both: true }), tx.input === "0x" ? null : h("span.badge", "contract")]
-        : [
-            "new contract ",
-            receipt?.contractAddress ? addressLink(receipt.contractAddress, layer, { both: true }) : null,
-          ],
-    ],
-    ["Value", big(tx.value) ? moved(tx, receipt, token) : null],
-    [
-      "Fee",
-      receipt
-        ? [
-            `${amount(BigInt(used) * paid, token, 12)} `,
-            h(
-              "span.muted",
-              `${count(used)} gas at ${price(paid, token).join(" ")}, ${Math.round((100 * used) / int(tx.gas))} % of the limit`,
-            ),
-          ]
-        : `at most ${count(int(tx.gas))} gas`,
-    ],
-    [
-      "Type",
-      [
-        `${kind}, ${TYPES[kind] ?? "unknown"} `,
-        h("span.muted", kind === PRIORITY ? "" : `nonce ${count(int(tx.nonce))}`),
-      ],
-    ],
-    ["Bundle", bundleLinks(receipt, layer)],
-    ["Roots", kind === ROOT_IMPORT ? rootLinks(tx, layer) : null],
-    ["From L1", kind === PRIORITY && node.l1 ? h("a", { href: "#/bridge" }, "Show it on the bridge") : null],
-  ]);
 }
 
 /**

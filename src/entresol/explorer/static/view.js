@@ -1,9 +1,8 @@
 /** Parts of pages: hashes, addresses, times, values, sections with their states. */
 
-import { typeName } from "./abi.js";
-import { h, ICONS, icon, say, show } from "./dom.js";
-import { checksum, count, short, textOf } from "./format.js";
-import { decodeError, loadErrors, nameOf } from "./known.js";
+import { h, ICONS, icon, say, show, styled } from "./dom.js";
+import { checksum, count, short } from "./format.js";
+import { nameOf } from "./known.js";
 import { floorOf, isUpper, node, RpcError, toneOf } from "./rpc.js";
 
 const SKELETON_MS = 150;
@@ -100,91 +99,20 @@ export const crumb = (layer) =>
     : (floorOf(layer)?.title ?? "");
 
 /**
- * A decoded value.
- * @param {import("./abi.js").Type} type
- * @param {any} value
- * @param {string} layer
- * @returns {Node}
- */
-export function valueView(type, value, layer) {
-  if (type.base === "address") return addressLink(value, layer, { both: true });
-  if (type.parts) return fields(type.parts, value, layer);
-  if (type.base === "array") {
-    const items = value
-      .slice(0, 50)
-      .map((/** @type {any} */ it) => h("li", valueView(/** @type {any} */ (type.of), it, layer)));
-    if (value.length > 50) items.push(h("li.muted", `${count(value.length - 50)} more`));
-    return value.length ? h("ol.items", items) : h("span.muted", "none");
-  }
-  const text = type.base === "string" ? `“${value}”` : String(value);
-  const readable = type.base === "bytes" ? textOf(value) : null;
-  const shown = text.length > 400 ? `${text.slice(0, 400)}…` : text;
-  return h(
-    "span.value",
-    h("span.mono", shown),
-    readable ? h("span.muted", ` “${readable.slice(0, 200)}”`) : null,
-    text.length > 12 ? copyButton(String(value), "the value") : null,
-  );
-}
-
-/**
- * @param {import("./abi.js").Type[]} types
- * @param {any[]} values
- * @param {string} layer
- */
-export function fields(types, values, layer) {
-  return h(
-    "dl.fields",
-    types.map((type, at) =>
-      h(
-        "div",
-        h("dt", type.name || `${at}`, h("span.type", typeName(type))),
-        h("dd", valueView(type, values[at], layer)),
-      ),
-    ),
-  );
-}
-
-/**
- * A value in one line, for calls.
- * @param {import("./abi.js").Type} type
- * @param {any} value
- * @param {string} layer
- * @returns {string}
- */
-export function valueText(type, value, layer) {
-  if (type.base === "address") return nameOf(value, layer) ?? short(checksum(value));
-  if (type.parts) return `(${type.parts.map((it, at) => valueText(it, value[at], layer)).join(", ")})`;
-  if (type.base === "array")
-    return `[${value
-      .slice(0, 3)
-      .map((/** @type {any} */ it) => valueText(/** @type {any} */ (type.of), it, layer))
-      .join(", ")}${value.length > 3 ? `, … ${value.length}` : ""}]`;
-  if (type.base === "string") return JSON.stringify(value.slice(0, 60));
-  const text = String(value);
-  return text.startsWith("0x") && text.length > 18
-    ? `${text.slice(0, 10)}…${text.length > 66 ? ` ${(text.length - 2) / 2} bytes` : ""}`
-    : text;
-}
-
-/**
- * Why something failed, by the errors of the project's contracts.
+ * Why a request failed. What decodes it is loaded if there is something to decode.
  * @param {unknown} error
+ * @returns {Promise<string>}
  */
-export async function explained(error) {
-  if (error instanceof RpcError && error.data) await loadErrors();
-  return reasonOf(error);
-}
+export const explained = (error) =>
+  /** @type {any} */ (error)?.code
+    ? import("./reasons.js").then(
+        (it) => it.explain(error),
+        () => messageOf(error),
+      )
+    : Promise.resolve(messageOf(error));
 
-/** @param {unknown} error */
-function reasonOf(error) {
-  if (!(error instanceof Error)) return String(error);
-  const data = error instanceof RpcError ? (error.data?.data ?? error.data) : null;
-  const known = typeof data === "string" ? decodeError(data) : null;
-  if (known && known.entry.contract !== "Solidity")
-    return `${known.entry.name}(${known.entry.inputs.map((type, at) => valueText(type, known.values[at], "l1")).join(", ")})`;
-  return error.message;
-}
+/** @param {any} error @returns {string} */
+const messageOf = (error) => error?.message ?? String(error);
 
 /**
  * @param {unknown} error
@@ -192,17 +120,30 @@ function reasonOf(error) {
  */
 export function errorBox(error, again) {
   const known = error instanceof RpcError;
+  const text = h("span", messageOf(error));
+  if (known && error.data) explained(error).then((it) => show(text, it));
   return h(
     "div.box.bad",
     { role: "alert" },
     h(
       "div",
       h("strong", known ? `${error.method} failed` : "This did not work"),
-      h("p", known && error.code ? `${error.code}, ` : null, reasonOf(error)),
+      h("p", known && error.code ? `${error.code}, ` : null, text),
     ),
     again ? h("button", { type: "button", onclick: again }, "Try again") : null,
   );
 }
+
+/** What opens the dialog of wallets and phones. */
+export const walletButton = () =>
+  h(
+    "button.small",
+    {
+      type: "button",
+      onclick: async () => (await styled("tools", import("./chains.js"))).walletDialog(),
+    },
+    "Use a wallet or a phone",
+  );
 
 /**
  * A batch as it is built down to the ground.

@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.explorer.files import FOLDER
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.rollup.system_contracts import CONTRACTS, INTEROP_CONTRACTS
+from entresol.rollup.system_contracts import CONTRACTS, INTEROP_CONTRACTS, TESTNET_PAYMASTER
 from entresol.version import VERSION
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _L1_NAMES: Final = {
     "message_root": "MessageRoot",
     "chain_registration_sender": "ChainRegistrationSender",
 }
+
+_L2_NAMES: Final = CONTRACTS | INTEROP_CONTRACTS | {TESTNET_PAYMASTER: "TestnetPaymaster"}
 
 _HOUSES: Final = (
     "Harbour",
@@ -101,7 +103,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
             "other": self.other and (L1_PATH if self.layer == 2 else L2_PATH),
             "remote": self.other == "remote",
             "l1": names,
-            "l2": {str(at): name for at, name in (CONTRACTS | INTEROP_CONTRACTS).items()},
+            "l2": {str(at): name for at, name in _L2_NAMES.items()},
             "operators": [str(address) for address in self.operators],
             "chains": [it.entry(index) for index, it in enumerate(houses)],
         }
