@@ -31,7 +31,17 @@ pytestmark = [
 ]
 
 FOLDER: Final = Path(__file__).resolve().parent
-FILES: Final = ("pages.mjs", "acting.mjs", "truth.mjs", "hostile.mjs", "a11y.mjs", "budget.mjs")
+FILES: Final = (
+    "pages.mjs",
+    "reasons.mjs",
+    "wallets.mjs",
+    "editing.mjs",
+    "acting.mjs",
+    "truth.mjs",
+    "hostile.mjs",
+    "a11y.mjs",
+    "budget.mjs",
+)
 SEVERAL: Final = {
     "street.mjs": (
         "[[chains]]\nchain_id = 270\n"

@@ -1,12 +1,12 @@
 /** Controls for a chain of one's own: blocks, time, snapshots, settlement by hand. */
 
 import { choice, h, say, show } from "./dom.js";
-import { count, hex, int } from "./format.js";
+import { clockTime, count, hex, int } from "./format.js";
 import { heads, houseOf, stateOf } from "./houses.js";
 import { refresh, watch } from "./live.js";
 import { floorOf, floors, isUpper, node, toneOf } from "./rpc.js";
 import { timePanel } from "./time.js";
-import { empty, explained } from "./view.js";
+import { empty, explained, walletButton } from "./view.js";
 
 const SNAPSHOTS = "entresol-snapshots";
 let layer = "";
@@ -26,6 +26,7 @@ export async function page() {
       h("h1", "Controls"),
       h("p.muted", "For a chain of your own. Each button shows the request that it sends."),
     ),
+    walletButton(),
   );
   if (!works)
     return {
@@ -34,14 +35,17 @@ export async function page() {
         head,
         empty(
           "The developer methods are off",
-          "Start the node with --dev-methods to mine, to move the clock and to take snapshots.",
+          "Start the node with --dev-methods to mine, to move the clock, to take snapshots and to edit accounts.",
         ),
       ],
     };
   const time = timePanel(act, button);
   const snapshots = snapshotPanel();
   const settlement = node.l1 && node.l2 && !node.l1.remote ? settlementPanel() : null;
+  const edits = able.length ? (await import("./edits.js")).editPanels(act, button, able) : null;
+  edits?.draw();
   const stop = watch(() => {
+    edits?.draw();
     time.draw();
     snapshots.draw();
     settlement?.draw();
@@ -49,7 +53,11 @@ export async function page() {
   return {
     title: "Controls",
     leave: stop,
-    body: [head, h("div.panels", blocksPanel(able), time.element, snapshots.element, settlement?.element ?? null)],
+    body: [
+      head,
+      h("div.panels", blocksPanel(able), time.element, snapshots.element, settlement?.element ?? null),
+      edits?.element ?? h("span"),
+    ],
   };
 }
 
@@ -150,7 +158,7 @@ function snapshotPanel() {
   const take = async () => {
     const id = await act(shown, node.own.name, "evm_snapshot", []);
     if (id === undefined) return;
-    const name = new Date().toLocaleTimeString("en-GB");
+    const name = clockTime(Date.now());
     const taken = Object.fromEntries(floors().map((it) => [it.name, stateOf(it.name).head]));
     save([{ id, heads: taken, name }, ...savedSnapshots()]);
     draw();
