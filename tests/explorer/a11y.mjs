@@ -24,14 +24,16 @@ function seed() {
   seeded ??= (async () => {
     const message = await send({ to: MESSENGER, data: messageData("hello") });
     const burnt = await send({ to: BASE_TOKEN, value: "0xde0b6b3a7640000", data: withdrawData(BOB) });
-    await settled(burnt.blockNumber);
-    return { message: message.transactionHash, burnt: burnt.transactionHash };
+    // A call of the base token that no function of it takes.
+    const failed = await send({ to: BASE_TOKEN, data: `0x${"ab".repeat(36)}`, gas: "0x186a0" });
+    await settled(failed.blockNumber);
+    return { message: message.transactionHash, burnt: burnt.transactionHash, failed: failed.transactionHash };
   })();
   return seeded;
 }
 
 async function pagesOf() {
-  const { message, burnt } = await seed();
+  const { message, burnt, failed } = await seed();
   const call = encodeURIComponent(JSON.stringify([ALICE, "latest"]));
   return [
     "",
@@ -41,6 +43,7 @@ async function pagesOf() {
     "batch/1",
     "l2/block/1",
     `l2/tx/${burnt}`,
+    `l2/tx/${failed}`,
     `address/${ALICE}`,
     `address/${BASE_TOKEN}`,
     "pool",
@@ -80,6 +83,24 @@ check("no page has a violation in the dark at 390", () => judge("dark", 390));
 check("no page has a violation in the light at 390", () => judge("light", 390));
 
 check("no page is too wide at 320", () => tour({ width: 320 }, async () => []));
+
+check("the dialog of wallets and phones has no violation, wide or on a phone", async () => {
+  for (const [theme, width] of [
+    ["dark", 1440],
+    ["light", 375],
+  ])
+    await visit(
+      "controls",
+      async (page) => {
+        await page.getByRole("button", { name: "Use a wallet or a phone" }).click();
+        await page.getByText("Show a code for a phone").click();
+        await page.getByLabel("The address that the phone opens").fill("http://192.168.1.20:3050/");
+        await page.locator("svg.qr").waitFor();
+        expect((await violationsOf(page)).length === 0, `violations: ${await violationsOf(page)}`);
+      },
+      { theme, width, bypassCSP: true },
+    );
+});
 
 check("a dialog has no violation and gives the focus back", async () => {
   await seed();

@@ -80,6 +80,7 @@ check("the tokens of a deposit that failed are claimed back by clicks", async ()
   await visit("bridge", async (page) => {
     const line = page.locator(".lines li").filter({ hasText: "Deposit, 42 BAB" });
     await line.filter({ hasText: "Failed on L2" }).locator("a").click();
+    await sees(page, ".one .reason", "out of gas");
     await settled(await rpc("eth_blockNumber"));
     await page.getByRole("button", { name: "Claim back" }).click();
     await line.filter({ hasText: "Returned" }).waitFor();

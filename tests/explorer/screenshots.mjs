@@ -60,11 +60,15 @@ for (let round = 0; round < (isStreet ? 1 : 4); round++) {
   await settled(last.blockNumber);
 }
 
+// One that fails: a call that the base token does not know.
+const failed = isStreet ? null : await send({ to: BASE_TOKEN, data: `0x${"ab".repeat(36)}`, gas: "0x186a0" });
+
 const withdrawal = `${last.transactionHash}/0`;
 const everyPage = {
   home: "",
   bridge: `bridge/${withdrawal}`,
   transaction: `l2/tx/${last.transactionHash}`,
+  failure: `l2/tx/${failed?.transactionHash}`,
   block: `l2/block/${Number(last.blockNumber)}`,
   batch: `batch/${Number(await rpc("zks_L1BatchNumber"))}`,
   address: `address/${ALICE}`,
@@ -99,6 +103,7 @@ for (const theme of ["dark", "light"])
           .first()
           .waitFor();
       if (name === "bundle") await page.locator(".roots").waitFor();
+      if (name === "failure") await page.locator("h1 .bad").first().waitFor();
       if (name === "console") {
         await page.getByRole("button", { name: "Send" }).click();
         await page.locator(".response .badge").waitFor();

@@ -3,7 +3,7 @@
 import { choice, differs, h, show } from "./dom.js";
 import { amount, big, count, hex, int, parseUnits, plural } from "./format.js";
 import { addressIn, addressInput, formPanel, numberIn, textInput } from "./forms.js";
-import { nameOf } from "./known.js";
+import { isPerson } from "./known.js";
 import { greet } from "./rpc.js";
 import { addressLink } from "./view.js";
 
@@ -140,7 +140,7 @@ export function impersonationPanel(tools) {
     h(
       "div.actions",
       button("Any account may send", () => every(true), ".small"),
-      button("Only these", () => every(false), ".small"),
+      button("No longer", () => every(false), ".small"),
     ),
     shownAll,
   );
@@ -151,13 +151,13 @@ export function impersonationPanel(tools) {
     show(
       list,
       accounts
-        .filter((it) => !nameOf(it, name))
+        .filter((it) => !isPerson(it))
         .slice(0, 20)
         .map((it) =>
           h(
             "li.split",
             addressLink(it, name),
-            button(`Stop`, () => stop(it), ".small"),
+            button("Stop", () => stop(it), ".small"),
           ),
         ),
     );

@@ -5,6 +5,7 @@ import { floors, node } from "./rpc.js";
 import { addChain, chainOf, findWallets, nameOfChain, wallets } from "./signers.js";
 import { badge, copyButton, explained } from "./view.js";
 
+const EXAMPLE = `${location.protocol}//192.168.1.20:${location.port || 80}/`;
 const LOOPBACK = /^(localhost|127\.|\[::1\])/;
 
 /** Open the dialog. Wallets that announce themselves while it is open join the list. */
@@ -89,7 +90,7 @@ function phonePart() {
   const address = h("input.mono", {
     "aria-label": "The address that the phone opens",
     value: isLocal ? "" : `${location.origin}/`,
-    placeholder: `http://192.168.1.20:${location.port}/`,
+    placeholder: EXAMPLE,
     spellcheck: "false",
     inputmode: "url",
   });
@@ -101,7 +102,7 @@ function phonePart() {
       if (!/^https?:$/.test(protocol)) throw new Error();
       show(code, qrPicture(href));
     } catch {
-      show(code, address.value ? h("p.small.bad", "An address is written http://192.168.1.20:3050/.") : "");
+      show(code, address.value ? h("p.small.bad", `An address is written ${EXAMPLE}.`) : "");
     }
   };
   address.addEventListener("input", draw);

@@ -103,6 +103,12 @@ export const nameOf = (address, layer) =>
   (isUpper(layer) ? names.get(`l2:${address.toLowerCase()}`) : undefined);
 
 /**
+ * Whether an account has a key of the node, which gives it a person's name.
+ * @param {string} address
+ */
+export const isPerson = (address) => PEOPLE.includes(names.get(`l2:${address.toLowerCase()}`) ?? "");
+
+/**
  * @param {string} name
  * @returns {[string, string][]} the layer and the address of each thing of this name
  */

@@ -100,16 +100,15 @@ export function overview(tx, receipt, block, layer, reason) {
 export function reasonFor(traced, layer) {
   const title = h("span.reason");
   const fact = h("span", h("span.muted", "…"));
-  import("./reasons.js")
-    .then(async ({ reasonByTrace, reasonView }) => {
-      const reason = await reasonByTrace(traced(), layer);
-      if (!reason) throw new Error("nothing in the trace has failed");
-      show(title, ": ", h("span.bad", reason.text));
-      show(fact, reasonView(reason, layer));
-      if (title.isConnected) document.title = `${reason.text} · ${document.title}`;
-    })
-    .catch((error) => show(fact, h("span.muted", `The node did not trace it: ${error.message}`)));
-  return { title, fact };
+  const known = import("./reasons.js").then(async ({ reasonByTrace, reasonView }) => {
+    const reason = await reasonByTrace(traced(), layer);
+    if (!reason) throw new Error("nothing in the trace has failed");
+    show(title, ": ", h("span.bad", reason.text));
+    show(fact, reasonView(reason, layer));
+    return reason.text;
+  });
+  known.catch((error) => show(fact, h("span.muted", `The node did not trace it: ${error.message}`)));
+  return { title, fact, known };
 }
 
 /**

@@ -64,7 +64,8 @@ export async function page(layer, hash) {
   ];
   const rail = isUpper(layer) && !isPast(layer, tx.blockNumber ?? Infinity) ? standing(layer, tx) : null;
   const console = `#/console/eth_getTransactionByHash?l=${layer}&p=${encodeURIComponent(JSON.stringify([hash]))}`;
-  return {
+  /** @type {import("./main.js").Page} */
+  const made = {
     title: `Transaction ${short(hash)}`,
     leave: rail?.leave,
     body: [
@@ -83,6 +84,14 @@ export async function page(layer, hash) {
       h("div.with-rail", h("div", parts), rail ? h("aside.rail", rail.element) : null),
     ],
   };
+  reason?.known.then(
+    (text) => {
+      made.title = `${text} · ${made.title}`;
+      if (reason.title.isConnected) document.title = `${made.title} · Entresol`;
+    },
+    () => {},
+  );
+  return made;
 }
 
 /**
