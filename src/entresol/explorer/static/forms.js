@@ -33,7 +33,8 @@ function requestLine({ method, params }) {
  *   confirm?: () => string}} options `confirm` says what is lost, which is asked once
  */
 export function formPanel({ act, button, floor }, { title, aside, fields, verb, request, done, confirm }) {
-  const shown = h("div.request", { "aria-live": "polite" });
+  // Errors are alerts, and what was done is said: a preview is not read out at every key.
+  const shown = h("div.request");
   const preview = () => {
     try {
       show(shown, requestLine(request()));

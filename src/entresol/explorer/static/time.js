@@ -45,7 +45,7 @@ export function timePanel(act, button) {
       "div.actions",
       steps.map(([text, seconds]) => button(text, () => by(seconds))),
     ),
-    h("label.field", h("span", "The next block’s time"), h("span.mine", next, button("Set", set))),
+    h("label.field", h("span", "The next block’s time, UTC"), h("span.mine", next, button("Set", set))),
     warning,
     shown,
   );
