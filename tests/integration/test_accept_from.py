@@ -93,6 +93,12 @@ def test_a_batch_that_raises_an_alarm_is_accepted_from_a_backup_of_its_operator(
         ran = run_entresol(*command)
         assert ran.returncode == ALARM
         assert "batch 2" in ran.stderr
+        remote = ("--l1-url", l1_url, "--operator-key", str(OPERATOR.secret))
+        opened = ("--data-dir", str(derived), *remote, "--l1-confirmations", "0")
+        # A start that fails leaves it as it is.
+        ran = run_entresol(*opened, *DEVELOPMENT_FLAGS, "--port", "0")
+        assert ran.returncode == FAILED
+        assert "was derived up to batch 1: batch 2, " in ran.stderr
         for flag in (("--accept-from", "2"), ("--snapshot", str(snapshot))):
             assert run_entresol(*command, *flag).returncode == USAGE_ERROR
         missing = ("--accept-from", "2", "--snapshot", str(tmp_path / "missing"))
@@ -105,8 +111,6 @@ def test_a_batch_that_raises_an_alarm_is_accepted_from_a_backup_of_its_operator(
         said = f"batch 2, blocks 2 to 2, was accepted from {snapshot}, since L1 has executed it"
         assert f"WARNING: {said}" in ran.stdout
         assert f"WARNING: {said}" in run_entresol(*command).stdout
-        remote = ("--l1-url", l1_url, "--operator-key", str(OPERATOR.secret))
-        opened = ("--data-dir", str(derived), *remote, "--l1-confirmations", "0")
         with running_node(*opened, *DEVELOPMENT_FLAGS) as node:
             l2 = HttpRpcClient(node.url)
             assert str(derivation_of(l2.url)).startswith(said)

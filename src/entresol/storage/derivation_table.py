@@ -89,7 +89,20 @@ class DerivationTable:
     def end(self) -> None:
         """Note that a node continues the chain, whose blocks L1 does not know."""
         if self.is_open:
-            self._db.write([], [tables.DERIVING])
+            self._db.write([], [tables.DERIVING, tables.ALARM])
+
+    @property
+    def alarm(self) -> str | None:
+        """How the batch after the last one differs from what L1 says of it; None if no derivation has ended there."""
+        row = self._db.get(tables.ALARM)
+        return None if row is None else row.decode()
+
+    def set_alarm(self, alarm: str | None) -> None:
+        """Note why a derivation has ended, or that it has not."""
+        if alarm is not None:
+            self._db.write([(tables.ALARM, alarm.encode())])
+        elif self.alarm is not None:
+            self._db.write([], [tables.ALARM])
 
     @property
     def final_batch(self) -> int:

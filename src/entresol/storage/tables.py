@@ -66,6 +66,7 @@ ANCHOR: Final = META + b"anchor"
 DERIVING: Final = META + b"deriving"
 FINAL_BATCH: Final = META + b"finalbatch"
 ACCEPTED: Final = META + b"accepted"
+ALARM: Final = META + b"alarm"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (

@@ -107,6 +107,9 @@ async def _open_ecosystem(forks: OpenForks, reopening: Reopening, log: NodeLog |
     except BaseException:
         await node.stop()
         raise
+    for service in node.layer_twos:
+        # Blocks from here on are not on L1 yet.
+        service.chain.batches.derivation.end()
     return node
 
 
@@ -237,9 +240,7 @@ def _open_chains(
             others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
             pair = _open_development(it, index, token, others, forks.of(index).l2)
         opened.append(pair)
-        chain = directory.opened(builder.opened(opened[-1][0]))
-        # Blocks from here on are not on L1 yet.
-        chain.batches.derivation.end()
+        directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]
     l1_chain = None
     if config.l1.l1 and not remote:

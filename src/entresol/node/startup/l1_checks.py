@@ -65,11 +65,19 @@ async def check_batches(chain: Chain, settlement_layer: SettlementLayer) -> None
     committed = (await retry_until_reachable(l1, contract.totals)).committed
     last = chain.batches.last()
     sealed = 0 if last is None else last.number
+    alarm = chain.batches.derivation.alarm
+    if committed > sealed and alarm is not None:
+        raise LayerOneMismatch(
+            f"{l1.name} has {committed} batches of chain {chain_id}, but {chain.blocks.path} was derived up to batch "
+            f"{sealed}: {alarm}. The operator reverts it (entresol settle revert --to {sealed}), or it is accepted "
+            f"(entresol derive --accept-from {sealed + 1})"
+        )
     if committed > sealed:
+        copy = ", derive it from L1 (entresol derive)" if chain.rules.publishes else ""
         raise LayerOneMismatch(
             f"{l1.name} has {committed} batches of chain {chain_id}, but {chain.blocks.path} has {sealed} "
             f"and ends at block {chain.number}: its end is lost, or it is an old or another copy. Restore a "
-            f"copy with batch {committed}, or start a new chain: an empty --data-dir, and with --l1-url also "
+            f"copy with batch {committed}{copy}, or start a new chain: an empty --data-dir, and with --l1-url also "
             "contracts of its own (--deploy-l1)"
         )
 

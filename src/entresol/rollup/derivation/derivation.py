@@ -142,6 +142,7 @@ class Derivation:
                 is_same = await self.round()
             except DerivationAlarm as error:
                 if self._was_there(error):
+                    self._table.set_alarm(str(error))
                     raise
                 self._alarm = error
                 log.warning("%s: reading it again", error)
@@ -156,6 +157,7 @@ class Derivation:
             failures, self._alarm = 0, None
             for_good += 1
             if is_same or (for_good > 1 and self.derived - before <= CAUGHT_UP):
+                self._table.set_alarm(None)
                 return
 
     async def round(self) -> bool:

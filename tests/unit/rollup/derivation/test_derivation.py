@@ -127,7 +127,10 @@ def test_a_batch_that_was_wrong_and_is_reverted_raises_no_alarm(scened: Scene) -
         scened.run()
     l1.revert(1)
     l1.commit(2, salt=b"right")
+    table = scened.chain.batches.derivation
+    assert table.alarm == "batch 2, state_root: 0x01 on L1, 0x02 here"
     assert scened.run().last.number == 2
+    assert table.alarm is None
 
 
 def test_a_batch_that_l1_has_executed_is_accepted_from_a_snapshot_and_named_until_it_is_removed(
