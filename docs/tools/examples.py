@@ -134,7 +134,9 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
         "entresol_getBatchBooks": example(1),
-        "entresol_getEdits": example("latest", 0),
+        "entresol_getEdits": example(
+            "latest", 0, before=(call("anvil_setBalance", bob, hex(10**18)), call("evm_mine"))
+        ),
         "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
         # The id of the L1.
         "entresol_addChain": example({"chainId": 31337, "port": 0}, rejected=True),
