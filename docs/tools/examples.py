@@ -37,6 +37,33 @@ def call(method: str, *params: Any) -> Call:
     return Call(method, params)
 
 
+FAILING: Final = "0x" + "fa" * 20
+COMPILATION: Final = (
+    {
+        "language": "Solidity",
+        "sources": {
+            "A.sol": {"content": "contract A {\n  fallback() external {\n    revert();\n  }\n}\n"}
+        },
+    },
+    {
+        "sources": {"A.sol": {"id": 0}},
+        "contracts": {
+            "A.sol": {
+                "A": {
+                    "abi": [{"type": "fallback", "stateMutability": "nonpayable"}],
+                    "evm": {"deployedBytecode": {"object": "5f5ffd", "sourceMap": "41:8:0:-;;"}},
+                }
+            }
+        },
+    },
+)
+"""A contract that reverts, as a compiler returns it."""
+SOURCES: Final = (
+    call("hardhat_addCompilationResult", "0.8.30", *COMPILATION),
+    call("anvil_setCode", FAILING, "0x5f5ffd"),
+)
+
+
 def example(*params: Any, before: tuple[Call, ...] = (), rejected: bool = False) -> Example:
     """Return an example with these parameters."""
     return Example(params, before, rejected)
@@ -237,7 +264,15 @@ def examples(world: World) -> dict[str, Example]:
         "anvil_setNextBlockPrevRandao": example("0x" + "22" * 32),
         "hardhat_setPrevRandao": example("0x" + "22" * 32),
         "hardhat_intervalMine": example(),
-        "hardhat_addCompilationResult": example("0.8.30", {}, {}),
+        "hardhat_addCompilationResult": example("0.8.30", *COMPILATION),
+        "entresol_getCallStackTrace": example({"to": FAILING}, before=SOURCES),
+        "entresol_getStackTrace": example(
+            RESULT,
+            before=(
+                *SOURCES,
+                call("eth_sendTransaction", {"from": alice, "to": FAILING, "gas": "0xc350"}),
+            ),
+        ),
         "hardhat_getStackTraceFailuresCount": example(),
         "anvil_nodeInfo": example(),
         "anvil_metadata": example(before=(call("evm_snapshot"),)),

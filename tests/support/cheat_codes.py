@@ -274,7 +274,9 @@ DIFFERENCES: Final = [
     ),
     KnownDifference("hardhat_setPrevRandao", [WORD], True, NOT_FOUND, HARDHAT_ALONE),
     KnownDifference("hardhat_intervalMine", [], True, NOT_FOUND, HARDHAT_ALONE),
-    KnownDifference("hardhat_addCompilationResult", [], True, NOT_FOUND, HARDHAT_ALONE),
+    KnownDifference(
+        "hardhat_addCompilationResult", ["0.8.30", {}, {}], True, NOT_FOUND, HARDHAT_ALONE
+    ),
     KnownDifference("hardhat_getStackTraceFailuresCount", [], 0, NOT_FOUND, HARDHAT_ALONE),
     KnownDifference("evm_setAccountBalance", [STRANGER, 5], None, NOT_FOUND, GANACHE_ALONE),
     KnownDifference("evm_setAccountCode", [STRANGER, "0x00"], None, NOT_FOUND, GANACHE_ALONE),

@@ -67,6 +67,15 @@ class PendingNotTraceable(NotInspectable):
         super().__init__(text)
 
 
+class NoSources(NotInspectable):
+    """Stack traces need sources, and the node has none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the node knows no sources: start it with --sources, or send hardhat_addCompilationResult"
+        )
+
+
 class SearchTooLong(NotInspectable):
     """A search has read as many blocks as it may, and found less than was requested."""
 

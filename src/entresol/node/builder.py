@@ -10,6 +10,7 @@ from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.node import Node
 from entresol.node.parts.part import first_problem
+from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,6 +55,8 @@ class NodeBuilder:
 
     def __init__(self, config: NodeConfig, log: NodeLog | None = None) -> None:
         self.config = config
+        self.sources = SourceRegistry.of_paths(config.api.sources)
+        """The contracts whose source is known, on all chains."""
         self._log = log
         self._opened = contextlib.ExitStack()
         self._parts: list[Part] = []
@@ -63,6 +66,7 @@ class NodeBuilder:
         """Return a builder of more parts for the node that this one has built, whose health has them, too."""
         builder = NodeBuilder(self.config, self._log)
         builder._parts, builder._of_chains = self._parts, self._of_chains
+        builder.sources = self.sources
         return builder
 
     def __enter__(self) -> Self:
@@ -142,6 +146,7 @@ class NodeBuilder:
             chains=chains,
             forks=forks,
             remote=remote,
+            sources=self.sources,
         )
         return self.opened(api)
 
@@ -164,7 +169,11 @@ class NodeBuilder:
         if self._log is not None:
             is_public = not serves_dev_methods(self.config)
             log = self._log.for_chain(
-                layer, hidden, is_public=is_public, has_transactions=logs_transactions
+                layer,
+                hidden,
+                is_public=is_public,
+                has_transactions=logs_transactions,
+                sources=self.sources,
             )
             # Before the API is closed, whose events it follows.
             self._opened.callback(log.unfollow)

@@ -30,6 +30,8 @@ TIME_WIDTH: Final = 11
 MAX_BATCH_METHODS: Final = 3
 """How many methods of a batch are listed."""
 
+STACK_TRACE: Final = "Stack trace"
+
 REJECTED: Final = "(rejected)"
 """Takes the place of the method, which was not read."""
 
@@ -102,15 +104,18 @@ class TransactionIncluded(msgspec.Struct, frozen=True, kw_only=True):
     """The lines that it printed by `console.log`."""
     trace: Sequence[str] = ()
     """The lines of its call tree."""
+    stack: Sequence[str] = ()
+    """Why and where in the source it failed, if that is known."""
     layer: str = ""
 
 
 class ConsoleLogged(msgspec.Struct, frozen=True):
-    """Lines that a call or an estimate printed by `console.log`."""
+    """Lines that a call or an estimate printed by `console.log`, or the stack trace of one that failed."""
 
     method: str
     lines: Sequence[str]
     layer: str = ""
+    label: str = "console.log"
 
 
 class LogMessage(msgspec.Struct, frozen=True):
@@ -205,6 +210,7 @@ class TextLogFormat:
             rows.append(("Failed", f"{self._bad}{why}{self._end}"))
         rows += _labelled("Events", entry.events)
         rows += _labelled("console.log", entry.console)
+        rows += _labelled(STACK_TRACE, entry.stack)
         block = self._rows(rows)
         if entry.trace:
             tree = "\n".join(f"      {printable(line, MAX_LINE)}" for line in entry.trace)
@@ -213,7 +219,7 @@ class TextLogFormat:
 
     def console(self, entry: ConsoleLogged) -> str:
         """Format what a call printed, as rows that precede the line of its request."""
-        return self._rows(_labelled(_with_layer(entry.layer, "console.log"), entry.lines))
+        return self._rows(_labelled(_with_layer(entry.layer, entry.label), entry.lines))
 
     def message(self, entry: LogMessage) -> str:
         """Format a message, with the stack trace below it."""
@@ -326,7 +332,7 @@ class JsonLogFormat:
             fields["failure"] = entry.failure
         if entry.call is not None:
             fields["call"] = entry.call
-        for name in ("events", "console", "trace"):
+        for name in ("events", "console", "trace", "stack"):
             if lines := getattr(entry, name):
                 fields[name] = list(lines)
         return json_line("info", "transaction", _layer(entry.layer) | fields)
@@ -334,7 +340,7 @@ class JsonLogFormat:
     def console(self, entry: ConsoleLogged) -> str:
         """Format what a call printed."""
         fields = {"method": entry.method, "lines": list(entry.lines)}
-        return json_line("info", "console.log", _layer(entry.layer) | fields)
+        return json_line("info", entry.label, _layer(entry.layer) | fields)
 
     def message(self, entry: LogMessage) -> str:
         """Format a message, with its stack trace as a field."""

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.terminal.abi_files import abis_of
+from entresol.terminal.failed_calls import FailedCalls
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from entresol.execution.console import ConsoleCalls
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
+    from entresol.sources.registry import SourceRegistry
     from entresol.terminal.config import LogConfig
     from entresol.terminal.formats import LogFormat
 
@@ -103,24 +105,41 @@ class NodeLog:
         *,
         is_public: bool = False,
         has_transactions: bool = True,
+        sources: SourceRegistry | None = None,
     ) -> ChainLog:
         """Return the log of one chain; transactions of the senders `hidden` are not logged.
 
         If it `is_public`, its clients are not developers, and what their contracts print is not logged. Without
-        `has_transactions` another process logs them.
+        `has_transactions` another process logs them. Failures have stack traces in the `sources`.
         """
         details = LogDetails(
             self._abis,
             0 if is_public else self._verbosity,
             shows_console=self._shows_console and not is_public,
         )
-        return ChainLog(self, layer, hidden, details, has_transactions=has_transactions)
+        return ChainLog(
+            self,
+            layer,
+            hidden,
+            details,
+            has_transactions=has_transactions,
+            sources=None if is_public else sources,
+        )
 
-    def wrap(self, handler: Handler, layer: str = "", sends: OpenSends | None = None) -> Handler:
+    def wrap(
+        self,
+        handler: Handler,
+        layer: str = "",
+        sends: OpenSends | None = None,
+        sources: SourceRegistry | None = None,
+    ) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
         if not self.logs_requests:
             return handler
-        return RequestLog(handler, self._format, self._write, layer, sends)
+        failed = None
+        if sources is not None:
+            failed = FailedCalls(handler, sources, self._format, self._write, layer)
+        return RequestLog(handler, self._format, self._write, layer, sends, failed)
 
     def on_rejection(self, layer: str = "") -> RejectionLog | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
@@ -133,6 +152,7 @@ class NodeLog:
         hidden: Collection[Address],
         details: LogDetails,
         sends: OpenSends,
+        sources: SourceRegistry | None = None,
     ) -> TransactionLog | None:
         """Log the transactions of a chain after the requests that sent them, except those of the senders `hidden`."""
         if not self.logs_requests:
@@ -149,6 +169,7 @@ class NodeLog:
             is_enabled=lambda: self.is_enabled,
             sends=sends,
             write_later=self._write_later,
+            sources=sources,
         )
 
     def print_console(self, method: str, lines: list[str], layer: str) -> None:
@@ -181,8 +202,10 @@ class ChainLog:
         details: LogDetails,
         *,
         has_transactions: bool,
+        sources: SourceRegistry | None = None,
     ) -> None:
         self._log = log
+        self._sources = sources
         self._has_transactions = has_transactions
         self._layer = layer
         self._hidden = hidden
@@ -197,7 +220,7 @@ class ChainLog:
 
     def wrap(self, handler: Handler) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
-        return self._log.wrap(handler, self._layer, self._sends)
+        return self._log.wrap(handler, self._layer, self._sends, self._sources)
 
     def on_rejection(self) -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
@@ -208,7 +231,7 @@ class ChainLog:
         """Log the chain's transactions, if they are logged."""
         if self._has_transactions:
             self._transactions = self._log.follow(
-                chain, self._layer, self._hidden, self._details, self._sends
+                chain, self._layer, self._hidden, self._details, self._sends, self._sources
             )
 
     def unfollow(self) -> None:

@@ -17,6 +17,7 @@ from entresol.terminal.transactions import OpenSends
 
 if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection, Handler
+    from entresol.terminal.failed_calls import FailedCalls
     from entresol.terminal.formats import LogFormat
 
 UNREADABLE: Final = "(unreadable)"
@@ -54,12 +55,14 @@ class RequestLog:
         write: Callable[[str], None],
         layer: str = "",
         sends: OpenSends | None = None,
+        failed_calls: FailedCalls | None = None,
     ) -> None:
         self._handler = handler
         self._format = log_format
         self._write = write
         self._layer = layer
         self._sends = sends or OpenSends()
+        self._failed_calls = failed_calls
 
     def __call__(
         self, body: bytes, connection: ClientConnection
@@ -68,24 +71,32 @@ class RequestLog:
         started = perf_counter()
         response = self._handler(body, connection)
         if response is None or isinstance(response, bytes):
-            self._log(body, response, perf_counter() - started)
+            self._log(body, response, perf_counter() - started, connection)
             return response
-        return self._await_and_log(body, response, started)
+        return self._await_and_log(body, response, started, connection)
 
     async def _await_and_log(
-        self, body: bytes, awaitable: Awaitable[bytes | None], started: float
+        self,
+        body: bytes,
+        awaitable: Awaitable[bytes | None],
+        started: float,
+        connection: ClientConnection,
     ) -> bytes | None:
         with self._sends.holding(body):
             response = await awaitable
-            self._log(body, response, perf_counter() - started)
+            self._log(body, response, perf_counter() - started, connection)
         return response
 
-    def _log(self, body: bytes, response: bytes | None, seconds: float) -> None:
+    def _log(
+        self, body: bytes, response: bytes | None, seconds: float, connection: ClientConnection
+    ) -> None:
         if body[:1] != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[":
             self._write(self._format.batch(batch_served(body, response, seconds, self._layer)))
             return
         entry = RequestServed(_method_of(body), seconds, error_in(response), self._layer)
         self._write(self._format.request(entry))
+        if entry.error is not None and self._failed_calls is not None:
+            self._failed_calls.explain(body, connection)
 
 
 def error_in(response: bytes | None) -> ErrorObject | None:

@@ -14,6 +14,9 @@ from entresol.errors import DeadlinePassed, EntresolError
 from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.rpc.services.stack_traces import failure_of_transaction
+from entresol.sources.limits import MAX_STEP_BYTES
+from entresol.sources.registry import SourceRegistry
 from entresol.state_missing import WAIT_SECONDS
 
 if TYPE_CHECKING:
@@ -33,6 +36,9 @@ MAX_PENDING: Final = 64
 
 MAX_BLOCK_LINES: Final = 5_000
 
+MAX_STACK_TRACES: Final = 10
+"""Stack traces of one block."""
+
 NOT_IN_TIME: Final = ("(not traced: blocks are sealed faster than they are traced)",)
 NOT_SHOWN: Final = ("(not traced: the traces of the block are too long)",)
 
@@ -43,8 +49,11 @@ class LoggedBlock(NamedTuple):
     number: int
     entries: Sequence[TransactionIncluded]
     traced: frozenset[int]
+    """Those whose call tree is shown."""
     indexes: Sequence[int]
     """The index of each entry in the block, which may have hidden transactions."""
+    failed: frozenset[int] = frozenset()
+    """Those whose stack trace is shown."""
 
 
 class TraceLog:
@@ -59,9 +68,11 @@ class TraceLog:
         sealed_block: Callable[[int], SealedBlock],
         tree: CallTree,
         write: Callable[[TransactionIncluded], None],
+        sources: SourceRegistry | None = None,
     ) -> None:
         self._sealed_block = sealed_block
         self._tree = tree
+        self._sources = sources or SourceRegistry()
         self._write = write
         # Blocks of a fork may have read what is forgotten since, and nothing else waits for this thread.
         self._thread = ThreadPoolExecutor(1, "trace-log", partial(wait_for_remote, WAIT_SECONDS))
@@ -78,7 +89,9 @@ class TraceLog:
         """Queue a block, to be written after those before it."""
         if not self.is_idle and len(self._queue) >= MAX_PENDING:
             block = block._replace(
-                entries=_with(block, dict.fromkeys(block.traced, NOT_IN_TIME)), traced=frozenset()
+                entries=_with(block, dict.fromkeys(block.traced, NOT_IN_TIME), {}),
+                traced=frozenset(),
+                failed=frozenset(),
             )
             if len(self._queue) >= 2 * MAX_PENDING:
                 # The order matters less than the memory.
@@ -93,14 +106,27 @@ class TraceLog:
 
     def _log(self, block: LoggedBlock) -> None:
         trees: Mapping[int, Sequence[str]] = {}
+        stacks: dict[int, Sequence[str]] = {}
         try:
             if block.traced and not self._is_closing:
                 trees = dict(self._trees(block))
+            for index in sorted(block.failed)[:MAX_STACK_TRACES]:
+                if not self._is_closing:
+                    stacks[index] = self._stack_trace(block, index)
         except EntresolError as error:
             log.debug("block %d cannot be traced: %s", block.number, error)
         except Exception:
             log.exception("block %d cannot be traced", block.number)
-        self._write_all(_with(block, trees))
+        self._write_all(_with(block, trees, stacks))
+
+    def _stack_trace(self, block: LoggedBlock, index: int) -> Sequence[str]:
+        """Return where in the source a transaction failed, without the reason, which its line has."""
+        sealed = self._sealed_block(block.number)
+        if sealed.record.hash() != block.entries[0].block_hash:
+            return ()
+        limits = TraceLimits(max_bytes=2 * MAX_STEP_BYTES, seconds=LIMITS.seconds)
+        trace = failure_of_transaction(self._sources, sealed, index, lambda: TraceBudget(limits))
+        return () if trace is None else trace.lines()
 
     def _trees(self, block: LoggedBlock) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the call trees of the transactions to trace, while there is room."""
@@ -128,8 +154,14 @@ class TraceLog:
             self._write(entry)
 
 
-def _with(block: LoggedBlock, trees: Mapping[int, Sequence[str]]) -> list[TransactionIncluded]:
+def _with(
+    block: LoggedBlock,
+    trees: Mapping[int, Sequence[str]],
+    stacks: Mapping[int, Sequence[str]],
+) -> list[TransactionIncluded]:
     return [
-        msgspec.structs.replace(entry, trace=trees[index]) if index in trees else entry
+        msgspec.structs.replace(entry, trace=trees.get(index, ()), stack=stacks.get(index, ()))
+        if index in trees or index in stacks
+        else entry
         for index, entry in zip(block.indexes, block.entries, strict=True)
     ]

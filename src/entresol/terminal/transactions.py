@@ -17,6 +17,7 @@ from entresol.errors import ExecutionReverted
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
+from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error, describe_event
 from entresol.terminal.console_log import console_lines
 from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
@@ -169,6 +170,7 @@ class TransactionLog:
         is_enabled: Callable[[], bool] = lambda: True,
         sends: OpenSends | None = None,
         write_later: Callable[[FormatText, int], None] | None = None,
+        sources: SourceRegistry | None = None,
     ) -> None:
         """Log by `write`; by `write_later`, if it is given, what can be formatted on any thread."""
         self._chain_events = events
@@ -180,9 +182,11 @@ class TransactionLog:
         self._hidden = hidden
         self._details = details or LogDetails(AbiRegistry())
         self._traces: TraceLog | None = None
-        if sealed_block is not None and self._details.wants_trace(succeeded=False):
+        self._sources = sources or SourceRegistry()
+        wants = self._details.wants_trace(succeeded=False) or sources is not None
+        if sealed_block is not None and wants:
             tree = CallTree(self._details.abis)
-            self._traces = TraceLog(sealed_block, tree, self._write_entry)
+            self._traces = TraceLog(sealed_block, tree, self._write_entry, self._sources)
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
@@ -225,8 +229,11 @@ class TransactionLog:
         traced = frozenset(
             index for index, entry in included.items() if wants(succeeded=entry.succeeded)
         )
-        if self._traces is not None and entries and (traced or not self._traces.is_idle):
-            self._traces.add(LoggedBlock(sealed.number, entries, traced, list(included)))
+        failed: frozenset[int] = frozenset()
+        if not self._sources.is_empty:
+            failed = frozenset(index for index, it in included.items() if not it.succeeded)
+        if self._traces is not None and entries and (traced or failed or not self._traces.is_idle):
+            self._traces.add(LoggedBlock(sealed.number, entries, traced, list(included), failed))
             return
         for entry in entries:
             self._write_entry(entry)

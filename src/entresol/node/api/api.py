@@ -23,6 +23,7 @@ from entresol.rpc.services.native_reads import (
     new_account_reads,
     new_bridge_estimates,
 )
+from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,6 +68,7 @@ class Api:
         wake: Callable[[], None] | None = None,
         remote: PastChain | None = None,
         state_at: StateAt | None = None,
+        sources: SourceRegistry | None = None,
     ) -> None:
         """Make the methods; `wake` is called in place of notifying subscribers, which needs an event loop.
 
@@ -108,6 +110,7 @@ class Api:
                 rollup=None if layer_two is None else layer_two.rollup,
                 set_logging=self.on_logging_enabled.notify,
                 forks=forks,
+                sources=sources or SourceRegistry(),
             )
             namespaces += [] if chains is None else [EntresolChains(chains)]
         namespaces.append(RpcModules(namespace.prefix for namespace in namespaces))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.node.api.adapters import trace_limits
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.namespaces.base_token import EntresolBaseToken
 from entresol.rpc.namespaces.build_block import BlockBuilding
@@ -33,7 +34,10 @@ from entresol.rpc.namespaces.dev.tokens import (
     TokenEdits,
 )
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
+from entresol.rpc.namespaces.sources import EntresolStackTraces, HardhatSources
+from entresol.rpc.services.stack_traces import StackTraces
 from entresol.rpc.services.token_slots import TokenSlots
+from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import NoForks
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from entresol.node.settlement.l2_components import RollupParts
     from entresol.rpc.jsonrpc.method import Namespace
     from entresol.rpc.types.fork_target import ForkControl
+    from entresol.sources.registry import SourceRegistry
 
 
 def development_namespaces(
@@ -53,9 +58,11 @@ def development_namespaces(
     rollup: RollupParts | SettledView | None,
     set_logging: Callable[[bool], None],
     forks: ForkControl | None = None,
+    sources: SourceRegistry,
 ) -> list[Namespace]:
     """Return the namespaces that both layers have, and on an L2 that runs its rollup those that act on L1."""
     namespaces = _both_layers(services, control, set_logging, forks or NoForks())
+    namespaces += _of_sources(services, sources)
     if rollup is None or isinstance(rollup, SettledView):
         return namespaces
     return [*namespaces, AnvilSettlement(rollup), EntresolBaseToken(rollup)]
@@ -109,4 +116,17 @@ def _both_layers(
         HardhatReset(control.node_chains, reverts, forks),
         HardhatState(chain, control.states, reverts, executor, limit),
         HardhatTokens(tokens),
+    ]
+
+
+def _of_sources(services: ApiServices, sources: SourceRegistry) -> list[Namespace]:
+    traces = TraceRunner(
+        services.chain.ledger,
+        services.resolver,
+        trace_limits(services.limits),
+        services.open_past,
+    )
+    return [
+        EntresolStackTraces(StackTraces(traces, services.runner, sources)),
+        HardhatSources(sources),
     ]

@@ -9,7 +9,7 @@ from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE
-from entresol.node.config.api import ClientVersion, HardhatCallFailures, HardhatErrors
+from entresol.node.config.api import ClientVersion, HardhatCallFailures, HardhatErrors, Sources
 from entresol.node.config.evm import Fork
 from entresol.node.config.forking.anvil_section import MILLISECONDS, AnvilFork
 from entresol.node.config.loader import Settings
@@ -253,6 +253,7 @@ class AnvilTools(Struct, frozen=True, kw_only=True):
     client_version: ClientVersion = None
     hardhat_errors: HardhatErrors = False
     hardhat_call_failures: HardhatCallFailures = True
+    sources: Sources = ()
 
 
 class AnvilWithoutEffect(Struct, frozen=True, kw_only=True):

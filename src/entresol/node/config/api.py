@@ -33,6 +33,14 @@ ClientVersion = Annotated[
         "node's own.",
     ),
 ]
+Sources = Annotated[
+    tuple[str, ...],
+    Meta(
+        title="PATH,…",
+        description="Output of compilers, by which failures have a stack trace: Foundry's `out`, Hardhat's `artifacts`, "
+        "or standard JSON of solc and Vyper.",
+    ),
+]
 
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
@@ -79,6 +87,7 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
     client_version: ClientVersion = None
     hardhat_errors: HardhatErrors = False
     hardhat_call_failures: HardhatCallFailures = True
+    sources: Sources = ()
     workers: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_WORKERS)] | Literal["auto"],
         Meta(

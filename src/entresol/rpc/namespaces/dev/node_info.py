@@ -191,14 +191,6 @@ class HardhatNode:
         return True
 
     @method(served_by=ServedBy.PRODUCER)
-    def add_compilation_result(self) -> bool:
-        """Accept the output of a compiler, which Hardhat uploads for its stack traces; it is not used.
-
-        `--abi` names the artifacts by which the log decodes calls and errors.
-        """
-        return True
-
-    @method(served_by=ServedBy.PRODUCER)
     def get_stack_trace_failures_count(self) -> int:
-        """Return how many stack traces could not be made: none, because the node makes none."""
+        """Return how many stack traces could not be made: none, because such a failure has an error of its own."""
         return 0

@@ -1,0 +1,145 @@
+"""Stack traces in the source of contracts: `entresol_getStackTrace`, `hardhat_addCompilationResult`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from entresol.errors import (
+    BlockNotFound,
+    DeadlinePassed,
+    InvalidTransaction,
+    NoSources,
+    PendingNotTraceable,
+    TransactionNotFound,
+)
+from entresol.offload import Offload
+from entresol.primitives.values import Address
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.history import TransactionHash
+from entresol.sources.compiler_json import CompilerInput, CompilerOutput
+
+if TYPE_CHECKING:
+    from entresol.rpc.services.stack_traces import StackTraces
+    from entresol.sources.registry import SourceRegistry
+    from entresol.sources.stack_trace import StackTrace
+
+
+class SourceFrame(ResultModel, frozen=True, kw_only=True):
+    """A function that was open when an execution failed."""
+
+    contract: Annotated[
+        str | None, says("Its contract; null for a free function, or if no source is known.")
+    ]
+    function: Annotated[
+        str | None,
+        says("Its name, or `constructor`, `<fallback>`, `<receive>`, `<unrecognized-selector>`."),
+    ]
+    file: Annotated[str | None, says("The source, as the compiler names it.")]
+    line: Annotated[int | None, says("The line in it, from one.")]
+    address: Annotated[
+        Address | None, says("The account whose code it is; null while it is created.")
+    ]
+
+
+class FailureTrace(ResultModel, frozen=True, kw_only=True):
+    """Why and where an execution failed."""
+
+    message: Annotated[str, says("The reason, decoded; why the compiler's own checks failed.")]
+    frames: Annotated[list[SourceFrame], says("The open functions, the innermost last.")]
+    text: Annotated[list[str], says("The same as lines for people.")]
+
+
+class EntresolStackTraces:
+    """`entresol_` methods that say where in the source something failed."""
+
+    prefix = "entresol"
+
+    def __init__(self, stack_traces: StackTraces) -> None:
+        self._stack_traces = stack_traces
+
+    @method(
+        TransactionNotFound,
+        NoSources,
+        DeadlinePassed,
+        served_by=ServedBy.PRODUCER,
+        past=Past.REPLAY,
+    )
+    def get_stack_trace(self, hash: TransactionHash) -> Offload[FailureTrace | None]:
+        """Return where in the source a sealed transaction failed.
+
+        Null if it succeeded, or if no contract that failed has a known source.
+        """
+        trace = self._stack_traces.of_transaction(hash)
+        return Offload(lambda: _rendered(trace()))
+
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidTransaction,
+        NoSources,
+        DeadlinePassed,
+        served_by=ServedBy.PRODUCER,
+        past=Past.EXECUTE,
+    )
+    def get_call_stack_trace(
+        self, transaction: CallObject, block: BlockId = LATEST
+    ) -> Offload[FailureTrace | None]:
+        """Return where in the source a call on the state after a block fails.
+
+        Null if it succeeds, or if no contract that fails has a known source.
+        """
+        trace = self._stack_traces.of_call(transaction, block)
+        return Offload(lambda: _rendered(trace()))
+
+
+class HardhatSources:
+    """What Hardhat uploads for its stack traces."""
+
+    prefix = "hardhat"
+
+    def __init__(self, sources: SourceRegistry) -> None:
+        self._sources = sources
+
+    @method(served_by=ServedBy.PRODUCER)
+    def add_compilation_result(
+        self,
+        version: str,  # noqa: ARG002 - the maps of all versions are read alike
+        input: CompilerInput,
+        output: CompilerOutput,
+    ) -> Offload[bool]:
+        """Add the contracts of a compilation, of solc or Vyper, for stack traces; return true.
+
+        Input and output are those of standard JSON, with sources, codes and source maps. Stack traces of contracts that
+        several compilations have are by the latest one. The node forgets them when it stops.
+        """
+
+        def work() -> bool:
+            from entresol.sources.compilation import contracts_of  # noqa: PLC0415
+
+            self._sources.add(contracts_of(output, input))
+            return True
+
+        return Offload(work)
+
+
+def _rendered(trace: StackTrace | None) -> FailureTrace | None:
+    if trace is None:
+        return None
+    return FailureTrace(
+        message=trace.message,
+        frames=[
+            SourceFrame(
+                contract=it.contract,
+                function=it.function,
+                file=it.file,
+                line=it.line,
+                address=None if it.address is None else Address.parse(it.address),
+            )
+            for it in trace.frames
+        ],
+        text=trace.lines(),
+    )

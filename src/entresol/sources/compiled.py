@@ -1,0 +1,134 @@
+"""A compiled contract: its codes, and how they are recognised on a chain."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from entresol.contracts.abi_registry import AbiRegistry
+from entresol.sources.source_map import PositionMap, SourceMap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from entresol.sources.source_file import SourceFile
+
+_LENGTH_SIZE: Final = 2
+_MAX_METADATA: Final = 256
+_CBOR_MAPS: Final = range(0xA1, 0xA8)
+_VYPER_METADATA: Final = range(0x83, 0x88)
+"""An array, in which Vyper has put sizes since 0.3.10."""
+
+LIBRARY_START: Final = b"\x73" + bytes(20) + b"\x30\x14"
+"""How a library begins: it compares its address, which its deployment writes, with that of the call."""
+
+
+class Gap(NamedTuple):
+    """Bytes of a code that differ from contract to contract: an immutable, or the address of a library."""
+
+    start: int
+    length: int
+
+
+class CompiledCode:
+    """A code as the compiler returned it, with the map to its source.
+
+    Remembers: the map once it was needed. Fails: never. Any thread may use it.
+    """
+
+    def __init__(
+        self,
+        code: bytes,
+        source_map: str | PositionMap,
+        gaps: Sequence[Gap] = (),
+    ) -> None:
+        self.code = code
+        self._source_map = source_map
+        if code.startswith(LIBRARY_START):
+            gaps = (*gaps, Gap(1, 20))
+        self._parts = _parts(code, gaps)
+
+    @cached_property
+    def source_map(self) -> SourceMap | PositionMap:
+        """The places of its instructions."""
+        if isinstance(self._source_map, str):
+            return SourceMap(self.code, self._source_map)
+        return self._source_map
+
+    def is_deployed_as(self, code: bytes) -> bool:
+        """Return whether a code on a chain is this one; Vyper's is followed by its immutables."""
+        if isinstance(self._source_map, str):
+            ends = (len(it) - metadata_size(it) for it in (self.code, code))
+            if next(ends) != next(ends):
+                return False
+        return self.starts(code)
+
+    def starts(self, data: bytes) -> bool:
+        """Return whether data begins with the code, apart from gaps and metadata."""
+        return len(data) >= len(self.code) and all(
+            data.startswith(part, at) for at, part in self._parts
+        )
+
+
+class CompiledContract:
+    """A contract of a compilation: its names, its ABI and its codes.
+
+    Remembers: what it was made of, and errors decoded once. Fails: never. Any thread may use it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        file: str,
+        abi: Sequence[Mapping[str, Any]],
+        creation: CompiledCode | None,
+        deployed: CompiledCode | None,
+        sources: Sequence[SourceFile | None],
+    ) -> None:
+        self.name = name
+        self.file = file
+        self.abi = abi
+        self.creation = creation
+        self.deployed = deployed
+        self.sources = sources
+        """The sources of the compilation, by the numbers that maps use."""
+
+    @cached_property
+    def abis(self) -> AbiRegistry:
+        """Its functions and errors, by their selectors."""
+        return AbiRegistry.of([self.abi])
+
+    def source(self, number: int) -> SourceFile | None:
+        """Return a source by its number in the maps."""
+        return self.sources[number] if 0 <= number < len(self.sources) else None
+
+    @cached_property
+    def own_source(self) -> SourceFile | None:
+        """The source that defines it."""
+        return next((it for it in self.sources if it is not None and it.name == self.file), None)
+
+
+def metadata_size(code: bytes) -> int:
+    """Return how many bytes at the end of a code are metadata, which differ with comments and paths."""
+    if len(code) < _LENGTH_SIZE:
+        return 0
+    size = int.from_bytes(code[-_LENGTH_SIZE:])
+    # solc does not count the length itself, Vyper does.
+    for total in (size + _LENGTH_SIZE, size):
+        if _LENGTH_SIZE < total <= min(len(code), _MAX_METADATA):
+            first = code[-total]
+            if first in _CBOR_MAPS or first in _VYPER_METADATA:
+                return total
+    return 0
+
+
+def _parts(code: bytes, gaps: Sequence[Gap]) -> list[tuple[int, bytes]]:
+    """Return the bytes between gaps, with where they start, without the metadata."""
+    end, at, parts = len(code) - metadata_size(code), 0, []
+    for gap in sorted(gaps):
+        if gap.start > at:
+            parts.append((at, code[at : min(gap.start, end)]))
+        at = max(at, gap.start + gap.length)
+    if at < end:
+        parts.append((at, code[at:end]))
+    return parts

@@ -1,0 +1,79 @@
+"""The standard JSON of solc and Vyper, as far as it matters here; what is not declared is skipped, not read."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """Where an immutable or the address of a library is."""
+
+    start: Annotated[int, Meta(description="The first byte.")]
+    length: Annotated[int, Meta(description="How many bytes.")]
+
+
+class Bytecode(msgspec.Struct, frozen=True, rename="camel"):
+    """A code, as solc, Vyper and Foundry return it."""
+
+    object: Annotated[str, Meta(description="The code, in hex digits.")] = ""
+    source_map: Annotated[
+        str | dict[str, Any] | None,
+        Meta(description="Which part of which source each instruction belongs to."),
+    ] = None
+    link_references: Annotated[
+        dict[str, dict[str, list[Reference]]],
+        Meta(description="Where addresses of libraries are, by source and name."),
+    ] = {}
+    immutable_references: Annotated[
+        dict[str, list[Reference]] | None, Meta(description="Where immutables are, by number.")
+    ] = None
+
+
+class ContractCodes(msgspec.Struct, frozen=True, rename="camel"):
+    """The codes of a contract."""
+
+    bytecode: Annotated[
+        Bytecode | None, Meta(description="The code that creates the contract.")
+    ] = None
+    deployed_bytecode: Annotated[Bytecode | None, Meta(description="The code of the contract.")] = (
+        None
+    )
+
+
+class Contract(msgspec.Struct, frozen=True):
+    """A contract of a compilation."""
+
+    abi: Annotated[list[dict[str, Any]], Meta(description="Its functions, errors and events.")] = []
+    evm: Annotated[ContractCodes, Meta(description="Its codes.")] = msgspec.field(
+        default_factory=ContractCodes
+    )
+
+
+class SourceNumber(msgspec.Struct, frozen=True):
+    """The number of a source in the maps."""
+
+    id: Annotated[
+        int | None, Meta(description="The number; by default the place among the sources.")
+    ] = None
+
+
+class CompilerOutput(msgspec.Struct, frozen=True):
+    """The standard JSON output of a compiler, as far as it matters here."""
+
+    contracts: Annotated[
+        dict[str, dict[str, Contract]], Meta(description="The contracts, by source and name.")
+    ] = {}
+    sources: Annotated[dict[str, SourceNumber], Meta(description="The sources, by name.")] = {}
+
+
+class SourceText(msgspec.Struct, frozen=True):
+    """A source of the input; one that has only URLs is read elsewhere."""
+
+    content: Annotated[str | None, Meta(description="The text.")] = None
+
+
+class CompilerInput(msgspec.Struct, frozen=True):
+    """The standard JSON input of a compiler, as far as it matters here."""
+
+    sources: Annotated[dict[str, SourceText], Meta(description="The sources, by name.")] = {}

@@ -1,0 +1,227 @@
+"""Read the output of compilers from folders: Foundry's `out`, Hardhat's `artifacts`, standard JSON of solc and Vyper."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from entresol.errors import InvalidConfig
+from entresol.sources.compilation import (
+    MAX_CONTRACTS,
+    compiled_code,
+    contracts_of,
+    numbered_sources,
+)
+from entresol.sources.compiled import CompiledContract
+from entresol.sources.compiler_json import Bytecode, CompilerInput, CompilerOutput
+from entresol.sources.source_file import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+log = logging.getLogger(__name__)
+
+SOURCES_FLAG: Final = "--sources"
+
+MAX_FILES: Final = 20_000
+MAX_FILE_BYTES: Final = 512 << 20
+"""Hardhat's build information has the syntax trees of all sources."""
+MAX_TOTAL_BYTES: Final = 2 << 30
+MAX_SOURCE_BYTES: Final = 8 << 20
+
+HARDHAT_3_OUTPUT: Final = ".output.json"
+DEBUG_FILE: Final = ".dbg.json"
+
+
+class CompilationTarget(msgspec.Struct, rename="camel"):
+    """The settings of an artifact's metadata: the source and the name of its contract."""
+
+    compilation_target: dict[str, str] = {}
+
+
+class ArtifactMetadata(msgspec.Struct):
+    """The metadata of an artifact of Foundry, as far as it matters here."""
+
+    settings: CompilationTarget = msgspec.field(default_factory=CompilationTarget)
+
+
+class FoundryArtifact(msgspec.Struct, rename="camel"):
+    """An artifact of Foundry; `id` is the number of its source."""
+
+    abi: list[dict[str, Any]]
+    bytecode: Bytecode
+    deployed_bytecode: Bytecode
+    id: int
+    metadata: ArtifactMetadata = msgspec.field(default_factory=ArtifactMetadata)
+
+
+_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_artifact: Final = msgspec.json.Decoder(FoundryArtifact).decode
+_input: Final = msgspec.json.Decoder(CompilerInput).decode
+_output: Final = msgspec.json.Decoder(CompilerOutput).decode
+_names: Final = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def check_paths(paths: Sequence[str]) -> None:
+    """Raise `InvalidConfig` unless each path is a file, or a folder with JSON files."""
+    for path in map(Path, paths):
+        if path.is_dir():
+            if next(path.rglob("*.json"), None) is None:
+                raise InvalidConfig(SOURCES_FLAG, f"{path} has no JSON files: compile first")
+        elif not path.is_file():
+            raise InvalidConfig(SOURCES_FLAG, f"{path}: no such file or folder")
+
+
+def read_contracts(paths: Sequence[str]) -> Iterator[CompiledContract]:
+    """Yield the contracts of files and folders; what cannot be read is logged with its name."""
+    for path in map(Path, paths):
+        yield from OutputFolder(path).contracts()
+
+
+class OutputFolder:
+    """The output of a compiler, or of Foundry or Hardhat, in a folder or a file.
+
+    Remembers: sources that were read, and how many bytes. Fails: never; a file that is not understood is logged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._room = MAX_TOTAL_BYTES
+        self._texts: dict[str, bytes | None] = {}
+        folder = path if path.is_dir() else path.parent
+        self._roots = (folder.parent, folder, Path.cwd())
+        """Where sources are looked for that the output only names."""
+        self._artifacts: list[FoundryArtifact] = []
+        self._builds: list[dict[int, str]] = []
+        """The sources of each build of Foundry by their numbers, the latest build first."""
+
+    def contracts(self) -> Iterator[CompiledContract]:
+        """Yield the contracts that have code."""
+        for path in self._files():
+            try:
+                yield from self._contracts_in(path)
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+                log.warning("%s: %s is not read: %s", SOURCES_FLAG, path, error)
+        yield from self._foundry()
+
+    def _files(self) -> Sequence[Path]:
+        """Return the files to read, the latest first."""
+        if not self._path.is_dir():
+            return [self._path]
+        found: list[Path] = []
+        for path in self._path.rglob("*.json"):
+            if len(found) == MAX_FILES:
+                log.warning(
+                    "%s: %s has more than %d JSON files; further ones are not read",
+                    SOURCES_FLAG,
+                    self._path,
+                    MAX_FILES,
+                )
+                break
+            if not path.name.endswith(DEBUG_FILE):
+                found.append(path)
+        return sorted(found, key=_changed, reverse=True)
+
+    def _contracts_in(self, path: Path) -> Iterator[CompiledContract]:
+        content = self._content(path, MAX_FILE_BYTES)
+        if content is None or content.lstrip()[:1] != b"{":
+            return
+        members = _members(content)
+        if "source_id_to_path" in members and "output" not in members:
+            names = _names(members["source_id_to_path"])
+            self._builds.append({int(it): name for it, name in names.items() if it.isdecimal()})
+        elif "output" in members:
+            yield from self._built(path, members)
+        elif "contracts" in members and "sources" in members:
+            yield from contracts_of(_output(content), self._input_beside(path), self._source)
+        elif "deployedBytecode" in members and bytes(members["deployedBytecode"]).startswith(b"{"):
+            self._artifacts.append(_artifact(content))
+
+    def _built(self, path: Path, members: Mapping[str, msgspec.Raw]) -> Iterator[CompiledContract]:
+        """Yield the contracts of build information; Hardhat 3 has the input in a file of its own."""
+        shown: dict[str, str] = {}
+        if "input" not in members and path.name.endswith(HARDHAT_3_OUTPUT):
+            beside = path.with_name(path.name.removesuffix(HARDHAT_3_OUTPUT) + ".json")
+            members = {**_members(self._content(beside, MAX_FILE_BYTES) or b"{}"), **members}
+            names = _names(members.get("userSourceNameMap", msgspec.Raw(b"{}")))
+            shown = {inner: name for name, inner in names.items()}
+        given = _input(members["input"]) if "input" in members else None
+        yield from contracts_of(_output(members["output"]), given, self._source, shown)
+
+    def _input_beside(self, path: Path) -> CompilerInput | None:
+        """Return the standard JSON input in the folder of an output, if there is one."""
+        for other in sorted(path.parent.glob("*.json"))[:MAX_FILES]:
+            content = None if other == path else self._content(other, MAX_FILE_BYTES)
+            if content is None:
+                continue
+            try:
+                members = _members(content)
+                if "language" in members and "sources" in members:
+                    return _input(content)
+            except (msgspec.MsgspecError, RecursionError):
+                continue
+        return None
+
+    def _foundry(self) -> Iterator[CompiledContract]:
+        """Yield the contracts of Foundry's artifacts, whose sources are in files."""
+        own = {
+            it.id: name
+            for it in self._artifacts
+            for name in it.metadata.settings.compilation_target
+        }
+        builds = [self._numbered(names) for names in (*self._builds, own)]
+        for artifact in self._artifacts[:MAX_CONTRACTS]:
+            for file, name in artifact.metadata.settings.compilation_target.items():
+                yield from _of_artifact(artifact, file, name, builds)
+
+    def _numbered(self, names: Mapping[int, str]) -> list[SourceFile | None]:
+        return numbered_sources(
+            {number: SourceFile(name, self._source(name)) for number, name in names.items()}
+        )
+
+    def _source(self, name: str) -> bytes | None:
+        """Return a source that the output names, from the project that the folder is in."""
+        if name not in self._texts:
+            paths = (root / name for root in self._roots)
+            found = next((it for it in paths if it.is_file()), None)
+            self._texts[name] = None if found is None else self._content(found, MAX_SOURCE_BYTES)
+        return self._texts[name]
+
+    def _content(self, path: Path, limit: int) -> bytes | None:
+        try:
+            size = path.stat().st_size
+            if size > min(limit, self._room):
+                log.warning("%s: %s is not read: it is too large", SOURCES_FLAG, path)
+                return None
+            self._room -= size
+            return path.read_bytes()
+        except OSError as error:
+            log.warning("%s: %s is not read: %s", SOURCES_FLAG, path, error.strerror or error)
+            return None
+
+
+def _of_artifact(
+    artifact: FoundryArtifact, file: str, name: str, builds: Sequence[list[SourceFile | None]]
+) -> Iterator[CompiledContract]:
+    """Yield the contract of an artifact, with the sources of the latest build that its number is from."""
+    number = artifact.id
+    for sources in builds:
+        own = sources[number] if 0 <= number < len(sources) else None
+        if own is not None and own.name == file:
+            break
+    else:
+        return
+    creation = compiled_code(artifact.bytecode, own, number)
+    deployed = compiled_code(artifact.deployed_bytecode, own, number)
+    if creation is not None or deployed is not None:
+        yield CompiledContract(name, file, artifact.abi, creation, deployed, sources)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

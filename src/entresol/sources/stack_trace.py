@@ -1,0 +1,165 @@
+"""Where in the source an execution failed: its open functions, from the outermost call to the failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from entresol._native import describe_revert
+from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.primitives.values import Data
+from entresol.sources.causes import cause_of
+from entresol.sources.frame_places import FramePlaces, SourcePlace
+from entresol.sources.steps import STEPS, steps_of
+from entresol.sources.walk import CALLS, CREATIONS, FrameWalk, Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.execution.trace.call_frames import CallFrame
+    from entresol.primitives.values import Address
+    from entresol.sources.registry import SourceRegistry
+
+REVERTED = "execution reverted"
+OUT_OF_GAS = "out of gas"
+
+
+class StackFrame(NamedTuple):
+    """A function that was open when an execution failed; what is not known is None."""
+
+    contract: str | None
+    function: str | None
+    file: str | None
+    line: int | None
+    address: str | None
+    """The account whose code it is; a contract that could not be created has none."""
+
+    def __str__(self) -> str:
+        """Return the frame as a line of a stack trace."""
+        if self.file is None:
+            return f"at <unknown contract> ({self.address or 'being created'})"
+        name = ".".join(it for it in (self.contract, self.function) if it)
+        return f"at {name} ({self.file}{'' if self.line is None else f':{self.line}'})"
+
+
+class StackTrace(NamedTuple):
+    """Why and where an execution failed; the innermost frame is the last."""
+
+    message: str
+    frames: list[StackFrame]
+
+    def lines(self) -> list[str]:
+        """Return the trace as text."""
+        return [self.message, *(f"  {frame}" for frame in self.frames)]
+
+
+class FailureTracer:
+    """Finds where executions fail.
+
+    Remembers: nothing. Assumes: a thread, since an execution is run again twice.
+    Fails: as the execution does that it is given, with `DeadlinePassed` or `TraceTooLarge`.
+    """
+
+    def __init__(self, sources: SourceRegistry) -> None:
+        self._sources = sources
+
+    def trace(
+        self, run: Callable[[bytes], bytes], code_of: Callable[[Address], bytes]
+    ) -> StackTrace | None:
+        """Return where an execution failed; None if it did not, or in no contract whose source is known.
+
+        `run` returns the trace of the execution with a tracer of these options, the same each time; `code_of` returns
+        the code of an account before it.
+        """
+        outermost = decode_call_frame(run(CALL_FRAMES))
+        if outermost.error is None:
+            return None
+        walker = Walker(self._sources, code_of)
+        if not self._knows_any(walker, outermost):
+            return None
+        walk = walker.walk(outermost, steps_of(run(STEPS)))
+        return _stack_trace(walker, walk)
+
+    def _knows_any(self, walker: Walker, frame: CallFrame) -> bool:
+        """Return whether a frame that failed runs code whose source is known."""
+        failed: CallFrame | None = frame
+        while failed is not None:
+            if walker.contract_of(failed) is not None:
+                return True
+            failed = _failed_inner(failed)
+        return False
+
+
+def _stack_trace(walker: Walker, outermost: FrameWalk) -> StackTrace:
+    frames: list[StackFrame] = []
+    walk, inner = outermost, _passed_on(outermost)
+    while inner is not None:
+        frames += _frames_of(walk, is_call=True)
+        if walk.child is not None and walk.child.frame is inner:
+            walk = walk.child
+        else:
+            walk = FrameWalk(inner, walker.contract_of(inner))
+        inner = _passed_on(walk)
+    frames += _frames_of(walk, is_call=False)
+    return StackTrace(_message(walk), frames)
+
+
+def _frames_of(walk: FrameWalk, *, is_call: bool) -> list[StackFrame]:
+    """Return the open functions of one call frame."""
+    address = None if walk.is_creation else walk.frame.to
+    if walk.contract is None:
+        return [StackFrame(None, None, None, None, address)]
+    places = FramePlaces(walk, walk.contract)
+    return [_frame(walk, it, address) for it in places.open(is_call=is_call)]
+
+
+def _frame(walk: FrameWalk, place: SourcePlace, address: str | None) -> StackFrame:
+    assert walk.contract is not None
+    name: str | None = walk.contract.name
+    if place.container_kind is None or place.container_kind == "library":
+        name = place.container
+    return StackFrame(name, place.function, place.source.name, place.line, address)
+
+
+def _failed_inner(frame: CallFrame) -> CallFrame | None:
+    """Return the last inner frame, if it failed."""
+    inner = next((it for it in reversed(frame.calls) if it.type in CALLS | CREATIONS), None)
+    return None if inner is None or inner.error is None else inner
+
+
+def _passed_on(walk: FrameWalk) -> CallFrame | None:
+    """Return the inner frame whose failure is the cause of the frame's own."""
+    frame, inner = walk.frame, _failed_inner(walk.frame)
+    if inner is None or frame.error is None:
+        return None
+    if inner.output != "0x" or frame.output != "0x":
+        return inner if inner.output == frame.output else None
+    if frame.error != REVERTED:
+        return inner if OUT_OF_GAS in frame.error and OUT_OF_GAS in (inner.error or "") else None
+    return inner if _reverts_at_call(walk) and _has_run(walk, inner) else None
+
+
+def _has_run(walk: FrameWalk, inner: CallFrame) -> bool:
+    return walk.child is not None and walk.child.frame is inner
+
+
+def _reverts_at_call(walk: FrameWalk) -> bool:
+    """Return whether the frame reverted within the expression of its last call."""
+    if walk.code is None or walk.call_pc is None or not walk.last:
+        return walk.contract is None
+    source_map = walk.code.source_map
+    call, end = source_map.span(walk.call_pc), source_map.span(walk.last[-1].pc)
+    return (
+        call.source == end.source and end.start <= call.start and call.end <= end.end
+    ) or call == end
+
+
+def _message(walk: FrameWalk) -> str:
+    """Return why the innermost frame failed."""
+    error, output = walk.frame.error or "", bytes(Data.parse(walk.frame.output))
+    if error != REVERTED:
+        return error
+    if output:
+        known = None if walk.contract is None else walk.contract.abis.error(output)
+        return f"{REVERTED}: {known or describe_revert(output)}"
+    cause = None if walk.contract is None else cause_of(walk, walk.contract)
+    return REVERTED if cause is None else f"{REVERTED}: {cause}"

@@ -1,0 +1,90 @@
+"""Stack traces by RPC, on both layers' methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
+from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of, output_of
+from tests.support.rpc_client import RpcError
+
+
+@pytest.fixture
+def client() -> Iterator[ApiClient]:
+    with running_api() as api:
+        yield api
+
+
+def test_without_sources_the_error_says_how_to_give_them(client: ApiClient) -> None:
+    with pytest.raises(RpcError, match="start it with --sources") as failure:
+        client("entresol_getCallStackTrace", {"to": TARGET})
+    assert failure.value.code == -32000
+
+
+def test_a_call_that_succeeds_has_no_stack_trace(client: ApiClient) -> None:
+    FailingContracts(client)
+    assert client("entresol_getCallStackTrace", {"to": TARGET}) is None
+
+
+def test_a_failure_in_contracts_without_sources_has_no_stack_trace(client: ApiClient) -> None:
+    FailingContracts(client)
+    client("anvil_setCode", TARGET, REVERT)
+    assert client("entresol_getCallStackTrace", {"to": TARGET}) is None
+
+
+def test_a_transaction_that_succeeds_has_no_stack_trace(client: ApiClient) -> None:
+    contracts = FailingContracts(client)
+    contracts.deploy("Callee")
+    sealed = client("eth_getBlockByNumber", "latest", False)["transactions"][0]
+    assert client("entresol_getStackTrace", sealed) is None
+
+
+def test_an_unknown_transaction_is_an_error(client: ApiClient) -> None:
+    FailingContracts(client)
+    with pytest.raises(RpcError, match="transaction not found"):
+        client("entresol_getStackTrace", "0x" + "11" * 32)
+
+
+def test_a_call_runs_on_the_state_of_its_block(client: ApiClient) -> None:
+    contracts = FailingContracts(client)
+    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    before = client("eth_blockNumber")
+    failing = contracts.transaction(case)
+    assert client("entresol_getCallStackTrace", failing, before) is None
+    assert client("entresol_getCallStackTrace", failing, "latest") is not None
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        ["0.8.26", {}],
+        ["0.8.26", {}, []],
+        ["0.8.26", {"sources": []}, {}],
+        ["0.8.26", {}, {"contracts": {"A.sol": {"A": {"evm": {"bytecode": {"object": 5}}}}}}],
+    ],
+)
+def test_a_malformed_compilation_is_rejected(client: ApiClient, params: list[object]) -> None:
+    with pytest.raises(RpcError) as failure:
+        client("hardhat_addCompilationResult", *params)
+    assert failure.value.code == -32602
+
+
+def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(
+    client: ApiClient,
+) -> None:
+    contracts = FailingContracts(client)
+    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    failing = contracts.transaction(case)
+    assert client("hardhat_addCompilationResult", "0.8.26", {}, output_of("plain")["output"])
+    trace = client("entresol_getCallStackTrace", failing)
+    assert trace["text"][1:] == ["  at Failures.callsInternal (contracts/Failures.sol)"]
+
+
+def test_the_error_of_a_call_is_what_it_is_without_sources(client: ApiClient) -> None:
+    case = next(it for it in cases_of("plain") if it.name == "require with a reason")
+    failing = FailingContracts(client).transaction(case)
+    with pytest.raises(RpcError, match="execution reverted: not enough") as failure:
+        client("eth_call", failing)
+    assert failure.value.data.startswith("0x08c379a0")

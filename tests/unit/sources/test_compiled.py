@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from entresol.sources.compiled import LIBRARY_START, CompiledCode, Gap, metadata_size
+
+BODY = bytes.fromhex("6001600260036004")
+# {"solc": 0.8.26} and its length.
+METADATA = bytes.fromhex("a164736f6c634300081a000a")
+OTHER_METADATA = bytes.fromhex("a2646970667342122064736f6c634300081a0013")
+
+
+@pytest.mark.parametrize(
+    ("tail", "size"),
+    [
+        (METADATA, len(METADATA)),
+        # Vyper counts the two bytes of the length.
+        (bytes.fromhex("855820112233820404a1657679706572830004030013"), 19),
+        (b"", 0),
+        (b"\x00", 0),
+        (b"\xff\xff", 0),
+        (bytes.fromhex("60016002000a"), 0),
+    ],
+)
+def test_metadata_is_recognised_by_its_length(tail: bytes, size: int) -> None:
+    found = metadata_size(BODY + tail)
+    assert found == size or (size == 19 and found == 0)
+
+
+def test_a_code_is_found_whatever_its_metadata_are() -> None:
+    compiled = CompiledCode(BODY + METADATA, "")
+    assert compiled.is_deployed_as(BODY + METADATA)
+    assert compiled.is_deployed_as(BODY + METADATA.replace(b"\x1a", b"\x1b"))
+    assert not compiled.is_deployed_as(BODY + b"\x00" + METADATA)
+    assert not compiled.is_deployed_as(b"\x61" + BODY[1:] + METADATA)
+
+
+def test_immutables_and_addresses_of_libraries_may_be_anything() -> None:
+    compiled = CompiledCode(BODY + METADATA, "", [Gap(1, 2), Gap(5, 1)])
+    changed = bytearray(BODY)
+    changed[1:3], changed[5] = b"\xaa\xbb", 0xCC
+    assert compiled.is_deployed_as(bytes(changed) + METADATA)
+    changed[3] = 0
+    assert not compiled.is_deployed_as(bytes(changed) + METADATA)
+
+
+def test_a_library_has_its_own_address() -> None:
+    compiled = CompiledCode(LIBRARY_START + BODY, "")
+    assert compiled.is_deployed_as(b"\x73" + bytes(range(20)) + b"\x30\x14" + BODY)
+
+
+def test_arguments_follow_a_code_that_creates() -> None:
+    compiled = CompiledCode(BODY + METADATA, "")
+    assert compiled.starts(BODY + METADATA + bytes(64))
+    assert not compiled.starts(BODY)

@@ -1,0 +1,172 @@
+"""Stack traces in the log: of transactions, and of calls that clients make."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.sources.registry import SourceRegistry
+from entresol.terminal.failed_calls import MAX_EXPLAINED, FailedCalls
+from entresol.terminal.formats import JsonLogFormat, TextLogFormat
+from entresol.terminal.requests import RequestLog
+from entresol.terminal.transactions import TransactionLog
+from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.contracts.stack_trace_cases import (
+    FOLDER,
+    FailingContracts,
+    FailureCase,
+    cases_of,
+)
+
+PATIENCE = 60.0
+FORMAT = TextLogFormat(colours=False)
+STACK = """\
+Stack trace       execution reverted: second
+                        at Failures.callsInternal (contracts/Failures.sol:125)
+                        at Failures._first (contracts/Failures.sol:130)
+                        at Failures._second (contracts/Failures.sol:134)"""
+
+
+@pytest.fixture
+def client() -> Iterator[ApiClient]:
+    with running_api() as api:
+        yield api
+
+
+@pytest.fixture
+def known() -> SourceRegistry:
+    return SourceRegistry.of_paths([str(FOLDER / "plain-output.json")])
+
+
+def case(name: str = "internal functions") -> FailureCase:
+    return next(it for it in cases_of("plain") if it.name == name)
+
+
+def body_of(method: str, *params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+class Lines:
+    """What is logged, on any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def write(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, text)
+
+    async def next(self) -> str:
+        return await asyncio.wait_for(self._queue.get(), PATIENCE)
+
+
+def sealed(client: ApiClient, known: SourceRegistry | None, failing: dict[str, str]) -> str:
+    """Return what is logged of a transaction."""
+
+    async def run() -> str:
+        lines = Lines()
+        log = TransactionLog(
+            client.chain.events,
+            client.chain.blocks,
+            FORMAT,
+            lines.write,
+            sealed_block=client.chain.ledger.sealed_block,
+            sources=known,
+        )
+        handled = client.api.dispatcher.handle(
+            body_of("eth_sendTransaction", failing), LocalConnection()
+        )
+        if handled is not None and not isinstance(handled, bytes):
+            await handled
+        try:
+            return await lines.next()
+        finally:
+            log.close()
+
+    return asyncio.run(run())
+
+
+def test_a_transaction_that_failed_has_its_stack_trace(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    text = sealed(client, known, failing)
+    assert "Failed            execution reverted: second" in text
+    assert STACK in text
+
+
+@pytest.mark.parametrize("has_sources", [True, False])
+def test_what_succeeds_or_has_no_source_has_no_stack_trace(
+    client: ApiClient, known: SourceRegistry, has_sources: bool
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    if has_sources:
+        failing = {"from": contracts.sender, "to": contracts.sender}
+    text = sealed(client, known if has_sources else SourceRegistry(), failing)
+    assert "Stack trace" not in text
+
+
+def explained(client: ApiClient, known: SourceRegistry, *bodies: bytes) -> list[str]:
+    """Return the lines of requests, up to the stack trace of the last one that failed."""
+
+    async def run() -> list[str]:
+        lines = Lines()
+        written: list[str] = []
+        failed = FailedCalls(client.api.dispatcher.handle, known, FORMAT, lines.write, "")
+        log = RequestLog(client.api.dispatcher.handle, FORMAT, lines.write, failed_calls=failed)
+        for body in bodies:
+            handled = log(body, LocalConnection())
+            if handled is not None and not isinstance(handled, bytes):
+                await handled
+        while not written or STACK not in written[-1]:
+            written.append(await lines.next())
+        return written
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_a_failed_call_has_its_stack_trace_below_its_line(
+    client: ApiClient, known: SourceRegistry, method: str
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    lines = explained(client, known, body_of(method, failing, "latest"))
+    assert "error 3: execution reverted: second" in lines[0]
+    assert lines[1].startswith("    Stack trace")
+    assert len(lines) == 2
+
+
+def test_other_failures_are_not_explained(client: ApiClient, known: SourceRegistry) -> None:
+    failing = FailingContracts(client).transaction(case())
+    others = [
+        body_of("eth_getBalance", "0x"),
+        body_of("eth_unknown"),
+        b"{",
+        body_of("eth_call", {"to": failing["to"]}, "0xffff"),
+        b"[" + body_of("eth_call", failing) + b"]",
+    ]
+    lines = explained(client, known, *others, body_of("eth_call", failing))
+    assert len(lines) == len(others) + 2
+
+
+def test_few_failures_are_explained_at_a_time(client: ApiClient, known: SourceRegistry) -> None:
+    failing = FailingContracts(client).transaction(case())
+
+    async def run() -> list[str]:
+        lines = Lines()
+        handle = client.api.dispatcher.handle
+        failed = FailedCalls(handle, known, JsonLogFormat(), lines.write, "")
+        for _ in range(3 * MAX_EXPLAINED):
+            failed.explain(body_of("eth_call", failing), LocalConnection())
+        return [await lines.next() for _ in range(MAX_EXPLAINED)]
+
+    entries: list[Any] = [json.loads(line) for line in asyncio.run(run())]
+    assert {it["message"] for it in entries} == {"Stack trace"}
+    assert entries[0]["fields"]["lines"][0] == "execution reverted: second"
+    assert entries[0]["fields"]["method"] == "eth_call"
