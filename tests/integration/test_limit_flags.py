@@ -68,6 +68,8 @@ ELSEWHERE = {
     "--preset", "--client-version",
     # Which senders need no signature: test_anvil_command.py.
     "--auto-impersonate",
+    # Where sources are read from: tests/unit/sources/test_folders.py.
+    "--sources",
     # Whether browsers get pages: test_explorer.py.
     "--explorer",
     # How many processes serve, and which are replaced: test_workers.py, test_workers_lifetime.py.

@@ -12,6 +12,7 @@ from entresol.errors import MethodFailed
 from entresol.inprocess.failures import FailedRequest, FailedTransaction
 from entresol.terminal.call_tree import describe_error
 from entresol.terminal.console_log import console_lines
+from entresol.testing.stack_traces import stack_trace_of_failure
 from entresol.testing.tracebacks import frames_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def printed_by(net: Devnet, failure: Failure) -> list[str]:
     return ["console.log:", *(f"  {it}" for it in lines)] if lines else []
 
 
-DETAILS: Final[tuple[Details, ...]] = (printed_by,)
+DETAILS: Final[tuple[Details, ...]] = (stack_trace_of_failure, printed_by)
 """What is shown below the reason of a failure, in this order: each returns lines, or none if it knows nothing."""
 
 
