@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,6 +74,21 @@ def check_paths(paths: Sequence[str]) -> None:
                 raise InvalidConfig(SOURCES_FLAG, f"{path} has no JSON files: compile first")
         elif not path.is_file():
             raise InvalidConfig(SOURCES_FLAG, f"{path}: no such file or folder")
+
+
+def stamp_of(paths: Sequence[str]) -> tuple[int, int, int]:
+    """Return what differs once a compiler has written files: their number, the last change, and their size."""
+    count, last, total = 0, 0, 0
+    for path in map(Path, paths):
+        files = islice(path.rglob("*.json"), MAX_FILES) if path.is_dir() else [path]
+        for file in files:
+            try:
+                found = file.stat()
+            except OSError:
+                continue
+            count, total = count + 1, total + found.st_size
+            last = max(last, found.st_mtime_ns)
+    return count, last, total
 
 
 def read_contracts(paths: Sequence[str]) -> Iterator[CompiledContract]:

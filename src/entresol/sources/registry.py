@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol._native import keccak256
@@ -19,19 +20,32 @@ log = logging.getLogger(__name__)
 MAX_FOUND: Final = 4_096
 """Codes whose contract is remembered."""
 
+LOOK_SECONDS: Final = 2.0
+"""How often is looked whether files have changed, while there are codes that are not found."""
+
+_NEVER: Final = object()
+
 MAX_ADDED: Final = 50_000
 """Contracts that requests may add; the oldest are forgotten."""
 
 
 class SourceRegistry:
-    """The contracts of folders, which are read when one is needed first, and those that clients add.
+    """The contracts of folders, which are read when one is needed first and after they have changed, and of clients.
 
     Remembers: contracts, and which one the last codes were. Persists: nothing.
     Assumes: `find` is called on a thread that may read files. Fails: never; a file that is no output is logged.
     """
 
-    def __init__(self, load: Callable[[], Iterable[CompiledContract]] | None = None) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Iterable[CompiledContract]] | None = None,
+        stamp: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Read contracts by `load`, and again once `stamp` is another one and a code is not found."""
         self._load = load
+        self._stamp = stamp
+        self._read_stamp: object = _NEVER
+        self._next_look = 0.0
         self._contracts: list[CompiledContract] = []
         self._added: list[CompiledContract] = []
         self._found: OrderedDict[tuple[bool, bytes], CompiledContract | None] = OrderedDict()
@@ -43,10 +57,10 @@ class SourceRegistry:
         if not paths:
             return cls()
         # Nodes without sources do not need it.
-        from entresol.sources.folders import check_paths, read_contracts  # noqa: PLC0415
+        from entresol.sources.folders import check_paths, read_contracts, stamp_of  # noqa: PLC0415
 
         check_paths(paths)
-        return cls(lambda: read_contracts(paths))
+        return cls(lambda: read_contracts(paths), lambda: stamp_of(paths))
 
     @property
     def is_empty(self) -> bool:
@@ -65,21 +79,29 @@ class SourceRegistry:
             return None
         key = is_creation, keccak256(code)
         with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-            self._read()
-            found = self._search(code, is_creation=is_creation)
+            found = self._found.get(key)
+            if found is None and (self._read_again() or key not in self._found):
+                found = self._search(code, is_creation=is_creation)
             self._found[key] = found
+            self._found.move_to_end(key)
             if len(self._found) > MAX_FOUND:
                 self._found.popitem(last=False)
             return found
 
-    def _read(self) -> None:
-        load, self._load = self._load, None
-        if load is not None:
-            self._contracts = list(load())
-            log.info("the sources of %d contracts were read", len(self._contracts))
+    def _read_again(self) -> bool:
+        """Read the folders, if they were not read yet or have changed; return whether there may be more now."""
+        now = monotonic()
+        if self._load is None or now < self._next_look:
+            return False
+        self._next_look = now + LOOK_SECONDS
+        stamp = self._stamp()
+        if stamp == self._read_stamp:
+            return False
+        self._read_stamp = stamp
+        self._contracts = list(self._load())
+        self._found.clear()
+        log.info("the sources of %d contracts were read", len(self._contracts))
+        return True
 
     def _search(self, code: bytes, *, is_creation: bool) -> CompiledContract | None:
         best, size = None, 0

@@ -10,7 +10,7 @@ from entresol.primitives.values import Data
 from entresol.sources.causes import cause_of
 from entresol.sources.frame_places import FramePlaces, SourcePlace
 from entresol.sources.steps import STEPS, steps_of
-from entresol.sources.walk import CALLS, CREATIONS, FrameWalk, Walker
+from entresol.sources.walk import BOOTLOADER_TEXT, CALLS, CREATIONS, FrameWalk, Walker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +106,8 @@ def _stack_trace(walker: Walker, outermost: FrameWalk) -> StackTrace:
 def _frames_of(walk: FrameWalk, *, is_call: bool) -> list[StackFrame]:
     """Return the open functions of one call frame."""
     address = None if walk.is_creation else walk.frame.to
+    if address == BOOTLOADER_TEXT:
+        return []
     if walk.contract is None:
         return [StackFrame(None, None, None, None, address)]
     places = FramePlaces(walk, walk.contract)

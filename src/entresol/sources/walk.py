@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address, Data
 from entresol.sources.source_map import PositionMap
 from entresol.sources.steps import StepsTooLong
@@ -25,6 +26,9 @@ MAX_TARGETS: Final = 512
 
 LAST_STEPS: Final = 64
 """Steps of a frame that are kept, to see what led to its end."""
+
+BOOTLOADER_TEXT: Final = str(BOOTLOADER)
+"""The outermost frame of a transaction from a contract account, whose steps the engine itself runs."""
 
 _NEVER_RAN: Final = ("insufficient balance", "max call depth", "nonce", "collision")
 _DELEGATION: Final = b"\xef\x01\x00"
@@ -155,13 +159,15 @@ class Walker:
         return root
 
     def _follow(self, stack: list[FrameWalk], steps: Iterable[Step]) -> None:
-        first: int | None = None
+        has_steps_of_its_own = stack[0].frame.to != BOOTLOADER_TEXT
         for step in steps:
-            if first is None:
-                # A frame without code has no steps of its own.
-                first = step.depth if self._runs_code(stack[0].frame) else step.depth - 1
-            level = step.depth - first
+            level = step.depth - 1
+            if level == 1 and step.pc == 0 and not has_steps_of_its_own:
+                # The steps of a transaction from a contract account follow each other, with nothing between them.
+                del stack[1:]
             del stack[max(level + 1, 1) :]
+            if level > len(stack):
+                raise StepsTooLong
             if level == len(stack):
                 inner = self._entered(stack[-1])
                 if inner is None:

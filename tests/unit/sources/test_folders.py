@@ -10,7 +10,7 @@ import pytest
 
 from entresol.errors import InvalidConfig
 from entresol.sources import folders
-from entresol.sources.folders import check_paths, read_contracts
+from entresol.sources.folders import check_paths, read_contracts, stamp_of
 from tests.support.contracts.stack_trace_cases import FOLDER, output_of
 
 CALLS, FAILURES = "contracts/Calls.sol", "contracts/Failures.sol"
@@ -162,3 +162,12 @@ def test_a_path_without_output_is_an_error_that_names_it(
         check_paths([str(path)])
     assert str(path) in str(failure.value)
     assert str(failure.value).startswith("--sources: ")
+
+
+def test_the_stamp_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
+    artifacts = hardhat_2(tmp_path)
+    before = stamp_of([str(artifacts)])
+    assert stamp_of([str(artifacts)]) == before
+    written(artifacts / "build-info/cd.json", {})
+    assert stamp_of([str(artifacts)]) != before
+    assert stamp_of([str(tmp_path / "missing.json")]) == (0, 0, 0)

@@ -63,3 +63,30 @@ def test_contracts_beyond_the_limit_are_forgotten(monkeypatch: pytest.MonkeyPatc
         known.add([contract(str(number), bytes([number + 1]))])
     assert known.find(b"\x01") is None
     assert known.find(b"\x03") is not None
+
+
+def test_folders_that_have_changed_are_read_again_for_a_code_that_is_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "LOOK_SECONDS", 0)
+    stamps = ["first"]
+    known = SourceRegistry(lambda: [contract(stamps[0], b"\x01")], lambda: stamps[0])
+    assert known.find(b"\x02") is None
+    stamps[0] = "second"
+    found = known.find(b"\x01")
+    assert found is not None
+    assert found.name == "second"
+    stamps[0] = "third"
+    assert known.find(b"\x01") is found
+    assert known.find(b"\x02") is None
+    again = known.find(b"\x01")
+    assert again is not None
+    assert again.name == "third"
+
+
+def test_folders_are_not_looked_at_for_every_code() -> None:
+    looks: list[int] = []
+    known = SourceRegistry(list, lambda: looks.append(1))
+    for number in range(3):
+        assert known.find(bytes([number + 1])) is None
+    assert looks == [1]

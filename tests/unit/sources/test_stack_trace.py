@@ -7,13 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.rpc.services.stack_traces import failure_of_transaction
 from entresol.sources import stack_trace, steps
+from entresol.sources.registry import SourceRegistry
 from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.contracts.accounts import EXECUTE, ScriptedWorld
 from tests.support.contracts.stack_trace_cases import (
     FOLDER,
     FailingContracts,
     FailureCase,
     cases_of,
+    output_of,
     right_lines,
 )
 
@@ -167,6 +172,31 @@ def test_an_execution_with_too_many_steps_has_the_functions_that_were_called(
         )
         trace = api("entresol_getCallStackTrace", failing)
     assert trace["text"][1:] == ["  at Failures.outOfGas (contracts/Failures.sol:174)"]
+
+
+def test_a_transaction_of_a_contract_account_has_the_frames_of_its_execution() -> None:
+    world = ScriptedWorld()
+    compiled = output_of("plain")["output"]["contracts"]["contracts/Failures.sol"]["Failures"]
+    failures = world.put(compiled["evm"]["deployedBytecode"]["object"])
+    call = case("internal functions").call
+    assert call is not None
+    account = world.account()
+    world.script(account, EXECUTE, (failures, 0, bytes.fromhex(call["data"][2:])))
+    assert not world.include(world.from_contract(account, to=failures)).succeeded
+    trace = failure_of_transaction(
+        SourceRegistry.of_paths([str(FOLDER / "plain-output.json")]),
+        world.chain.ledger.sealed_block(world.chain.number),
+        0,
+        lambda: TraceBudget(TraceLimits()),
+    )
+    assert trace is not None
+    assert trace.lines() == [
+        "execution reverted: second",
+        f"  at <unknown contract> ({account})",
+        "  at Failures.callsInternal (contracts/Failures.sol:125)",
+        "  at Failures._first (contracts/Failures.sol:130)",
+        "  at Failures._second (contracts/Failures.sol:134)",
+    ]
 
 
 VYPER_RUN = "0xa444f5e9"
