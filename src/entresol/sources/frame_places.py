@@ -47,11 +47,11 @@ class Located(NamedTuple):
         """Whether the span is all of the function, which is the case where it begins."""
         return self.span.start == self.definition.start and self.span.end == self.definition.end
 
-    def is_named_in(self, other: Definition) -> bool:
-        """Return whether another function of the source names this one; a constructor has the name of its contract."""
-        is_constructor = self.definition.name == CONSTRUCTOR
-        name = self.definition.container if is_constructor else self.definition.name
-        text = (self.source.text or b"")[other.start : other.end]
+    def names(self, other: Located) -> bool:
+        """Return whether the function's text has the name of another; a constructor has that of its contract."""
+        is_constructor = other.definition.name == CONSTRUCTOR
+        name = other.definition.container if is_constructor else other.definition.name
+        text = (self.source.text or b"")[self.definition.start : self.definition.end]
         return name is not None and name.encode() in text
 
 
@@ -122,19 +122,18 @@ class FramePlaces:
         self, steps: Sequence[Step], entry: Located, found: Located | None
     ) -> Located | None:
         """Return the last place of a function, or of one that it leads to: the optimizer merges ends that are the same."""
-        ran = dict.fromkeys(
-            it.definition for it in (self.located(step.pc) for step in steps) if it is not None
-        )
-        recent = (self.located(it.pc) for it in reversed(steps))
-        places = [it for it in (found, *recent) if it is not None and not it.is_whole]
+        recent = [
+            it for it in (self.located(step.pc) for step in reversed(steps)) if it is not None
+        ]
+        ran = {it.definition: it for it in (*recent, entry)}.values()
+        places = recent if found is None else [found, *recent]
         led = {entry.definition: True}
         for it in places:
+            if it.is_whole:
+                continue
             if it.definition not in led:
-                led[it.definition] = any(
-                    it.is_named_in(other)
-                    for other in (entry.definition, *ran)
-                    if other != it.definition
-                )
+                others = (other for other in ran if other.definition != it.definition)
+                led[it.definition] = any(other.names(it) for other in others)
             if led[it.definition]:
                 return it
         return None

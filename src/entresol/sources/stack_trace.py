@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import describe_revert
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.sources.registry import SourceRegistry
 
-REVERTED = "execution reverted"
-OUT_OF_GAS = "out of gas"
+MAX_FRAMES: Final = 100
+"""Frames of a stack trace; of more, as many of the outermost as of the innermost are shown."""
+
+REVERTED: Final = "execution reverted"
+OUT_OF_GAS: Final = "out of gas"
 
 
 class StackFrame(NamedTuple):
@@ -46,10 +49,15 @@ class StackTrace(NamedTuple):
 
     message: str
     frames: list[StackFrame]
+    omitted: int = 0
+    """How many frames were left out in the middle."""
 
     def lines(self) -> list[str]:
         """Return the trace as text."""
-        return [self.message, *(f"  {frame}" for frame in self.frames)]
+        frames = [f"  {frame}" for frame in self.frames]
+        if self.omitted:
+            frames.insert(MAX_FRAMES // 2, f"  … ({self.omitted:,} more)")
+        return [self.message, *frames]
 
 
 class FailureTracer:
@@ -100,7 +108,10 @@ def _stack_trace(walker: Walker, outermost: FrameWalk) -> StackTrace:
             walk = FrameWalk(inner, walker.contract_of(inner))
         inner = _passed_on(walk)
     frames += _frames_of(walk, is_call=False)
-    return StackTrace(_message(walk), frames)
+    omitted, half = max(0, len(frames) - MAX_FRAMES), MAX_FRAMES // 2
+    if omitted:
+        frames = [*frames[:half], *frames[-half:]]
+    return StackTrace(_message(walk), frames, omitted)
 
 
 def _frames_of(walk: FrameWalk, *, is_call: bool) -> list[StackFrame]:

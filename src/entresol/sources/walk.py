@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CREATIONS: Final = frozenset(("CREATE", "CREATE2"))
 CALLS: Final = frozenset(("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"))
-MAX_FUNCTIONS: Final = 1_024
+MAX_FUNCTIONS: Final = 256
 """Functions of a frame that may be open; of deeper recursion the outermost are known."""
 
 MAX_TARGETS: Final = 512

@@ -199,6 +199,18 @@ def test_a_transaction_of_a_contract_account_has_the_frames_of_its_execution() -
     ]
 
 
+def test_of_a_deep_recursion_both_ends_are_shown(
+    api: ApiClient, contracts: FailingContracts
+) -> None:
+    failing = contracts.transaction(case("recursion"))
+    trace = api(
+        "entresol_getCallStackTrace", {**failing, "data": failing["data"][:-64] + f"{150:064x}"}
+    )
+    assert (len(trace["frames"]), trace["omitted"]) == (100, 51)
+    assert trace["text"][51] == "  … (51 more)"
+    assert trace["text"][-1] == "  at Failures.recursive (contracts/Failures.sol:154)"
+
+
 VYPER_RUN = "0xa444f5e9"
 
 

@@ -50,6 +50,7 @@ class FailureTrace(ResultModel, frozen=True, kw_only=True):
 
     message: Annotated[str, says("The reason, decoded; why the compiler's own checks failed.")]
     frames: Annotated[list[SourceFrame], says("The open functions, the innermost last.")]
+    omitted: Annotated[int, says("How many frames were left out in the middle, beyond 100.")]
     text: Annotated[list[str], says("The same as lines for people.")]
 
 
@@ -141,5 +142,6 @@ def _rendered(trace: StackTrace | None) -> FailureTrace | None:
             )
             for it in trace.frames
         ],
+        omitted=trace.omitted,
         text=trace.lines(),
     )
