@@ -124,6 +124,12 @@ export class House {
   }
 }
 
+/** @param {string} path */
+export async function healthAt(path) {
+  const response = await fetch(path).catch(() => null);
+  return response ? await response.json().catch(() => null) : null;
+}
+
 export const live = {
   l1: newFloor(),
   /** @type {House[]} */

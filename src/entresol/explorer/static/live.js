@@ -3,7 +3,7 @@
 import { bridgeBalance } from "./describe.js";
 import { say } from "./dom.js";
 import { big, count, hex, int, setClock } from "./format.js";
-import { House, houseOf, isPast, live, stateOf } from "./houses.js";
+import { House, healthAt, houseOf, isPast, live, stateOf } from "./houses.js";
 import { firstOf, floorOf, floors, greet, isUpper, node } from "./rpc.js";
 
 /** @typedef {import("./houses.js").Block} Block */
@@ -184,12 +184,6 @@ async function refreshHealth() {
   if (node.several) return;
   live.health = await healthAt("/health");
   for (const house of live.houses) house.health = live.health;
-}
-
-/** @param {string} path */
-async function healthAt(path) {
-  const response = await fetch(path).catch(() => null);
-  return response ? await response.json().catch(() => null) : null;
 }
 
 /**

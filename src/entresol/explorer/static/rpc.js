@@ -189,13 +189,12 @@ class Socket {
       socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
       // What was sealed before it subscribed is not reported.
       socket.send('{"jsonrpc":"2.0","id":2,"method":"eth_getBlockByNumber","params":["latest",false]}');
+      this.onstate("live");
     };
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);
       if (message.method === "eth_subscription") this.onhead(message.params.result);
-      if (message.id !== 2) return;
-      this.onstate("live");
-      this.onhead(message.result, true);
+      if (message.id === 2) this.onhead(message.result, true);
     };
     socket.onclose = () => {
       if (!this.isWanted) return;

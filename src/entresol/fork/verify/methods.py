@@ -56,7 +56,8 @@ PROVEN: Final[Mapping[str, str]] = {
     "eth_getUncleCountByBlockNumber": "`sha3Uncles` of its block",
     **dict.fromkeys(
         (
-            *("debug_traceCall", "debug_traceCallMany", "eth_call", "eth_callMany"),
+            *("debug_traceCall", "debug_traceCallMany", "entresol_getCallStackTrace"),
+            *("eth_call", "eth_callBundle", "eth_callMany"),
             *("eth_createAccessList", "eth_estimateGas", "eth_getAccountInfo"),
             *("eth_getStorageValues", "eth_simulateV1", "ots_hasCode"),
             *("trace_call", "trace_callMany", "trace_rawTransaction"),
@@ -65,10 +66,12 @@ PROVEN: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(
         (
-            *("debug_traceBlockByHash", "debug_traceBlockByNumber", "debug_traceTransaction"),
+            *("debug_accountInfoAt", "debug_getRawTransactions", "debug_traceBlockByHash"),
+            *("debug_traceBlockByNumber", "debug_traceTransaction", "entresol_getStackTrace"),
             *("ots_getInternalOperations", "ots_getTransactionError", "ots_traceTransaction"),
-            *("trace_block", "trace_get", "trace_replayBlockTransactions"),
-            *("trace_replayTransaction", "trace_transaction"),
+            *("trace_block", "trace_blockOpcodeGas", "trace_get"),
+            *("trace_replayBlockTransactions", "trace_replayTransaction"),
+            *("trace_transaction", "trace_transactionOpcodeGas"),
         ),
         _REPLAYED,
     ),
