@@ -22,6 +22,7 @@ from tests.support.anvil import Anvil, running_anvil
 from tests.support.differential.contracts import TOKEN
 
 ROUNDS: Final = 3
+INDEX_ROUNDS: Final = 7
 CHAIN_ID: Final = 31337
 SENDERS: Final = 500
 ETHER: Final = 10**18
@@ -41,6 +42,7 @@ def rows() -> Iterable[Row]:
     """Measure a chain."""
     for kind in ("transfers", "ERC-20 transfers"):
         yield from throughput(kind)
+    yield from index_cost()
     yield from checkpoints()
     yield warm_call()
 
@@ -68,6 +70,37 @@ def throughput(kind: str) -> Iterator[Row]:
                 peer=peer,
                 target=target(kind, size, peer, durable=is_durable),
             )
+
+
+def index_cost() -> Iterator[Row]:
+    """Measure what the index of accounts and tokens adds to sealing, in processor time."""
+    for kind in ("transfers", "ERC-20 transfers"):
+        for size, count in ((1, 1_500), (500, 5_000)):
+            raws = transactions(kind, count)
+            seconds = [
+                (sealing_seconds(raws, size, indexed=True), sealing_seconds(raws, size))
+                for _ in range(INDEX_ROUNDS)
+            ]
+            with_it, without = (min(it) for it in zip(*seconds, strict=True))
+            yield Row(
+                what=f"{kind}, blocks of {size}, more for the explorer's index",
+                value=100 * (with_it / without - 1),
+                unit="%",
+                target=Target(5, "at most"),
+            )
+
+
+def sealing_seconds(raws: Sequence[bytes], size: int, *, indexed: bool = False) -> float:
+    """Return the processor time in which a chain takes and seals transactions."""
+    with open_chain(durable=False) as chain:
+        chain.ledger.store.index_accounts(wanted=indexed)
+        start = time.process_time()
+        for first in range(0, len(raws), size):
+            for transaction in decode_many(raws[first : first + size]):
+                assert not isinstance(transaction, Exception)
+                chain.add(transaction)
+            chain.builder.seal()
+        return time.process_time() - start
 
 
 def target(kind: str, size: int, peer: Peer, *, durable: bool) -> Target | None:

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.contracts import artifact
+from entresol.primitives import abi
+from entresol.primitives.values import Address
+
 if TYPE_CHECKING:
     from docs.tools.recording import World
 
@@ -80,6 +84,14 @@ def examples(world: World) -> dict[str, Example]:
     ether_of_l2 = "0x000000000000000000000000000000000000800a"
     withdraw = {"to": ether_of_l2, "value": "0x1", "data": "0x51cff8d9" + "00" * 12 + bob[2:]}
     withdrawal = call("eth_sendTransaction", {"from": alice, **withdraw})
+    code = artifact("TestERC20").bytecode + abi.encode(
+        "(string,string,uint8)", ("Test Token", "TEST", 18)
+    )
+    mint = abi.encode_call("mint(address,uint256)", Address.parse(bob), 10**18)
+    minted = tuple(
+        call("eth_sendTransaction", {"from": alice, "data": "0x" + data.hex(), **more})
+        for data, more in ((code, {}), (mint, {"to": world.next_contract}))
+    )
     letter = {
         "domain": {"name": "Post", "chainId": 270},
         "types": {
@@ -164,6 +176,15 @@ def examples(world: World) -> dict[str, Example]:
         "entresol_getEdits": example(
             "latest", 0, before=(call("anvil_setBalance", bob, hex(10**18)), call("evm_mine"))
         ),
+        "entresol_getToken": example(world.next_contract, before=minted),
+        "entresol_getTokens": example("test", None, 2, before=minted),
+        "entresol_getTokenHolders": example(world.next_contract, None, 2, before=minted),
+        "entresol_getTokenTransfers": example(world.next_contract, None, 1, before=minted),
+        "entresol_getAccountTokens": example(bob, None, 1, before=minted),
+        "entresol_getAccountTransfers": example(bob, None, 1, before=minted),
+        "entresol_getAccountTransactions": example(bob, None, 1),
+        "entresol_getTransactions": example(None, 1),
+        "entresol_findHashes": example(world.transfer[:10]),
         "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
         # The id of the L1.
         "entresol_addChain": example({"chainId": 31337, "port": 0}, rejected=True),

@@ -70,6 +70,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     message_hash: str
     next_transfer: str
+    next_contract: str
     block_hashes: tuple[str, ...]
 
     def hash_of_block(self, number: int) -> str:
@@ -116,6 +117,7 @@ class Recorder:
             message=str(_MESSAGE.hash),
             message_hash="0x" + keccak256(_TEXT).hex(),
             next_transfer="0x" + _NEXT_TRANSFER.raw.hex(),
+            next_contract=str(create_address(ALICE.address, _NEXT_TRANSFER.payload.nonce)),
             block_hashes=tuple(str(store.block_hash(n)) for n in range(chain.number + 1)),
         )
 

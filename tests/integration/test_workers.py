@@ -307,3 +307,13 @@ def calls(node: RunningNode, method: str) -> int:
     assert text.count("\nentresol_head_block ") == 1
     name = f'entresol_rpc_seconds_count{{method="{method}"}} '
     return sum(int(it.removeprefix(name)) for it in text.splitlines() if it.startswith(name))
+
+
+def test_every_process_reads_the_index_of_accounts(node: RunningNode) -> None:
+    target = "0x" + "ab" * 20
+    with clients_of(node) as clients:
+        sent = send(clients[0], to=target, value="0x1")
+        for client in clients:
+            page = client("entresol_getAccountTransactions", target)
+            assert [it["hash"] for it in page["transactions"]] == [sent]
+            assert client("entresol_findHashes", sent[:20])["transactions"] == [sent]

@@ -84,6 +84,13 @@ class SearchTooLong(NotInspectable):
         self.blocks = blocks
 
 
+class AccountsNotIndexed(NotInspectable):
+    """The node keeps no index of accounts and tokens."""
+
+    def __init__(self) -> None:
+        super().__init__("accounts and tokens are not indexed: the node runs with --no-explorer")
+
+
 class InvalidTraceRange(EntresolError):
     """A range of blocks that is too large, or ends before it starts."""
 

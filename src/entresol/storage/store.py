@@ -256,6 +256,8 @@ class Store(StoreView):
 
     def prepare_replace(self, source: Store) -> None:
         """Read what `replace` writes, which takes longer than to write it; any thread may call it."""
+        if self.accounts.is_on:
+            source.index_accounts()
         if not self.exchanges_with(source):
             source._contents = source._db.contents()
 
@@ -266,6 +268,8 @@ class Store(StoreView):
         their files, unless others read them.
         """
         is_exchanged = self.exchanges_with(source)
+        if self.accounts.is_on:
+            source.index_accounts()
         if is_exchanged:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
@@ -288,6 +292,13 @@ class Store(StoreView):
         self.rules.refresh()
         return is_exchanged
 
+    def index_accounts(self, *, wanted: bool = True) -> None:
+        """Keep the index of accounts and tokens from now on, which is built if it is missing, or drop it."""
+        if wanted:
+            self.accounts.switch_on(self.records())
+        else:
+            self.accounts.switch_off()
+
     def rebuild(
         self,
         nodes_of: Callable[[BlockRecord], Iterable[Row]],
@@ -305,6 +316,7 @@ class Store(StoreView):
         total = 0 if self.head_number is None else self.head_number + 1 - first
         for done, record in enumerate(self.records()):
             rows = rows_of(self._db, record, first + done, nodes_of(record))
+            rows += self.accounts.rows_of(record, first + done)
             self._db.write([*rows, *self.fork.rows_of(record, first + done)], sync=False)
             progress(done + 1, total)
         self._db.write([indexed_row()], [tables.REBUILDING])
@@ -353,6 +365,7 @@ class Store(StoreView):
             (tables.HEAD, tables.number(number)),
             *rows_of(self._db, record, number, nodes),
             *self.fork.rows_of(record, number),
+            *self.accounts.rows_of(record, number),
         ]
         return self._db.prepared(rows, self._left_by_reverted(number))
 
@@ -377,4 +390,5 @@ class Store(StoreView):
             if self._db.get(it) is not None
         ]
         shared_with_none = keys_of(self._db, record, number)
-        return [*others, *shared_with_none, *self.fork.keys_of(record, number)]
+        optional = (*self.fork.keys_of(record, number), *self.accounts.keys_of(record, number))
+        return [*others, *shared_with_none, *optional]

@@ -17,6 +17,7 @@ from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
+from entresol.storage.account_index import AccountIndex
 from entresol.storage.batch_table import BatchTable
 from entresol.storage.block_rows import PriceTable, as_published
 from entresol.storage.database.directory import Directory
@@ -39,6 +40,7 @@ Known: TypeAlias = V | NotImplementedType
 # What the parts of a record take in memory besides their bytes, roughly.
 _RECORD_BYTES: Final = 2_048
 _PART_BYTES: Final = 384
+_HASH_SIZE: Final = 32
 
 
 class ReadCache:
@@ -233,6 +235,7 @@ class StoreView:
         self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)
         self.open_logs = OpenLogTable(db)
+        self.accounts = AccountIndex(db)
         head = db.get(tables.HEAD)
         self.head_number = None if head is None else int.from_bytes(head)
         """The number of the last block, or None before genesis."""
@@ -313,6 +316,19 @@ class StoreView:
             if row is not None:
                 return TransactionLocation(head, int.from_bytes(row))
         return self._location(tables.TRANSACTION_LOCATION + transaction_hash)
+
+    def transactions_from(self, start: bytes, prefix: bytes, count: int) -> list[Hash32]:
+        """Return up to `count` hashes of transactions from `start` on that begin with `prefix`."""
+        table = tables.TRANSACTION_LOCATION
+        found = self._db.read(table + start, table + prefix, count)
+        hashes = dict.fromkeys(Hash32(key[1 : 1 + _HASH_SIZE]) for key, _ in found)
+        return [it for it in hashes if self.locate_transaction(it) is not None]
+
+    def blocks_from(self, start: bytes, prefix: bytes, count: int) -> list[Hash32]:
+        """Return up to `count` hashes of blocks from `start` on that begin with `prefix`."""
+        table = tables.NUMBER_OF_HASH
+        found = (Hash32(key[1:]) for key, _ in self._db.read(table + start, table + prefix, count))
+        return [it for it in found if self.block_number(it) is not None]
 
     def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
         """Return the hash of the last transaction by which `sender` used `nonce`."""

@@ -48,6 +48,9 @@ BATCH_PATH: Final = b"j"
 PATHS: Final = b"x"
 CLEARED: Final = b"d"
 REMOTE_CODE: Final = b"C"
+HOLDER: Final = b"H"
+HELD: Final = b"T"
+CALLED: Final = b"N"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
@@ -62,6 +65,7 @@ LOADED: Final = META + b"loaded"
 POSITION: Final = META + b"position"
 CONFIRMED: Final = META + b"confirmed"
 LOGS_INDEXED: Final = META + b"openlogs"
+ACCOUNTS_INDEXED: Final = META + b"accounts"
 ANCHOR: Final = META + b"anchor"
 DERIVING: Final = META + b"deriving"
 FINAL_BATCH: Final = META + b"finalbatch"
@@ -83,6 +87,9 @@ DERIVED: Final = (
     PRIORITY,
     OPEN_LOGS,
     CLEARED,
+    HOLDER,
+    HELD,
+    CALLED,
 )
 
 NUMBER_SIZE: Final = 8

@@ -171,9 +171,12 @@ def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
 BY_NUMBER = (
     *(tables.RECORD, tables.HASH_OF_NUMBER, tables.TRANSACTION_LOCATION, tables.HASH_OF_NONCE),
     *(tables.ACCOUNT, tables.SLOT, tables.PUBLISHED, tables.LOGS, tables.PRIORITY),
-    *(tables.PRICES, tables.BATCH_POSITION),
+    *(tables.PRICES, tables.BATCH_POSITION, tables.CALLED),
 )
 """Tables whose keys end with a block number."""
+
+
+_HOLDINGS = (tables.HOLDER, tables.HELD)
 
 
 def dump(store: Store) -> dict[bytes, bytes]:
@@ -182,10 +185,15 @@ def dump(store: Store) -> dict[bytes, bytes]:
     head = -1 if store.head_number is None else store.head_number
     reverted = [it for it in rows if it[:1] in BY_NUMBER and tables.block_of(it) > head]
     reverted += [it for it in rows if it[:1] == tables.OPEN_LOGS and _block_of_log(it) > head]
+    reverted += [it for it in rows if it[:1] in _HOLDINGS and _first_block(rows[it]) > head]
     hashes = {
         tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == tables.HASH_OF_NUMBER
     }
     return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
+
+
+def _first_block(holding: bytes) -> int:
+    return int.from_bytes(holding[: tables.NUMBER_SIZE])
 
 
 def _block_of_log(key: bytes) -> int:

@@ -8,6 +8,7 @@ from entresol.cache_limits import CACHES
 from entresol.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.dev.control import DevControl
 from entresol.listeners import Listeners
+from entresol.node.api.accounts import account_namespaces
 from entresol.node.api.adapters import request_limits
 from entresol.node.api.development import development_namespaces
 from entresol.node.api.ethereum import ethereum_namespaces
@@ -98,6 +99,7 @@ class Api:
         self._owns_control = control is None
         namespaces = ethereum_namespaces(self.services, report_console=self.on_console.notify)
         namespaces += inspection_namespaces(self.services)
+        namespaces += account_namespaces(self.services)
         if layer_two is not None:
             # An L1 alone does not need them.
             from entresol.node.api.zk_stack import zk_stack_namespaces  # noqa: PLC0415

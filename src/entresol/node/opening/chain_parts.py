@@ -32,8 +32,12 @@ def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) 
     """Open the store of a chain, or a temporary one; workers read it, too."""
     shared = worker_count(config.api) > 1
     if path is None:
-        return Store.temporary(shared=shared)
-    return Store.open(path, is_synced=is_synced, shared=shared)
+        store = Store.temporary(shared=shared)
+    else:
+        store = Store.open(path, is_synced=is_synced, shared=shared)
+    with closed_on_failure(store):
+        store.index_accounts(wanted=config.api.explorer)
+    return store
 
 
 def open_chain(

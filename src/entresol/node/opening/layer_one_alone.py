@@ -49,6 +49,7 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
             base_fee = config.l1_blocks.l1_base_fee
     chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
     with closed_on_failure(chain):
+        chain.ledger.store.index_accounts(wanted=config.api.explorer)
         if base_fee is not None:
             chain.configure(BlockSettings(base_fee=base_fee))
         start_clock(chain, settings)

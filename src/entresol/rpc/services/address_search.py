@@ -84,7 +84,7 @@ class AddressSearch:
                 return
             record = self._blocks.record(number)
             direct = set(_direct(record, address))
-            if _may_have_calls(record, direct):
+            if may_have_calls(record, direct):
                 gas += record.header().gas_used
                 direct |= self._called(number, address, budget)
             if direct:
@@ -104,7 +104,7 @@ class AddressSearch:
         }
 
 
-def _may_have_calls(record: BlockRecord, found: Container[int]) -> bool:
+def may_have_calls(record: BlockRecord, found: Container[int]) -> bool:
     """Return whether a transaction that is not found already has executed code."""
     return any(
         result.gas_used > TRANSACTION_GAS and position not in found

@@ -1,0 +1,31 @@
+"""The methods of the `entresol_` namespace that both layers have: accounts, tokens and their transfers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.node.api.adapters import trace_limits
+from entresol.rpc.namespaces.entresol.token_transfers import EntresolTokenTransfers
+from entresol.rpc.namespaces.entresol.tokens import EntresolTokens
+from entresol.rpc.namespaces.entresol.transactions import EntresolTransactions
+from entresol.rpc.services.accounts.holders import HolderLists
+from entresol.rpc.services.accounts.transaction_search import TransactionSearch
+from entresol.rpc.services.accounts.transfer_search import TransferSearch
+from entresol.rpc.services.trace_runner import TraceRunner
+
+if TYPE_CHECKING:
+    from entresol.node.api.services import ApiServices
+    from entresol.rpc.jsonrpc.method import Namespace
+
+
+def account_namespaces(services: ApiServices) -> list[Namespace]:
+    """Return what finds transactions, tokens and transfers by account."""
+    ledger, resolver = services.chain.ledger, services.resolver
+    store = ledger.store
+    traces = TraceRunner(ledger, resolver, trace_limits(services.limits), services.open_past)
+    holders = HolderLists(store.accounts, is_fork=ledger.anchor is not None)
+    return [
+        EntresolTokens(ledger, resolver, holders),
+        EntresolTokenTransfers(ledger, TransferSearch(store)),
+        EntresolTransactions(ledger, TransactionSearch(store, store.accounts, traces)),
+    ]

@@ -1,0 +1,243 @@
+"""`entresol_` methods about tokens: what they are called, who has them, what an account has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from entresol.errors import AccountsNotIndexed, MalformedValue
+from entresol.offload import Offload
+from entresol.primitives.token_transfers import TokenStandard
+from entresol.primitives.values import Address, Data, Quantity
+from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
+from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
+from entresol.rpc.services.accounts.token_calls import MAX_TEXT, TokenCalls, TokenInfo
+from entresol.rpc.types.block_id import LATEST
+from entresol.rpc.types.number import Number
+
+if TYPE_CHECKING:
+    from entresol.chain.ledger import Ledger
+    from entresol.rpc.services.accounts.holders import HolderLists
+    from entresol.rpc.services.block_resolver import BlockResolver
+
+MAX_SEARCHED: Final = 500
+"""How many tokens a page asks for their symbols at most."""
+
+StandardName: TypeAlias = Literal["ERC-20", "ERC-721", "ERC-1155"]
+
+STANDARDS: Final[dict[TokenStandard, StandardName]] = {
+    TokenStandard.ERC20: "ERC-20",
+    TokenStandard.ERC721: "ERC-721",
+    TokenStandard.ERC1155: "ERC-1155",
+}
+
+
+class TokenDetails(JsonModel, frozen=True, kw_only=True):
+    """A token as its contract describes itself; null where it does not, or not within the limits of a call."""
+
+    address: Address
+    standard: StandardName
+    name: str | None
+    symbol: str | None
+    decimals: int | None
+    total_supply: Quantity | None
+
+
+class TokenBalance(TokenDetails, frozen=True, kw_only=True):
+    """A token, and how much of it an account has."""
+
+    balance: Quantity | None
+
+
+class TokenHolder(JsonModel, frozen=True, kw_only=True):
+    """An account, and how much of a token it has."""
+
+    address: Address
+    balance: Quantity | None
+
+
+class TokenList(JsonModel, frozen=True, kw_only=True):
+    """Some tokens, and the cursor of those that follow."""
+
+    tokens: list[TokenDetails]
+    next: Data | None
+
+
+class AccountTokenList(JsonModel, frozen=True, kw_only=True):
+    """Some tokens of an account, and the cursor of those that follow."""
+
+    tokens: list[TokenBalance]
+    next: Data | None
+
+
+class TokenHolderList(JsonModel, frozen=True, kw_only=True):
+    """Some holders of a token, and the cursor of those that follow."""
+
+    holders: list[TokenHolder]
+    count: Quantity | None
+    is_sorted: bool
+    next: Data | None
+
+
+class EntresolTokens:
+    """Tokens by the index of who has received them, and by what their contracts say in the state of the head."""
+
+    prefix = "entresol"
+
+    def __init__(self, ledger: Ledger, resolver: BlockResolver, holders: HolderLists) -> None:
+        self._ledger = ledger
+        self._index = ledger.store.accounts
+        self._resolver = resolver
+        self._holders = holders
+
+    @method(served_by=ServedBy.REPLICA)
+    def get_token(self, token: Address) -> Offload[TokenDetails | None]:
+        """Return what a token is; null for what neither was ever received nor has a symbol and a supply.
+
+        `name` and `symbol` have at most 64 printable characters. Each call to the contract may take 200,000 gas.
+        """
+        calls, head = self._calls(), self._ledger.number
+
+        def work() -> TokenDetails | None:
+            found = self._index.holders(token, b"", 1, head) if self._index.is_on else []
+            info = calls.info(token)
+            if not found and (info.symbol is None or info.supply is None):
+                return None
+            return _details(token, found[0].standard if found else TokenStandard.ERC20, info)
+
+        return Offload(work)
+
+    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    def get_tokens(
+        self, text: str | None = None, cursor: Data | None = None, limit: Number | None = None
+    ) -> Offload[TokenList]:
+        """Return tokens that anybody has received, in the order of their addresses.
+
+        With `text`, those whose symbol begins with it or whose name has it, in any case; a page asks at most 500
+        tokens, so it may be shorter than `limit`, which is at most 100. On a fork, tokens that were received above its
+        anchor.
+        """
+        check_indexed(self._index)
+        size, after, head = page_size(limit), _after(cursor), self._ledger.number
+        if text is not None and not 1 <= len(text) <= MAX_TEXT:
+            raise MalformedValue(f"from 1 to {MAX_TEXT} characters", field="text")
+        calls = self._calls()
+
+        def work() -> TokenList:
+            asked = MAX_SEARCHED if text else size
+            addresses = self._index.tokens(after, asked + 1, head)
+            found: list[TokenDetails] = []
+            for it in cooperatively(addresses[:asked]):
+                if len(found) == size:
+                    return TokenList(tokens=found, next=Data(found[-1].address))
+                (holding, *_) = self._index.holders(it, b"", 1, head)
+                details = _details(Address(it), holding.standard, calls.info(Address(it)))
+                if text is None or _is_called(details, text.casefold()):
+                    found.append(details)
+            following = Data(addresses[asked - 1]) if len(addresses) > asked else None
+            return TokenList(tokens=found, next=following)
+
+        return Offload(work)
+
+    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    def get_token_holders(
+        self, token: Address, cursor: Data | None = None, limit: Number | None = None
+    ) -> Offload[TokenHolderList]:
+        """Return who has a token, of those that have received it by a transfer.
+
+        Balances are what `balanceOf` returns at the head; who has nothing is left out. Up to 10,000 accounts are
+        sorted, most first, and counted; beyond that, or if the token takes longer than two seconds, the order is that
+        of addresses, `isSorted` is false and `count` null, and a page may be shorter than `limit`, which is at most
+        100. The balance is null if the token does not return it, as an ERC-1155. On a fork, those that have received
+        it above the anchor, and up to 200 are sorted.
+        """
+        check_indexed(self._index)
+        size, head, head_hash = page_size(limit), self._ledger.number, self._ledger.head_hash
+        evm_env = self._resolver.evm_env(LATEST)
+
+        def work() -> TokenHolderList:
+            page = self._holders.page(token, evm_env, head, head_hash, cursor, size)
+            return TokenHolderList(
+                holders=[
+                    TokenHolder(address=it.address, balance=_quantity(it.balance))
+                    for it in page.holders
+                ],
+                count=_quantity(page.total),
+                is_sorted=page.is_sorted,
+                next=None if page.following is None else Data(page.following),
+            )
+
+        return Offload(work)
+
+    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    def get_account_tokens(
+        self, account: Address, cursor: Data | None = None, limit: Number | None = None
+    ) -> Offload[AccountTokenList]:
+        """Return the tokens that an account has ever received by a transfer, in the order of their addresses.
+
+        Balances are what `balanceOf` returns at the head, also zero; null if the token does not return it, as an
+        ERC-1155. `limit` is at most 100. On a fork, tokens that it has received above the anchor.
+        """
+        check_indexed(self._index)
+        size, after, head = page_size(limit), _after(cursor), self._ledger.number
+        calls = self._calls()
+
+        def work() -> AccountTokenList:
+            holdings = self._index.tokens_of(account, after, size + 1, head)
+            found = []
+            for it in cooperatively(holdings[:size]):
+                token = Address(it.token)
+                has_sum = it.standard is not TokenStandard.ERC1155
+                balance = calls.balance(token, account) if has_sum else None
+                details = _details(token, it.standard, calls.info(token))
+                found.append(_with_balance(details, balance))
+            following = Data(holdings[size - 1].token) if len(holdings) > size else None
+            return AccountTokenList(tokens=found, next=following)
+
+        return Offload(work)
+
+    def _calls(self) -> TokenCalls:
+        return TokenCalls(self._resolver.evm_env(LATEST))
+
+
+def _after(cursor: Data | None) -> bytes:
+    """Return the address that a page of tokens begins after."""
+    if cursor is None:
+        return b""
+    if len(cursor) != len(Address.zero()):
+        raise MalformedValue("20 bytes of an earlier page", field="cursor")
+    return bytes(cursor)
+
+
+def _details(token: Address, standard: TokenStandard, info: TokenInfo) -> TokenDetails:
+    return TokenDetails(
+        address=token,
+        standard=STANDARDS[standard],
+        name=info.name,
+        symbol=info.symbol,
+        # Items have none, whatever their contract says.
+        decimals=info.decimals if standard is TokenStandard.ERC20 else None,
+        total_supply=_quantity(info.supply),
+    )
+
+
+def _with_balance(it: TokenDetails, balance: int | None) -> TokenBalance:
+    return TokenBalance(
+        address=it.address,
+        standard=it.standard,
+        name=it.name,
+        symbol=it.symbol,
+        decimals=it.decimals,
+        total_supply=it.total_supply,
+        balance=_quantity(balance),
+    )
+
+
+def _is_called(token: TokenDetails, text: str) -> bool:
+    symbol, name = (token.symbol or "").casefold(), (token.name or "").casefold()
+    return symbol.startswith(text) or text in name
+
+
+def _quantity(value: int | None) -> Quantity | None:
+    return None if value is None else Quantity(value)

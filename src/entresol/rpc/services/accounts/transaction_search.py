@@ -1,0 +1,159 @@
+"""The transactions of an account, and those of the whole chain, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from entresol.errors import HistoryNotLoaded, NotInspectable
+from entresol.execution.trace.block_trace import trace_block
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
+from entresol.rpc.services.accounts.cursors import Before
+from entresol.rpc.services.address_search import may_have_calls
+from entresol.rpc.types.trace_request import frame_options
+from entresol.storage.account_index import targets_of
+
+if TYPE_CHECKING:
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.primitives.records import BlockRecord
+    from entresol.primitives.values import Address
+    from entresol.rpc.services.trace_runner import TraceRunner
+    from entresol.storage.account_index import AccountIndex
+    from entresol.storage.store_view import BlockReader
+
+MAX_BLOCKS: Final = 2_000
+"""How many blocks a page reads at most."""
+MAX_GAS: Final = 300_000_000
+"""How much gas a page executes again, to find calls within transactions: some two seconds."""
+
+Part: TypeAlias = Literal["sender", "target", "created", "logged", "called"]
+"""What an account is to a transaction; the first that applies."""
+
+
+class FoundTransaction(NamedTuple):
+    """A transaction by its place."""
+
+    block: int
+    position: int
+    part: Part
+
+
+class TransactionsPage(NamedTuple):
+    """Some transactions, the newest first, and where the next page begins."""
+
+    transactions: list[FoundTransaction]
+    following: Before | None
+
+
+class TransactionSearch:
+    """Reads the blocks that changed or called an account, or the last blocks of the chain.
+
+    A block with one transaction that does not name the account has called it, unless it was edited by hand. One with
+    several is executed again, but for its beneficiary, whom every block changes. Remembers: nothing. Any thread may use it.
+    """
+
+    def __init__(
+        self,
+        blocks: BlockReader,
+        index: AccountIndex,
+        traces: TraceRunner,
+        *,
+        max_blocks: int = MAX_BLOCKS,
+        max_gas: int = MAX_GAS,
+    ) -> None:
+        self._blocks = blocks
+        self._index = index
+        self._traces = traces
+        self._max_blocks = max_blocks
+        self._max_gas = max_gas
+
+    def all(self, before: Before, size: int) -> TransactionsPage:
+        """Return transactions of any account."""
+        numbers = range(before.block, self._blocks.first_number, -1)
+        return self._page(numbers, before, size, _everything)
+
+    def of_account(self, account: Address, before: Before, size: int) -> TransactionsPage:
+        """Return transactions that an account has sent, or that have called, created or changed it."""
+        budget = self._traces.budget()
+        left = self._max_gas
+
+        def positions(number: int, record: BlockRecord) -> dict[int, Part] | None:
+            nonlocal left
+            found = _direct(record, account)
+            if account == record.header().beneficiary or not may_have_calls(record, found):
+                return found
+            edited = any(it.address == account for it in record.edits)
+            if len(record.transactions) == 1 and not edited:
+                return {0: "called"}
+            if left <= 0:
+                return None
+            left -= record.header().gas_used
+            return self._called(number, account, budget) | found
+
+        return self._page(self._blocks_of(account, before.block), before, size, positions)
+
+    def _page(
+        self,
+        numbers: Iterable[int],
+        before: Before,
+        size: int,
+        positions: Callable[[int, BlockRecord], dict[int, Part] | None],
+    ) -> TransactionsPage:
+        found: list[FoundTransaction] = []
+        for read, number in enumerate(cooperatively(numbers)):
+            if read >= self._max_blocks:
+                return TransactionsPage(found, Before.below(number))
+            record = self._blocks.get_record(number)
+            if record is None or not record.transactions:
+                continue
+            parts = positions(number, record)
+            if parts is None:
+                return TransactionsPage(found, Before.below(number))
+            for position, part in sorted(parts.items(), reverse=True):
+                if (number, position) >= before:
+                    continue
+                if len(found) == size:
+                    last = found[-1]
+                    return TransactionsPage(found, Before(last.block, last.position))
+                found.append(FoundTransaction(number, position, part))
+        return TransactionsPage(found, None)
+
+    def _blocks_of(self, account: Address, last: int) -> Iterator[int]:
+        first = self._blocks.first_number
+        number = self._index.last_block_of(account, last)
+        while number is not None and number > first:
+            yield number
+            number = self._index.last_block_of(account, number - 1)
+
+    def _called(self, number: int, account: Address, budget: TraceBudget) -> dict[int, Part]:
+        """Return the transactions in which the account calls or is called."""
+        try:
+            block = self._traces.block(number)
+        except (HistoryNotLoaded, NotInspectable):
+            return {}
+        traced = trace_block(block, frame_options([account], [account]), budget)
+        return {
+            it.position: "called"
+            for it in traced
+            if not isinstance(it.outcome, Exception) and it.outcome.trace != b"[]"
+        }
+
+
+def _everything(_number: int, record: BlockRecord) -> dict[int, Part]:
+    return dict.fromkeys(range(len(record.transactions)), "sender")
+
+
+def _direct(record: BlockRecord, account: Address) -> dict[int, Part]:
+    """Return the transactions of a block that name an account."""
+    found: dict[int, Part] = {}
+    rows = zip(record.transactions, record.results, strict=True)
+    for position, ((_, sender), result) in enumerate(rows):
+        if sender == account:
+            found[position] = "sender"
+        elif account in targets_of(record, position):
+            found[position] = "target"
+        elif result.created == account:
+            found[position] = "created"
+        elif any(emitter == account for emitter, _, _ in result.logs):
+            found[position] = "logged"
+    return found
