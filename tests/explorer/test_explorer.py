@@ -32,14 +32,8 @@ pytestmark = [
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = (
-    "pages.mjs",
-    "reasons.mjs",
-    "wallets.mjs",
-    "editing.mjs",
-    "acting.mjs",
-    "truth.mjs",
-    "hostile.mjs",
-    "a11y.mjs",
+    *("pages.mjs", "tokens.mjs", "reasons.mjs", "wallets.mjs", "editing.mjs", "acting.mjs"),
+    *("truth.mjs", "hostile.mjs", "a11y.mjs"),
     "budget.mjs",
 )
 SEVERAL: Final = {

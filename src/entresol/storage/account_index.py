@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import decode_transaction
-from entresol.primitives.token_transfers import TokenStandard, recipient_of
 from entresol.primitives.transactions import PriorityTransaction, may_be_unsigned
 from entresol.storage import tables
+from entresol.storage.token_transfers import TokenStandard, recipient_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +30,7 @@ _LAST_ADDRESS: Final = b"\xff" * _ADDRESS_SIZE
 _NATIVE_TYPES: Final = frozenset({1, 2, 3, 4, *range(0xC0, 0xFE)})
 
 
-class Holding(NamedTuple):
+class ReceivedToken(NamedTuple):
     """An account has received a token, in this block for the first time."""
 
     token: bytes
@@ -115,15 +115,15 @@ class AccountIndex:
 
     # Reads; what is above `head` was left by reverted blocks
 
-    def holders(self, token: bytes, after: bytes, count: int, head: int) -> list[Holding]:
+    def holders(self, token: bytes, after: bytes, count: int, head: int) -> list[ReceivedToken]:
         """Return up to `count` accounts that have received a token, in the order of their addresses."""
         found = self._read(tables.HOLDER + token, after, count, head)
-        return [Holding(token, holder, *value) for holder, value in found]
+        return [ReceivedToken(token, holder, *value) for holder, value in found]
 
-    def tokens_of(self, holder: bytes, after: bytes, count: int, head: int) -> list[Holding]:
+    def tokens_of(self, holder: bytes, after: bytes, count: int, head: int) -> list[ReceivedToken]:
         """Return up to `count` tokens that an account has received, in the order of their addresses."""
         found = self._read(tables.HELD + holder, after, count, head)
-        return [Holding(token, holder, *value) for token, value in found]
+        return [ReceivedToken(token, holder, *value) for token, value in found]
 
     def tokens(self, after: bytes, count: int, head: int) -> list[bytes]:
         """Return up to `count` tokens that anybody has received, in the order of their addresses."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.primitives.records import BlockRecord
-from entresol.primitives.token_transfers import TRANSFER, TokenStandard
 from entresol.storage import tables
 from entresol.storage.store import Store
+from entresol.storage.token_transfers import TRANSFER, TokenStandard
 from tests.support.chain.records import (
     Log,
     address,

@@ -2,19 +2,16 @@
 
 import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
-import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, show } from "./dom.js";
 import { big, byteLength, checksum, count, int, units } from "./format.js";
 import { history } from "./history.js";
 import { heads } from "./houses.js";
 import { nameOf } from "./known.js";
 import { watch } from "./live.js";
+import { accountTransfers, tokenList } from "./movements.js";
 import { floors, node, tokenAt } from "./rpc.js";
 import { HOLDER } from "./tokens.js";
-import { addressLink, badge, copyButton, section } from "./view.js";
-
-// What the node calls ether, and a base token that is another one.
-const NATIVE = ["0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000800a"];
+import { copyButton, section } from "./view.js";
 
 /** @typedef {Map<string, {balance: bigint, nonce: number, code: string}>} States of an address, by floor */
 
@@ -45,11 +42,12 @@ export async function page(text) {
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
   const contracts = codes.length ? await contractParts(codes, address, states) : [];
   const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
+  const moved = section("Token transfers", () => accountTransfers(address), { rows: 2 });
   const house = h("div.both-floors");
   const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
   const rail = h(
     "aside.rail",
-    node.l2 ? section("Tokens", () => tokens(address), { rows: 2 }) : null,
+    section("Tokens", () => tokenList(address), { rows: 2 }),
     unlocked ? actions(whole, name) : null,
   );
   const title = h(
@@ -68,8 +66,8 @@ export async function page(text) {
       h("p.crumbs", h("span", hasCode ? "Contract" : unlocked ? "Account, unlocked here" : "Account")),
       everywhere && unlocked ? h("div.head", title, everywhere.actions(whole)) : title,
       everywhere
-        ? [everywhere.element, contracts, transactions.element]
-        : h("div.with-rail", h("div", house, contracts, transactions.element), rail),
+        ? [everywhere.element, contracts, transactions.element, moved]
+        : h("div.with-rail", h("div", house, contracts, transactions.element, moved), rail),
     ].flat(2),
   };
 }
@@ -171,21 +169,4 @@ function actions(address, name) {
       .map((floor) => button(`Send on L${floor.layer}`, () => sendDialog(floor, address))),
     h("p.small.muted", "The node signs for its development accounts. For others the page uses the browser’s wallet."),
   );
-}
-
-/** @param {string} address */
-async function tokens(address) {
-  const l2 = /** @type {import("./rpc.js").Floor} */ (node.l2);
-  const found = await l2.maybe("zks_getAllAccountBalances", address);
-  const others = Object.entries(found ?? {}).filter(([token]) => !NATIVE.includes(token));
-  if (!others.length) return h("p.muted.small", "none");
-  const rows = others.slice(0, 30).map(async ([token, balance]) => {
-    const known = await tokenOf("l2", token);
-    return h(
-      "li",
-      h("span", addressLink(token, "l2", { copies: false }), " ", known?.symbol ?? "token"),
-      h("span", units(big(balance), known?.decimals ?? 0), " ", badge("l2")),
-    );
-  });
-  return h("ul.tokens", await Promise.all(rows));
 }

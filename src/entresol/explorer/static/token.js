@@ -3,6 +3,7 @@
 import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, s } from "./dom.js";
 import { checksum, plural, units } from "./format.js";
+import { detailsOf } from "./movements.js";
 import { addressOf, floorOf, node } from "./rpc.js";
 import { addressIn, ask, assetOf, L2_VAULT } from "./tokens.js";
 import { holders, transferTable } from "./transfers.js";
@@ -23,43 +24,48 @@ const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
 export async function page(layer, text) {
   const address = text.toLowerCase();
   const floor = floorOf(layer);
-  const token = floor && (await tokenOf(layer, address));
+  const told = floor && !floor.remote ? await detailsOf(floor, address) : null;
+  const token = told ?? (floor && (await tokenOf(layer, address)));
   if (!floor || !token) return missing(address);
+  const isSum = !told || told.standard === "ERC-20";
   const asset = await assetAt(floor, address);
   const { ground, houses, held, origin } = await placesOf(floor, address, asset);
   const places = [...(ground ? [ground] : []), ...houses];
-  const transfers = section("Transfers", () => transferTable(places, token), { rows: 6 });
   const whole = checksum(address);
   const born = node.l2s.find((it) => it.chainId === origin);
+  const birthplace = born?.name ?? "l1";
+  const transfers = section("Transfers", () => transferTable(places, token, birthplace), { rows: 6 });
   return {
     title: token.symbol,
     body: [
-      h("p.crumbs", h("span", `Token, ${ground ? "on layer 1 and " : ""}in ${plural(houses.length, "house")}`)),
+      h("p.crumbs", h("span", crumbOf(ground, houses))),
       h("h1.plain", token.name || "Token", " ", h("span.muted", token.symbol)),
       h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
-      supplies(token, ground, houses, held, born?.title ?? ""),
+      ...(told?.supply === null ? [] : [supplies(token, ground, houses, held, born?.title ?? "")]),
       h(
         "div.columns",
         h("div", transfers),
         h(
           "aside",
           section("Holders", () => holders(places, token, ground && !born ? ground.supply : null), {
-            aside: h("span.muted", "without the bridge"),
+            aside: ground && houses.length ? h("span.muted", "without the bridge") : undefined,
             rows: 4,
           }),
           h(
             "section.part.node",
             h("header", h("h2", "About")),
             facts([
-              ["Standard", `ERC-20, ${plural(token.decimals, "decimal")}`],
-              ["Born", born ? `in ${born.title}` : "on layer 1"],
+              ["Standard", isSum ? `ERC-20, ${plural(token.decimals, "decimal")}` : `${told?.standard}, items`],
+              ["Born", born ? (node.several ? `in ${born.title}` : "on layer 2") : "on layer 1"],
               [
                 "Asset id",
-                h(
-                  "span.hash",
-                  h("span.mono", `${asset.slice(0, 6)}…${asset.slice(-4)}`),
-                  copyButton(asset, "the asset id"),
-                ),
+                isSum
+                  ? h(
+                      "span.hash",
+                      h("span.mono", `${asset.slice(0, 6)}…${asset.slice(-4)}`),
+                      copyButton(asset, "the asset id"),
+                    )
+                  : null,
               ],
               ["Contract", h("a", { href: `#/address/${whole}` }, "read and write")],
             ]),
@@ -68,6 +74,16 @@ export async function page(layer, text) {
       ),
     ],
   };
+}
+
+/**
+ * @param {Place | null} ground
+ * @param {Place[]} houses
+ */
+function crumbOf(ground, houses) {
+  if (!houses.length) return "Token, on layer 1";
+  const upper = node.several ? `in ${plural(houses.length, "house")}` : "on layer 2";
+  return `Token, ${ground ? "on layer 1 and " : ""}${upper}`;
 }
 
 /**
@@ -165,7 +181,7 @@ function supplies(token, ground, houses, held, born) {
       houses.map((it) =>
         h(
           "li",
-          roof(),
+          node.several ? roof() : null,
           h(
             "div.supply.l2",
             h("p.split", h("span", badge(it.floor.name), " ", h("b", it.floor.title)), h("span.small", link(it))),
@@ -177,7 +193,11 @@ function supplies(token, ground, houses, held, born) {
       houses.length ? null : h("li.muted", "In no house yet."),
     ),
     h("div.slab.l1"),
-    h("div", h("h2.title.l1", "Ground floor"), h("p.small.muted", born ? `Born in ${born}` : "Born here")),
+    h(
+      "div",
+      h("h2.title.l1", "Ground floor"),
+      h("p.small.muted", born ? (node.several ? `Born in ${born}` : "Born on layer 2") : "Born here"),
+    ),
     ground
       ? h(
           "div.supply.l1.split",

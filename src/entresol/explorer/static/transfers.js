@@ -1,126 +1,88 @@
 /** The transfers of a token on all floors, and its holders. */
 
 import { called } from "./describe.js";
-import { h, s, show, table } from "./dom.js";
-import { ago, big, byOurClock, checksum, count, hex, int, units } from "./format.js";
+import { h, s } from "./dom.js";
+import { feed, pages } from "./feed.js";
+import { ago, big, checksum, count, hex, int, units } from "./format.js";
 import { stateOf } from "./houses.js";
 import { decodeLog, topicOf } from "./known.js";
+import { moved, movementsOf, side, timeOf } from "./movements.js";
 import { addressOf, firstOf } from "./rpc.js";
 import { balanceOf, HOLDER, L2_VAULT } from "./tokens.js";
-import { addressLink, badge, empty, txLink } from "./view.js";
+import { badge, empty, txLink } from "./view.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
 /** @typedef {import("./rpc.js").Token} Token */
 /** @typedef {import("./token.js").Place} Place */
-/** @typedef {{floor: Floor, log: any, from: string, to: string, amount: bigint}} Transfer */
 
 const MAX_LOGS = 5000;
-const PAGE = 25;
 const MAX_HOLDERS = 8;
+const MAX_LISTED = 100;
 const MAX_PEOPLE = 60;
 
-/** @type {WeakMap<Place[], Promise<Transfer[]>>} */
-const read = new WeakMap();
+const NOBODY = `0x${"0".repeat(40)}`;
 
 /**
- * All transfers, the newest first.
- * @param {Place[]} places
+ * @param {Place} place
+ * @returns {import("./feed.js").Source<import("./movements.js").Movement>}
  */
-function transfersOf(places) {
-  const known = read.get(places) ?? readTransfers(places);
-  read.set(places, known);
-  return known;
-}
-
-/** @param {Place[]} places */
-async function readTransfers(places) {
-  const lists = await Promise.all(
-    places.map(async ({ floor, address }) => {
-      const fromBlock = hex(firstOf(floor));
-      const filter = { address, topics: [topicOf("TestERC20", "Transfer")], fromBlock, toBlock: "latest" };
-      const logs = await floor.call("eth_getLogs", filter);
-      return logs.slice(-MAX_LOGS).map((/** @type {any} */ log) => {
-        const [from, to, amount] = decodeLog(log, floor.name)?.values ?? ["", "", 0n];
-        return { floor, log, from: String(from).toLowerCase(), to: String(to).toLowerCase(), amount: BigInt(amount) };
-      });
-    }),
-  );
-  return /** @type {Transfer[]} */ (lists.flat().sort((a, b) => at(b) - at(a)));
-}
-
-/** @param {Transfer} it */
-const at = ({ log, floor }) => byOurClock(timeOf(log, floor.name), floor.name);
+const sourceOf = ({ floor, address }) =>
+  floor.remote ? logsOf(floor, address) : movementsOf(floor, "entresol_getTokenTransfers", address);
 
 /**
- * @param {any} log
- * @param {string} layer
+ * The last transfers of a layer 1 elsewhere, by its logs.
+ * @param {Floor} floor
+ * @param {string} address
+ * @returns {import("./feed.js").Source<import("./movements.js").Movement>}
  */
-const timeOf = (log, layer) => int(log.blockTimestamp) || (stateOf(layer).blocks.get(int(log.blockNumber))?.at ?? 0);
+const logsOf = (floor, address) => async () => {
+  const fromBlock = hex(firstOf(floor));
+  const filter = { address, topics: [topicOf("TestERC20", "Transfer")], fromBlock, toBlock: "latest" };
+  const logs = await floor.call("eth_getLogs", filter);
+  const items = logs.slice(-MAX_LOGS).map((/** @type {any} */ log) => {
+    const [from, to, amount] = decodeLog(log, floor.name)?.values ?? [NOBODY, NOBODY, 0n];
+    const timestamp = int(log.blockTimestamp) || (stateOf(floor.name).blocks.get(int(log.blockNumber))?.at ?? 0);
+    const { transactionHash } = log;
+    return { floor, it: { transactionHash, from, to, values: [hex(BigInt(amount))], ids: [], timestamp } };
+  });
+  return { items: items.reverse(), next: null };
+};
 
 /**
  * @param {Place[]} places
  * @param {Token} token
+ * @param {string} birthplace the floor where it was born, and nobody mints but its contract
  */
-export async function transferTable(places, token) {
-  const all = await transfersOf(places);
-  if (!all.length) return empty("Nothing has moved", "A transfer shows here as soon as a block has it.");
-  const holder = h("div");
-  let start = 0;
-  const draw = () => {
-    const rows = all
-      .slice(start, start + PAGE)
-      .map(({ floor, log, from, to, amount }) =>
-        h(
-          "tr",
-          h("td", badge(floor.name)),
-          h("td", txLink(floor.name, log.transactionHash)),
-          h("td.mid-column", sideOf(from, floor)),
-          h("td.mid-column", sideOf(to, floor)),
-          h("td.end", units(amount, token.decimals, 4)),
-          h(
-            "td.end.muted",
-            timeOf(log, floor.name) ? ago(timeOf(log, floor.name), floor.name) : count(int(log.blockNumber)),
-          ),
-        ),
-      );
-    const turn = (/** @type {string} */ text, /** @type {number} */ by, /** @type {boolean} */ off) =>
+export async function transferTable(places, token, birthplace) {
+  const list = feed(places.map(sourceOf), timeOf);
+  await list.load(1);
+  if (!list.all.length) return empty("Nothing has moved", "A transfer shows here as soon as a block has it.");
+  return pages(
+    list,
+    "Transfers",
+    [["", ""], ["Transaction"], ["From", "mid-column"], ["To", "mid-column"], ["Amount", "end"], ["Age", "end"]],
+    ({ floor, it }) =>
       h(
-        "button.small",
-        {
-          type: "button",
-          disabled: off,
-          onclick: () => {
-            start += by;
-            draw();
-          },
-        },
-        text,
-      );
-    show(
-      holder,
-      table(
-        "Transfers",
-        [["", ""], ["Transaction"], ["From", "mid-column"], ["To", "mid-column"], ["Amount", "end"], ["Age", "end"]],
-        rows,
+        "tr",
+        h("td", badge(floor.name)),
+        h("td", txLink(floor.name, it.transactionHash)),
+        h("td.mid-column", sideOf(it.from.toLowerCase(), floor, birthplace, "minted")),
+        h("td.mid-column", sideOf(it.to.toLowerCase(), floor, birthplace, "burnt")),
+        h("td.end", moved(it, token.decimals)),
+        h("td.end.muted", int(it.timestamp) ? ago(int(it.timestamp), floor.name) : ""),
       ),
-      h(
-        "p.pager.split",
-        h("span.muted", `${start + 1} to ${Math.min(start + PAGE, all.length)} of ${count(all.length)}, newest first`),
-        h("span", turn("Newer", -PAGE, start === 0), " ", turn("Older", PAGE, start + PAGE >= all.length)),
-      ),
-    );
-  };
-  draw();
-  return holder;
+  );
 }
 
 /**
  * @param {string} address
  * @param {Floor} floor
+ * @param {string} birthplace
+ * @param {string} nobody what it means if it is nobody
  */
-function sideOf(address, floor) {
-  if (!BigInt(address)) return h("span.muted", floor.layer === 1 ? "minted or burnt" : "the stairs");
-  return isBridge(address, floor) ? h("span.muted", "Bridge") : addressLink(address, floor.name, { copies: false });
+function sideOf(address, floor, birthplace, nobody) {
+  if (isBridge(address, floor)) return h("span.muted", "Bridge");
+  return side(address, floor, floor.name === birthplace ? nobody : "the stairs");
 }
 
 /**
@@ -140,28 +102,61 @@ const balanceAt = async ({ floor, address, isBase }, who) =>
   isBase ? big(await floor.maybe("eth_getBalance", who, "latest")) : balanceOf(floor.name, address, who);
 
 /**
- * Who has most of it, in all houses together: those that a transfer names.
+ * Who has a token on a floor: by the index, else those whom the last transfers name.
+ * @param {Place} place
+ * @returns {Promise<{people: [string, bigint | null][], more: number | null, isSorted: boolean}>} more than are listed;
+ *   null if that is not known
+ */
+async function holdersAt(place) {
+  const { floor, address, isBase } = place;
+  if (!floor.remote && !isBase) {
+    const {
+      holders: found,
+      count: total,
+      isSorted,
+    } = await floor.call("entresol_getTokenHolders", address, null, MAX_LISTED);
+    const people = found.map((/** @type {any} */ it) => [it.address.toLowerCase(), it.balance && big(it.balance)]);
+    return { people, more: total === null ? null : int(total) - people.length, isSorted };
+  }
+  const { items } = await sourceOf(place)(null, MAX_LISTED);
+  const names = items.flatMap(({ it }) => [it.from.toLowerCase(), it.to.toLowerCase()]);
+  const seen = [...new Set(names)].filter((it) => BigInt(it)).slice(0, MAX_PEOPLE);
+  const people = await Promise.all(
+    seen.map(async (it) => /** @type {[string, bigint]} */ ([it, await balanceAt(place, it)])),
+  );
+  return { people, more: null, isSorted: true };
+}
+
+/**
+ * Who has most of it, in all houses together.
  * @param {Place[]} places
  * @param {Token} token
  * @param {bigint | null} supply of all floors together, if it is known
  */
 export async function holders(places, token, supply) {
-  const all = await transfersOf(places);
-  const seen = all.flatMap(({ floor, from, to }) => [from, to].filter((it) => BigInt(it) && !isBridge(it, floor)));
-  const people = [...new Set(seen)].slice(0, MAX_PEOPLE);
-  const found = await Promise.all(
-    people.map(async (who) => {
-      const balances = await Promise.all(places.map((it) => balanceAt(it, who)));
-      const at = places.filter((_, index) => balances[index]).map((it) => it.floor.name);
-      return { who, at, total: balances.reduce((sum, it) => sum + it, 0n) };
-    }),
-  );
-  const rich = found.filter((it) => it.total).sort((a, b) => (a.total < b.total ? 1 : -1));
+  const lists = await Promise.all(places.map(holdersAt));
+  /** @type {Map<string, {who: string, at: string[], total: bigint, says: boolean}>} */
+  const byName = new Map();
+  lists.forEach(({ people }, index) => {
+    const { floor } = places[index];
+    for (const [who, balance] of people) {
+      if (isBridge(who, floor) || balance === 0n) continue;
+      const entry = byName.get(who) ?? { who, at: [], total: 0n, says: balance !== null };
+      entry.at.push(floor.name);
+      entry.total += balance ?? 0n;
+      byName.set(who, entry);
+    }
+  });
+  const unsorted = lists.some((it) => !it.isSorted);
+  const found = [...byName.values()];
+  const hidden = lists.reduce((sum, it) => sum + (it.more ?? 0), 0);
+  const rich = found.sort((a, b) => (a.total < b.total ? 1 : -1));
   if (!rich.length) return null;
-  const total = supply || rich.reduce((sum, it) => sum + it.total, 0n);
+  const total = supply || rich.reduce((sum, it) => sum + it.total, 0n) || 1n;
+  const more = rich.length - MAX_HOLDERS + hidden;
   return h(
     "ol.holders",
-    rich.slice(0, MAX_HOLDERS).map(({ who, at: [first, ...more], total: its }) => {
+    rich.slice(0, MAX_HOLDERS).map(({ who, at: [first, ...others], total: its, says }) => {
       const share = Math.min(100, Number((its * 1000n) / total) / 10);
       return h(
         "li",
@@ -171,9 +166,11 @@ export async function holders(places, token, supply) {
             "span",
             h("a", { href: `#/address/${checksum(who)}` }, called(who, first)),
             " ",
-            more.length ? null : badge(first),
+            others.length ? null : badge(first),
           ),
-          h("span", units(its, token.decimals, 2), h("span.small.muted", ` ${share.toFixed(1)} %`)),
+          says
+            ? h("span", units(its, token.decimals, 2), h("span.small.muted", ` ${share.toFixed(1)} %`))
+            : h("span.muted", "does not say"),
         ),
         s(
           "svg.share",
@@ -182,6 +179,10 @@ export async function holders(places, token, supply) {
         ),
       );
     }),
-    rich.length > MAX_HOLDERS ? h("li.muted", `${count(rich.length - MAX_HOLDERS)} more`) : null,
+    unsorted
+      ? h("li.muted", "Too many to sort: these are the first by address.")
+      : more > 0
+        ? h("li.muted", `${count(more)} more`)
+        : null,
   );
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from entresol.errors import MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.entresol.paging import page_size
 from entresol.rpc.namespaces.entresol.tokens import STANDARDS, StandardName
 from entresol.rpc.services.accounts.cursors import Before
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.accounts.transfer_search import (
         FoundTransfer,
-        TransferPage,
+        TokenTransferPage,
         TransferSearch,
     )
 
@@ -26,23 +27,23 @@ if TYPE_CHECKING:
 class TokenMovement(JsonModel, frozen=True, kw_only=True):
     """A transfer of a token, as its contract has logged it."""
 
-    token: Address
-    standard: StandardName
-    from_: Address
-    to: Address
-    values: list[Quantity]
-    ids: list[Quantity]
-    transaction_hash: Hash32
-    block_number: Quantity
-    timestamp: Quantity
-    log_index: Quantity
+    token: Annotated[Address, says("The contract.")]
+    standard: Annotated[StandardName, says("By the form of the log.")]
+    from_: Annotated[Address, says("Who gives; the zero address for what is minted.")]
+    to: Annotated[Address, says("Who receives; the zero address for what is burnt.")]
+    values: Annotated[list[Quantity], says("The amount, or how many of each item.")]
+    ids: Annotated[list[Quantity], says("The items; none of an ERC-20.")]
+    transaction_hash: Annotated[Hash32, says("The transaction.")]
+    block_number: Annotated[Quantity, says("Its block.")]
+    timestamp: Annotated[Quantity, says("When that was sealed.")]
+    log_index: Annotated[Quantity, says("The index of the log in the block.")]
 
 
 class TokenMovementList(JsonModel, frozen=True, kw_only=True):
     """Some transfers of tokens, the newest first, and the cursor of those before."""
 
-    transfers: list[TokenMovement]
-    next: Data | None
+    transfers: Annotated[list[TokenMovement], says("The transfers.")]
+    next: Annotated[Data | None, says("The cursor of those before.")]
 
 
 class EntresolTokenTransfers:
@@ -79,7 +80,7 @@ class EntresolTokenTransfers:
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)
         return Offload(lambda: self._shown(self._search.of_account(account, before, size)))
 
-    def _shown(self, page: TransferPage) -> TokenMovementList:
+    def _shown(self, page: TokenTransferPage) -> TokenMovementList:
         return TokenMovementList(
             transfers=[self._movement(it) for it in page.transfers],
             next=None if page.following is None else Data(page.following.pack()),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from entresol.errors import AccountsNotIndexed, MalformedValue
 from entresol.offload import Offload
-from entresol.primitives.token_transfers import TokenStandard
 from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
-from entresol.rpc.services.accounts.token_calls import MAX_TEXT, TokenCalls, TokenInfo
+from entresol.rpc.services.accounts.token_calls import MAX_TEXT, TokenAnswers, TokenCalls
 from entresol.rpc.types.block_id import LATEST
 from entresol.rpc.types.number import Number
+from entresol.storage.token_transfers import TokenStandard
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
@@ -36,48 +37,48 @@ STANDARDS: Final[dict[TokenStandard, StandardName]] = {
 class TokenDetails(JsonModel, frozen=True, kw_only=True):
     """A token as its contract describes itself; null where it does not, or not within the limits of a call."""
 
-    address: Address
-    standard: StandardName
-    name: str | None
-    symbol: str | None
-    decimals: int | None
-    total_supply: Quantity | None
+    address: Annotated[Address, says("The contract.")]
+    standard: Annotated[StandardName, says("By the form of its logs.")]
+    name: Annotated[str | None, says("Up to 64 printable characters.")]
+    symbol: Annotated[str | None, says("Up to 64 printable characters.")]
+    decimals: Annotated[int | None, says("Of an ERC-20, up to 77.")]
+    total_supply: Annotated[Quantity | None, says("What `totalSupply` returns.")]
 
 
 class TokenBalance(TokenDetails, frozen=True, kw_only=True):
     """A token, and how much of it an account has."""
 
-    balance: Quantity | None
+    balance: Annotated[Quantity | None, says("What `balanceOf` returns.")]
 
 
 class TokenHolder(JsonModel, frozen=True, kw_only=True):
     """An account, and how much of a token it has."""
 
-    address: Address
-    balance: Quantity | None
+    address: Annotated[Address, says("Who has it.")]
+    balance: Annotated[Quantity | None, says("What `balanceOf` returns.")]
 
 
 class TokenList(JsonModel, frozen=True, kw_only=True):
     """Some tokens, and the cursor of those that follow."""
 
-    tokens: list[TokenDetails]
-    next: Data | None
+    tokens: Annotated[list[TokenDetails], says("The tokens.")]
+    next: Annotated[Data | None, says("The cursor of those that follow.")]
 
 
 class AccountTokenList(JsonModel, frozen=True, kw_only=True):
     """Some tokens of an account, and the cursor of those that follow."""
 
-    tokens: list[TokenBalance]
-    next: Data | None
+    tokens: Annotated[list[TokenBalance], says("The tokens, by address.")]
+    next: Annotated[Data | None, says("The cursor of those that follow.")]
 
 
 class TokenHolderList(JsonModel, frozen=True, kw_only=True):
     """Some holders of a token, and the cursor of those that follow."""
 
-    holders: list[TokenHolder]
-    count: Quantity | None
-    is_sorted: bool
-    next: Data | None
+    holders: Annotated[list[TokenHolder], says("The accounts.")]
+    count: Annotated[Quantity | None, says("How many have a balance; null if not all were asked.")]
+    is_sorted: Annotated[bool, says("Whether those with most come first.")]
+    next: Annotated[Data | None, says("The cursor of those that follow.")]
 
 
 class EntresolTokens:
@@ -210,7 +211,7 @@ def _after(cursor: Data | None) -> bytes:
     return bytes(cursor)
 
 
-def _details(token: Address, standard: TokenStandard, info: TokenInfo) -> TokenDetails:
+def _details(token: Address, standard: TokenStandard, info: TokenAnswers) -> TokenDetails:
     return TokenDetails(
         address=token,
         standard=STANDARDS[standard],

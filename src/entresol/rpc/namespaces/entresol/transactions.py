@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from entresol.errors import AccountsNotIndexed, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
 from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.accounts.transaction_search import Part
@@ -34,30 +35,30 @@ _READ: Final = 64
 class TransactionSummary(JsonModel, frozen=True, kw_only=True):
     """A transaction, as lists show it."""
 
-    hash: Hash32
-    block_number: Quantity
-    transaction_index: Quantity
-    timestamp: Quantity
-    from_: Address
-    to: Address | None
-    value: Quantity
-    selector: Data
-    succeeded: bool
-    part: Part
+    hash: Annotated[Hash32, says("The transaction.")]
+    block_number: Annotated[Quantity, says("Its block.")]
+    transaction_index: Annotated[Quantity, says("Its index there.")]
+    timestamp: Annotated[Quantity, says("When the block was sealed.")]
+    from_: Annotated[Address, says("The sender.")]
+    to: Annotated[Address | None, says("The recipient; null for a creation.")]
+    value: Annotated[Quantity, says("The wei that are sent.")]
+    selector: Annotated[Data, says("The first four bytes of its data.")]
+    succeeded: Annotated[bool, says("Whether it did.")]
+    part: Annotated[Part, says("What the account is to it; of the chain's list, `sender`.")]
 
 
 class TransactionSummaryList(JsonModel, frozen=True, kw_only=True):
     """Some transactions, the newest first, and the cursor of those before."""
 
-    transactions: list[TransactionSummary]
-    next: Data | None
+    transactions: Annotated[list[TransactionSummary], says("The transactions.")]
+    next: Annotated[Data | None, says("The cursor of those before.")]
 
 
 class HashMatches(JsonModel, frozen=True, kw_only=True):
     """Hashes that begin with some digits."""
 
-    transactions: list[Hash32]
-    blocks: list[Hash32]
+    transactions: Annotated[list[Hash32], says("Hashes of transactions.")]
+    blocks: Annotated[list[Hash32], says("Hashes of blocks.")]
 
 
 class EntresolTransactions:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import MalformedValue
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.primitives.token_transfers import TokenStandard
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.accounts.token_calls import TokenCalls
 from entresol.state_missing import work_clock
+from entresol.storage.token_transfers import TokenStandard
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
-    from entresol.storage.account_index import AccountIndex, Holding
+    from entresol.storage.account_index import AccountIndex, ReceivedToken
 
 MAX_SORTED: Final = 10_000
 """How many accounts are asked for their balances, to sort them."""
@@ -29,7 +29,7 @@ CACHED_LISTS: Final = 8
 _OFFSET: Final = 4
 
 
-class Holder(NamedTuple):
+class HolderBalance(NamedTuple):
     """An account with its balance; None if the token does not say it."""
 
     address: Address
@@ -39,7 +39,7 @@ class Holder(NamedTuple):
 class HolderPage(NamedTuple):
     """Some holders, how many there are if that is known, whether they are sorted, and where the next begin."""
 
-    holders: list[Holder]
+    holders: list[HolderBalance]
     total: int | None
     is_sorted: bool
     following: bytes | None
@@ -64,7 +64,7 @@ class HolderLists:
         default = MAX_SORTED_ON_FORK if is_fork else MAX_SORTED
         self._max_sorted = default if max_sorted is None else max_sorted
         self._max_seconds = max_seconds
-        self._sorted: BoundedMap[tuple[Address, Hash32], list[Holder] | None] = BoundedMap(
+        self._sorted: BoundedMap[tuple[Address, Hash32], list[HolderBalance] | None] = BoundedMap(
             CACHED_LISTS
         )
         self._lock = Lock()
@@ -91,7 +91,7 @@ class HolderLists:
 
     def _list(
         self, token: Address, evm_env: EvmEnv, head: int, head_hash: Hash32
-    ) -> list[Holder] | None:
+    ) -> list[HolderBalance] | None:
         key = token, head_hash
         with self._lock:
             if key in self._sorted:
@@ -101,12 +101,12 @@ class HolderLists:
             self._sorted.put(key, listed)
         return listed
 
-    def _sort(self, token: Address, evm_env: EvmEnv, head: int) -> list[Holder] | None:
+    def _sort(self, token: Address, evm_env: EvmEnv, head: int) -> list[HolderBalance] | None:
         holdings = self._index.holders(token, b"", self._max_sorted + 1, head)
         if len(holdings) > self._max_sorted:
             return None
         calls, end = TokenCalls(evm_env), work_clock() + self._max_seconds
-        found: list[Holder] = []
+        found: list[HolderBalance] = []
         for it in cooperatively(holdings):
             if work_clock() > end:
                 return None
@@ -127,7 +127,7 @@ class HolderLists:
         return HolderPage(present, None, is_sorted=False, following=following)
 
 
-def _holder(calls: TokenCalls, it: Holding) -> Holder:
+def _holder(calls: TokenCalls, it: ReceivedToken) -> HolderBalance:
     holder = Address(it.holder)
     has_sum = it.standard is not TokenStandard.ERC1155
-    return Holder(holder, calls.balance(Address(it.token), holder) if has_sum else None)
+    return HolderBalance(holder, calls.balance(Address(it.token), holder) if has_sum else None)

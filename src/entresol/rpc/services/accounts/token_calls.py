@@ -25,7 +25,7 @@ MAX_DECIMALS: Final = 77
 _WORD: Final = 32
 
 
-class TokenInfo(msgspec.Struct, frozen=True):
+class TokenAnswers(msgspec.Struct, frozen=True):
     """What a contract says of itself; None where it says nothing."""
 
     name: str | None
@@ -40,10 +40,10 @@ class TokenCalls:
     def __init__(self, evm_env: EvmEnv) -> None:
         self._evm_env = evm_env
 
-    def info(self, token: Address) -> TokenInfo:
+    def info(self, token: Address) -> TokenAnswers:
         """Return what a token says of itself."""
         decimals = self._number(token, "decimals()")
-        return TokenInfo(
+        return TokenAnswers(
             self._text(token, "name()"),
             self._text(token, "symbol()"),
             decimals if decimals is not None and decimals <= MAX_DECIMALS else None,

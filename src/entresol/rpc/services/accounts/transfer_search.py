@@ -6,7 +6,10 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.primitives.token_transfers import (
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
+from entresol.rpc.services.accounts.cursors import Before
+from entresol.storage.log_index import LogQuery
+from entresol.storage.token_transfers import (
     TRANSFER,
     TRANSFER_BATCH,
     TRANSFER_SINGLE,
@@ -14,9 +17,6 @@ from entresol.primitives.token_transfers import (
     TokenTransfer,
     transfer_of,
 )
-from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.services.accounts.cursors import Before
-from entresol.storage.log_index import LogQuery
 
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
@@ -40,7 +40,7 @@ class FoundTransfer(NamedTuple):
     transfer: TokenTransfer
 
 
-class TransferPage(NamedTuple):
+class TokenTransferPage(NamedTuple):
     """Some transfers, the newest first, and where the next page begins."""
 
     transfers: list[FoundTransfer]
@@ -57,12 +57,12 @@ class TransferSearch:
         self._blocks = blocks
         self._max_blocks = max_blocks
 
-    def of_token(self, token: Address, before: Before, size: int) -> TransferPage:
+    def of_token(self, token: Address, before: Before, size: int) -> TokenTransferPage:
         """Return transfers of a token."""
         query = LogQuery(addresses=frozenset({bytes(token)}), topics=(TRANSFERS,))
         return self._page([query], before, size, lambda it: it.token == token)
 
-    def of_account(self, account: Address, before: Before, size: int) -> TransferPage:
+    def of_account(self, account: Address, before: Before, size: int) -> TokenTransferPage:
         """Return transfers from or to an account, of any token."""
         who = frozenset({_PADDING + account})
         plain = frozenset({TRANSFER})
@@ -80,20 +80,20 @@ class TransferSearch:
         before: Before,
         size: int,
         accepts: Callable[[TokenTransfer], bool],
-    ) -> TransferPage:
+    ) -> TokenTransferPage:
         found: list[FoundTransfer] = []
         blocks = self._candidates(queries, before.block)
         for read, number in enumerate(cooperatively(blocks)):
             if read >= self._max_blocks:
-                return TransferPage(found, Before.below(number))
+                return TokenTransferPage(found, Before.below(number))
             record = self._blocks.get_record(number)
             for it in () if record is None else _backwards(record, number):
                 if (number, it.log) < before and accepts(it.transfer):
                     if len(found) == size:
                         last = found[-1]
-                        return TransferPage(found, Before(last.block, last.log))
+                        return TokenTransferPage(found, Before(last.block, last.log))
                     found.append(it)
-        return TransferPage(found, None)
+        return TokenTransferPage(found, None)
 
     def _candidates(self, queries: list[LogQuery], last: int) -> Iterator[int]:
         """Yield the blocks that may have a log of any query, each once, the newest first."""

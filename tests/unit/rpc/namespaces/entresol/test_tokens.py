@@ -10,8 +10,8 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.primitives import abi
-from entresol.primitives.token_transfers import TRANSFER
 from entresol.primitives.values import Address
+from entresol.storage.token_transfers import TRANSFER
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL
 from tests.support.evm.assembler import assemble

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.token_transfers import (
+from entresol.primitives.values import Address
+from entresol.storage.token_transfers import (
     MAX_ITEMS,
     TRANSFER,
     TRANSFER_BATCH,
@@ -15,7 +16,6 @@ from entresol.primitives.token_transfers import (
     TokenTransfer,
     transfer_of,
 )
-from entresol.primitives.values import Address
 from tests.support.hex_data import word
 from tests.support.run.examples import examples
 

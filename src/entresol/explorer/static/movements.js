@@ -1,0 +1,182 @@
+/** Transfers of tokens as the node's index has them, and what accounts have. */
+
+import { h } from "./dom.js";
+import { feed, pages } from "./feed.js";
+import { ago, big, byOurClock, int, short, units } from "./format.js";
+import { floors, node } from "./rpc.js";
+import { addressLink, badge, empty, txLink } from "./view.js";
+
+/** @typedef {import("./rpc.js").Floor} Floor */
+/** @typedef {{floor: Floor, it: any}} Movement a transfer on a floor */
+/** @typedef {{name: string, symbol: string, decimals: number, standard: string, address: string, supply: bigint | null}} Details */
+
+const NOBODY = /^0x0{40}$/;
+const ITEMS = 3;
+
+/** @type {Map<string, Promise<Details | null>>} */
+const known = new Map();
+
+/**
+ * What a token says of itself; null if the floor does not know it as one.
+ * @param {Floor} floor
+ * @param {string} address
+ */
+export function detailsOf(floor, address) {
+  const key = `${floor.name}:${address.toLowerCase()}`;
+  const found = known.get(key) ?? floor.maybe("entresol_getToken", address).then((it) => it && read(it));
+  if (known.size > 500) known.clear();
+  known.set(key, found);
+  return found;
+}
+
+/**
+ * @param {any} it
+ * @returns {Details}
+ */
+const read = (it) => ({
+  name: it.name ?? "",
+  symbol: (it.symbol ?? "").slice(0, 20) || short(it.address),
+  decimals: it.decimals ?? 0,
+  standard: it.standard,
+  address: it.address,
+  supply: it.totalSupply === null ? null : big(it.totalSupply),
+});
+
+/**
+ * How much a transfer moves: an amount, or items by their numbers.
+ * @param {any} it
+ * @param {number} decimals
+ */
+export function moved(it, decimals) {
+  if (!it.ids.length) return it.values.length ? units(big(it.values[0]), decimals, 4) : "";
+  const item = (/** @type {string} */ id, /** @type {number} */ at) => {
+    const digits = String(BigInt(id));
+    const number = digits.length > 10 ? `${digits.slice(0, 4)}…${digits.slice(-4)}` : digits;
+    return it.standard === "ERC-721" ? `#${number}` : `${units(big(it.values[at]), 0)} × #${number}`;
+  };
+  const more = it.ids.length - ITEMS;
+  return it.ids.slice(0, ITEMS).map(item).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/**
+ * @param {Floor} floor
+ * @param {string} method
+ * @param {string} about
+ * @returns {import("./feed.js").Source<Movement>}
+ */
+export const movementsOf = (floor, method, about) => async (cursor, limit) => {
+  const { transfers, next } = await floor.call(method, about, cursor, limit);
+  return { items: transfers.map((/** @type {any} */ it) => ({ floor, it })), next };
+};
+
+/** @param {Movement} movement */
+export const timeOf = ({ floor, it }) => byOurClock(int(it.timestamp), floor.name);
+
+/** Floors that keep the index: a layer 1 elsewhere does not. */
+const indexed = () => floors().filter((it) => !it.remote);
+
+/**
+ * The transfers of an account in all tokens.
+ * @param {string} account
+ */
+export async function accountTransfers(account) {
+  const list = feed(
+    indexed().map((floor) => movementsOf(floor, "entresol_getAccountTransfers", account)),
+    timeOf,
+  );
+  await list.load(1);
+  if (!list.all.length) return empty("No token has moved", "A token that this address sends or receives shows here.");
+  /** @type {Map<string, Details | null>} */
+  const tokens = new Map();
+  const load = list.load;
+  list.load = async (wanted) => {
+    await load(wanted);
+    await Promise.all(
+      list.all.map(async ({ floor, it }) => tokens.set(floor.name + it.token, await detailsOf(floor, it.token))),
+    );
+  };
+  return pages(
+    list,
+    "Token transfers",
+    [["", ""], ["Transaction"], ["From", "mid-column"], ["To", "mid-column"], ["Amount", "end"], ["Age", "end"]],
+    ({ floor, it }) => {
+      const token = tokens.get(floor.name + it.token);
+      const isIn = it.to.toLowerCase() === account;
+      return h(
+        "tr",
+        h("td", badge(floor.name)),
+        h("td", txLink(floor.name, it.transactionHash)),
+        h("td.mid-column", side(it.from, floor, "minted")),
+        h("td.mid-column", side(it.to, floor, "burnt")),
+        h(
+          `td.end${isIn ? ".ok" : ""}`,
+          `${isIn ? "+" : "−"}${moved(it, token?.decimals ?? 0)} `,
+          h("a", { href: `#/token/${floor.name}/${it.token}` }, token?.symbol ?? "token"),
+        ),
+        h("td.end.muted", ago(int(it.timestamp), floor.name)),
+      );
+    },
+  );
+}
+
+/**
+ * @param {string} address
+ * @param {Floor} floor
+ * @param {string} nobody what it means if it is nobody
+ */
+export const side = (address, floor, nobody) =>
+  NOBODY.test(address) ? h("span.muted", nobody) : addressLink(address, floor.name, { copies: false });
+
+/**
+ * What an account has of each token that it ever received, with the floors in the order of the page.
+ * @param {string} account
+ * @returns {Promise<{floor: Floor, token: Details, balance: bigint | null}[]>}
+ */
+export async function tokensOf(account) {
+  const lists = await Promise.all(
+    indexed().map(async (floor) => {
+      const found = await floor.maybe("entresol_getAccountTokens", account, null, READ_TOKENS);
+      return (found?.tokens ?? []).map((/** @type {any} */ it) => ({
+        floor,
+        token: read(it),
+        balance: it.balance === null ? null : big(it.balance),
+      }));
+    }),
+  );
+  return lists.flat().filter((it) => it.balance !== 0n);
+}
+
+const READ_TOKENS = 100;
+const SHOWN = 30;
+
+/**
+ * The tokens of an account, in the rail of its page.
+ * @param {string} account
+ */
+export async function tokenList(account) {
+  const found = await tokensOf(account);
+  if (!found.length) return h("p.muted.small", "none");
+  return h(
+    "ul.tokens",
+    found
+      .slice(0, SHOWN)
+      .map(({ floor, token, balance }) =>
+        h(
+          "li",
+          h(
+            "span",
+            h("a", { href: `#/token/${floor.name}/${token.address}`, title: token.name }, token.symbol),
+            " ",
+            h("span.small.muted", token.name),
+          ),
+          h(
+            "span",
+            balance === null ? h("span.muted", token.standard) : units(balance, token.decimals, 4),
+            " ",
+            node.l1 && node.l2 ? badge(floor.name) : null,
+          ),
+        ),
+      ),
+    found.length > SHOWN ? h("li.muted", `${found.length - SHOWN} more`) : null,
+  );
+}

@@ -1,0 +1,72 @@
+// Tokens: their pages, holders and transfers, and what accounts have, from the node's index.
+
+import { ALICE, BOB, check, expect, rpc, run, sees, send, visit, word } from "./harness.mjs";
+
+const { bytecode } = JSON.parse(process.env.CONTRACTS).token;
+const [ITEM, ITEMS] = [`0x${"a7".repeat(20)}`, `0x${"a8".repeat(20)}`];
+// Log that the sender receives an item: Transfer with four topics, and TransferSingle of 40.
+const ITEM_CODE = "0x6000353360007fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef60006000a400";
+const ITEMS_CODE =
+  "0x6000356000526028602052336000337fc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f6260406000a400";
+
+const text = (it) => `${word(BigInt(it.length))}${Buffer.from(it).toString("hex").padEnd(64, "0")}`;
+const deploy = async (name, symbol) => {
+  const data = `${bytecode}${word(96n)}${word(160n)}${word(6n)}${text(name)}${text(symbol)}`;
+  return (await send({ data })).contractAddress;
+};
+const mint = (token, who, amount) => send({ to: token, data: `0x40c10f19${word(who)}${word(amount)}` });
+
+const coin = await deploy("Harbour Coin", "HARB");
+await mint(coin, ALICE, 1_234_500_000n);
+await mint(coin, BOB, 750_000n);
+await rpc("anvil_setCode", ITEM, ITEM_CODE);
+await rpc("anvil_setCode", ITEMS, ITEMS_CODE);
+await send({ to: ITEM, data: `0x${word(77n)}` });
+await send({ to: ITEMS, data: `0x${word(9n)}` });
+
+check("a token page has the name, the holders with their shares, and the transfers", async () => {
+  await visit(`token/l2/${coin}`, async (page) => {
+    await sees(page, "h1", "Harbour Coin");
+    await sees(page, ".holders", "Alice");
+    await sees(page, ".holders", "1,234.5");
+    await sees(page, "table", "0.75");
+    await sees(page, "aside", "ERC-20, 6 decimals");
+  });
+});
+
+check("an item is shown by its number", async () => {
+  await visit(`token/l2/${ITEM}`, async (page) => {
+    await sees(page, "table", "#77");
+    await sees(page, "aside", "ERC-721");
+  });
+  await visit(`token/l2/${ITEMS}`, async (page) => {
+    await sees(page, "table", "40 × #9");
+    await sees(page, "aside", "ERC-1155");
+  });
+});
+
+check("an account has its tokens and their transfers", async () => {
+  await visit(`address/${ALICE}`, async (page) => {
+    await sees(page, ".tokens", "HARB");
+    await sees(page, "section", "Token transfers");
+    await page.locator(`td a[href="#/token/l2/${coin}"]`, { hasText: "HARB" }).first().waitFor();
+  });
+});
+
+check("transfers go back page by page", async () => {
+  const many = await deploy("Many", "MANY");
+  for (let at = 1; at <= 60; at++) await mint(many, ALICE, BigInt(at) * 1_000_000n);
+  await visit(`token/l2/${many}`, async (page) => {
+    const rows = page.locator("table tbody tr");
+    await sees(page, ".pager", "1 to 25");
+    await page.getByRole("button", { name: "Older" }).click();
+    await sees(page, ".pager", "26 to 50");
+    await page.getByRole("button", { name: "Older" }).click();
+    await sees(page, ".pager", "51 to 60 of 60");
+    expect((await rows.count()) === 10, "the last page has ten");
+    await page.getByRole("button", { name: "Newer" }).click();
+    await sees(page, ".pager", "26 to 50 of 60");
+  });
+});
+
+await run();
