@@ -69,4 +69,33 @@ check("transfers go back page by page", async () => {
   });
 });
 
+check("all transactions and all blocks are listed by pages", async () => {
+  const { transactionHash, blockNumber } = await mint(coin, BOB, 1n);
+  await visit("l2/transactions", async (page) => {
+    await page.locator(`td a[href="#/l2/tx/${transactionHash}"]`).waitFor();
+    await sees(page, "table", "mint");
+    await page.getByRole("button", { name: "Older" }).click();
+    await sees(page, ".pager", "26 to 50");
+  });
+  await visit("l2/blocks", async (page) => {
+    await page.locator(`td a[href="#/l2/block/${Number(blockNumber)}"]`).waitFor();
+    await page.getByRole("button", { name: "Older" }).click();
+    await sees(page, ".pager", "26 to 50");
+  });
+});
+
+check("tokens are found by symbol, blocks by hexadecimal numbers, transactions by their beginning", async () => {
+  const { transactionHash, blockNumber } = await mint(coin, BOB, 2n);
+  await visit("", async (page) => {
+    const search = page.getByRole("combobox", { name: "Search" });
+    const hit = (/** @type {string} */ href) => page.locator(`.hits [data-href="${href}"]`).waitFor();
+    await search.fill("harb");
+    await page.locator(".hits", { hasText: "HARB" }).waitFor();
+    await search.fill(blockNumber);
+    await hit(`#/l2/block/${Number(blockNumber)}`);
+    await search.fill(transactionHash.slice(0, 13));
+    await hit(`#/l2/tx/${transactionHash}`);
+  });
+});
+
 await run();

@@ -8,7 +8,6 @@ import { history } from "./history.js";
 import { heads } from "./houses.js";
 import { nameOf } from "./known.js";
 import { watch } from "./live.js";
-import { accountTransfers, tokenList } from "./movements.js";
 import { floors, node, tokenAt } from "./rpc.js";
 import { HOLDER } from "./tokens.js";
 import { copyButton, section } from "./view.js";
@@ -42,12 +41,14 @@ export async function page(text) {
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
   const contracts = codes.length ? await contractParts(codes, address, states) : [];
   const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
-  const moved = section("Token transfers", () => accountTransfers(address), { rows: 2 });
   const house = h("div.both-floors");
   const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
+  const transfers = async () => (await movements()).accountTransfers(address);
+  // A page of several houses is large already: there they are loaded by a click.
+  const moved = everywhere ? folded(transfers) : section("Token transfers", transfers, { rows: 2 });
   const rail = h(
     "aside.rail",
-    section("Tokens", () => tokenList(address), { rows: 2 }),
+    everywhere ? null : section("Tokens", async () => (await movements()).tokenList(address), { rows: 2 }),
     unlocked ? actions(whole, name) : null,
   );
   const title = h(
@@ -80,6 +81,16 @@ export async function page(text) {
 async function contractParts(codes, address, states) {
   const { contractPart } = await import("./contract.js");
   return codes.map((floor) => contractPart(floor, address, /** @type {any} */ (states.get(floor.name)).code));
+}
+
+const movements = () => import("./movements.js");
+
+/** @param {() => Promise<Node>} load */
+function folded(load) {
+  const holder = h("div");
+  const open = async () => show(holder, section("Token transfers", load, { rows: 2 }));
+  show(holder, h("button.small", { type: "button", onclick: open }, "Token transfers"));
+  return holder;
 }
 
 let drawnAt = "";

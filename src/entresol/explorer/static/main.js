@@ -57,6 +57,10 @@ const ROUTES = [
       (await (node.several ? styled("street", import("./address.js")) : import("./address.js"))).page(address),
   ],
   [/^(?:(\d+)\/)?fork$/, async ([, chain]) => (await styled("fork", import("./fork.js"))).page(chain)],
+  [
+    /^(?:(l1|l2|\d+)\/)?(blocks|transactions)$/,
+    async ([, layer, what]) => (await styled("tools", import("./lists.js"))).page(layer, what),
+  ],
   [/^pool$/, async () => (await import("./pool.js")).page()],
   [
     /^console(?:\/([\w.]+))?$/,

@@ -70,7 +70,15 @@ export function transactions(both) {
   ]);
   const grid = table("Newest transactions", columns, []);
   grid.querySelector("tbody")?.replaceWith(body);
-  const element = h("section.part", h("header", h("h2", "Transactions"), h("div.actions", more, whose, pick)), holder);
+  const element = h(
+    "section.part",
+    h(
+      "header",
+      h("h2", "Transactions"),
+      h("div.actions", more, whose, pick, h("a", { href: "#/transactions" }, "All")),
+    ),
+    holder,
+  );
   const newest = () =>
     both
       .filter((it) => layer === "both" || it.name === layer)

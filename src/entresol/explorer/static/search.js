@@ -123,8 +123,11 @@ export async function find(text) {
   const digits = /^(?:0x)?([0-9a-f]+)$/i.exec(plain)?.[1];
   if (digits?.length === 40) return [addressHit(`0x${digits}`)];
   if (digits?.length === 64) return byHash(`0x${digits.toLowerCase()}`);
-  if (digits?.length === 8)
-    return [{ text: `0x${digits}`, kind: "selector, in the console", href: `#/console/web3_sha3?p=["0x${digits}"]` }];
+  const begun =
+    digits && (plain.startsWith("0x") || digits.length > 5)
+      ? await (await import("./matches.js")).byBeginning(digits, blocks)
+      : [];
+  if (begun.length) return begun;
   const whole = unshortened(plain);
   if (whole) return [addressHit(whole)];
   const names = named(text).map(([layer, address]) => ({
@@ -132,7 +135,8 @@ export async function find(text) {
     kind: layer.toUpperCase(),
     href: `#/address/${address}`,
   }));
-  return [...houses(text), ...unique(names), ...(await methods(text))];
+  const [indexed, called] = await Promise.all([(await import("./matches.js")).byText(text), methods(text)]);
+  return [...houses(text), ...unique(names), ...indexed, ...called];
 }
 
 /**
