@@ -43,17 +43,29 @@ class AccountIndex:
     """The tokens that accounts have received, and the blocks in which they were called but not changed.
 
     A holding is never removed but with its block: who has passed everything on is still in the list. Remembers:
-    nothing. Persists: rows in the write that appends the block, if the index is on; whether it is. Assumes: the writer
+    whether it is on. Persists: rows in the write that appends the block, if the index is on; whether it is. Assumes: the writer
     alone calls what writes; any thread may read. Fails: as the store does.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
+        self._is_on: bool | None = None
 
     @property
     def is_on(self) -> bool:
         """Whether all blocks are indexed."""
         return self._db.get(tables.ACCOUNTS_INDEXED) is not None
+
+    def refresh(self) -> None:
+        """Read again whether the index is on, since the chain was replaced."""
+        self._is_on = None
+
+    @property
+    def _is_written(self) -> bool:
+        # Only this writer switches it.
+        if self._is_on is None:
+            self._is_on = self.is_on
+        return self._is_on
 
     def switch_on(self, records: Iterable[BlockRecord]) -> None:
         """Index these blocks, which are all, unless that was done; later blocks are indexed as they are appended."""
@@ -70,11 +82,13 @@ class AccountIndex:
                 rows = {}
         rows[tables.ACCOUNTS_INDEXED] = b""
         self._db.write(rows.items(), sync=False, rewrites=False)
+        self.refresh()
 
     def switch_off(self) -> None:
         """Drop the index, so that later blocks cost nothing."""
         if self.is_on:
             self._db.write((), [tables.ACCOUNTS_INDEXED], sync=False, rewrites=False)
+            self.refresh()
             self._drop()
 
     def _drop(self) -> None:
@@ -86,11 +100,11 @@ class AccountIndex:
 
     def rows_of(self, record: BlockRecord, number: int) -> list[Row]:
         """Return the rows of a block that is appended or rebuilt."""
-        return self._rows_of(record, number) if record.transactions and self.is_on else []
+        return self._rows_of(record, number) if record.transactions and self._is_written else []
 
     def keys_of(self, record: BlockRecord, number: int) -> Iterator[bytes]:
         """Yield the keys that a reverted block has left."""
-        if not record.transactions or not self.is_on:
+        if not record.transactions or not self._is_written:
             return
         for token, holder in _received(record):
             for key in (tables.HOLDER + token + holder, tables.HELD + holder + token):

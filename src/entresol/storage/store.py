@@ -285,6 +285,7 @@ class Store(StoreView):
         self.read_cache.evict_above(-1)
         self.genesis.refresh()
         self.fork.refresh()
+        self.accounts.refresh()
         self.nonempty.reset(self.head_number, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
