@@ -75,7 +75,7 @@ export function transactions(both) {
     h(
       "header",
       h("h2", "Transactions"),
-      h("div.actions", more, whose, pick, h("a", { href: "#/transactions" }, "All")),
+      h("div.actions", more, whose, pick, h("a", { href: "#/transactions" }, "See all")),
     ),
     holder,
   );

@@ -20,7 +20,7 @@ export function searchBox() {
     "aria-autocomplete": "list",
     autocomplete: "off",
     spellcheck: "false",
-    placeholder: "Hash, block, address, batch, bundle",
+    placeholder: "Hash, block, address, token, batch",
   });
   let turn = 0;
   let chosen = -1;
