@@ -31,7 +31,8 @@ ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 COUNTER = "0x" + "a2" * 20
 COUNT = "0x5f546001015f555f545f5260205ff3"
 CALL = {"from": ALICE, "to": COUNTER, "gas": hex(200_000)}
-BLOCKS = 40
+BLOCKS = 300
+"""So many that what a start reads does not bring the rest of the store into memory."""
 REQUESTS: list[tuple[str, list[Any]]] = [
     ("eth_getBlockByNumber", ["0x3", True]),
     ("eth_getBalance", [ALICE, "0x3"]),

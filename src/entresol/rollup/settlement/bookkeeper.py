@@ -118,7 +118,9 @@ class Bookkeeper:
         head = self._head
         checked = self._checked_at
         if checked is None or await self._l1.block(checked.number) != checked:
-            await self._recheck(head)
+            # L1 may have made many blocks since it replaced the one that was checked.
+            last = head.number if checked is None else min(head.number, checked.number)
+            await self._recheck(head, last - MAX_REORG_DEPTH)
             self._checked_at = head
         elif head.number >= checked.number:
             self._checked_at = head
@@ -271,10 +273,9 @@ class Bookkeeper:
             if await self._l1.block(checked.number) == checked:
                 self._checked_at = block
 
-    async def _recheck(self, head: L1Block) -> None:
-        """Compare the last records with L1, which may have replaced their blocks, and made many others since."""
-        last = min(head.number, self._books.last_block)
-        for number in self._books.above(last - MAX_REORG_DEPTH):
+    async def _recheck(self, head: L1Block, above: int) -> None:
+        """Compare the records of L1 blocks above one with L1, which may have replaced these."""
+        for number in self._books.above(above):
             recorded = self._books.get(number)
             if not await self._contract.is_settled(number, head.hash):
                 level = self._l1.reorg_level

@@ -103,9 +103,11 @@ class L1Sync:
         for step in SettlementStep:
             await self._record(step, totals.last(step))
         if await self._may_have_reorged():
-            self._last_block = None
+            # L1 may have made many blocks since it replaced the one that is known.
+            known, self._last_block = self._last_block, None
+            last = head.number if known is None else min(head.number, known.number)
             for step in SettlementStep:
-                await self._recheck(step, totals.last(step), head.number)
+                await self._recheck(step, totals.last(step), last - MAX_REORG_DEPTH)
         last = (
             head.number
             if self._finality == "latest"
@@ -186,16 +188,13 @@ class L1Sync:
         last = self._last_block
         return last is None or await self._l1.block(last.number) != last
 
-    async def _recheck(self, step: SettlementStep, last: int, head: int) -> None:
-        """Update the last transactions of a step: a reorg may have moved them, however far `head` is by now."""
-        oldest: int | None = None
+    async def _recheck(self, step: SettlementStep, last: int, oldest: int) -> None:
+        """Update the transactions of a step since L1 block `oldest`: a reorg may have moved them."""
         for number in range(last, 0, -1):
             recorded = self._batches.settled(number, step)
             if recorded is None:
                 # The pending transaction does it, and is recorded with its receipt.
                 continue
-            if oldest is None:
-                oldest = min(head, recorded.block) - MAX_REORG_DEPTH
             if recorded.block < oldest:
                 return
             found = await self._find(step, number, recorded)

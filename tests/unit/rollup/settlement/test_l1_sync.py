@@ -78,19 +78,29 @@ def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere() -> N
 
 
 @pytest.mark.parametrize("mined", [1, 2 * MAX_REORG_DEPTH])
-def test_a_step_that_a_reorg_moved_is_found_however_many_blocks_l1_has_made_since(
+def test_steps_that_a_reorg_moved_are_found_however_many_blocks_l1_has_made_since(
     mined: int,
 ) -> None:
     async def play(scenario: Scenario) -> None:
+        embedded = scenario.layer_one
+        assert isinstance(embedded, Embedded)
+        before, first = embedded.checkpoint(), embedded.chain.number + 1
         scenario.seal_batch(1)
         await scenario.settle()
-        recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
-        assert recorded is not None
-        moved = recorded._replace(block=recorded.block + 1)
-        scenario.batches.update_settlement([1], SettlementStep.COMMIT, moved)
-        scenario.layer_one.mine(mined)
-        await scenario.new_settler().step(0.0)
-        assert scenario.batches.settled(1, SettlementStep.COMMIT) == recorded
+        records = [it for it in embedded.chain.blocks.records() if it.header().number >= first]
+        sent = [raw for it in records for raw, _ in it.transactions]
+        embedded.restore(before)
+        embedded.mine()
+        for raw in sent:
+            await scenario.l1.send(raw)
+        embedded.mine(mined)
+        await scenario.settle()
+        for step in SettlementStep:
+            recorded = scenario.batches.settled(1, step)
+            assert recorded is not None
+            receipt = await scenario.l1.receipt(recorded.transaction)
+            assert receipt is not None
+            assert recorded.block == receipt.block_number
 
     with layer_one("embedded") as steered:
         run(steered, play)
