@@ -51,24 +51,26 @@ class EditFetcher:
         # Attempts are counted here: one response has a megabyte of edits, and is to be short.
         self._client = JsonRpcClient(endpoint, attempts=1, timeout=timeout, sleep=sleep)
         self._sleep = sleep
-        self._found: dict[int, bytes] = {}
+        self._found: dict[EditsByHash, bytes] = {}
 
     def edits(self, block: int, wanted: EditsByHash) -> bytes | None:  # noqa: ARG002 - of the interface
         """Return the edits of a block, which were fetched before."""
-        return self._found.get(block)
+        return self._found.get(wanted)
 
     async def fetch(self, claim: BatchClaim) -> None:
         """Fetch the edits of a batch, and forget those of others."""
         wanted = _wanted(claim)
-        self._found = {it: data for it, data in self._found.items() if it in wanted}
+        # Not by the block: a batch that was taken back may come again with other edits of the same one.
+        needed = {*wanted.values()}
+        self._found = {it: data for it, data in self._found.items() if it in needed}
         left = MAX_EDITS_BYTES
         for block, edits in wanted.items():
             left -= edits.size
             if left < 0:
                 problem = f"those of batch {claim.number} take more than {MAX_EDITS_BYTES} bytes"
                 raise EditsUnavailable(block, self._name, problem)
-            if block not in self._found:
-                self._found[block] = await self._fetched(block, edits)
+            if edits not in self._found:
+                self._found[edits] = await self._fetched(block, edits)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -53,12 +53,10 @@ def honest(block: int, offset: int) -> Response:
 
 def fetch(
     respond: Callable[[int, int], Response],
-    wanted: EditsByHash = WANTED,
-    *,
-    times: int = 1,
+    *batches: EditsByHash,
     timeout: float = 60.0,
 ) -> tuple[bytes | None, list[tuple[int, int]]]:
-    """Fetch from a node that responds so; return the edits, and what it was asked for."""
+    """Fetch for batches from a node that responds so; return the last edits, and what it was asked for."""
     asked: list[tuple[int, int]] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -88,7 +86,7 @@ def fetch(
         url = f"http://127.0.0.1:{port}/secret-key"
         fetcher = EditFetcher(url, timeout=timeout, sleep=lambda _seconds: asyncio.sleep(0))
         try:
-            for _ in range(times):
+            for wanted in batches or (WANTED,):
                 await fetcher.fetch(claim_of(wanted))
             return fetcher.edits(5, wanted)
         finally:
@@ -99,7 +97,7 @@ def fetch(
 
 
 def test_edits_are_fetched_in_pieces_and_once() -> None:
-    found, asked = fetch(honest, times=2)
+    found, asked = fetch(honest, WANTED, WANTED)
     assert found == EDITS
     assert asked == [(5, 0), (5, 1_000), (5, 2_000)]
 
@@ -144,3 +142,17 @@ def test_a_node_that_is_silent_is_given_up_after_several_attempts() -> None:
 def test_edits_are_not_fetched_that_take_more_memory_than_is_given_to_them() -> None:
     with pytest.raises(EditsUnavailable, match="take more than 268435456 bytes"):
         fetch(honest, EditsByHash(WANTED.hash, MAX_EDITS_BYTES + 1))
+
+
+def test_other_edits_of_the_same_block_are_not_those_that_were_fetched_before() -> None:
+    other = EditsByHash(Hash32(keccak256(b"other")), 5)
+
+    def respond(_block: int, offset: int) -> Response:
+        current = EDITS if len(asked) < 3 else b"other"
+        asked.append(offset)
+        return f"0x{current[offset : offset + PIECE].hex()}"
+
+    asked: list[int] = []
+    found, _ = fetch(respond, WANTED, other)
+    assert found == b"other"
+    assert asked == [0, 1_000, 2_000, 0]
