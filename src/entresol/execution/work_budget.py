@@ -13,11 +13,13 @@ from entresol.errors import (
     BundlesTooLarge,
     TooManyMessages,
 )
+from entresol.execution.call.limits import CallBudget
 from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH
 
 if TYPE_CHECKING:
     from entresol._native import ExecutionResult, Rules
     from entresol.errors import InvalidTransaction
+    from entresol.execution.call.limits import CallLimits
     from entresol.execution.evm_env import BlockEnv
     from entresol.primitives.interop.messages import MessageLoad
     from entresol.primitives.transactions import BlobTransaction, Transaction
@@ -56,6 +58,25 @@ class WorkBudget:
 
     def _deduct(self, gas: int) -> None:
         self._left = max(0, self._left - gas)
+
+
+class TimedBudget(WorkBudget):
+    """What the transactions of a block may take that is built for a client: the time of a call.
+
+    Fails: an execution beyond it raises `DeadlinePassed`, and changes nothing.
+    """
+
+    def __init__(self, limits: CallLimits) -> None:
+        super().__init__(0)
+        self._budget = CallBudget(limits)
+
+    def limits(self) -> Limits:
+        """Return the limits of the next execution."""
+        return self._budget.left()
+
+    def spend(self, result: ExecutionResult) -> None:
+        """Deduct what an execution has taken."""
+        self._budget.spend(result)
 
 
 class RejectedTransaction(NamedTuple):

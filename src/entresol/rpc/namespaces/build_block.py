@@ -13,6 +13,7 @@ from entresol.chain.sealing.block_filler import begin_block
 from entresol.errors import (
     BlockFull,
     BlockNotFound,
+    DeadlinePassed,
     HistoryNotLoaded,
     InvalidTransaction,
     MalformedValue,
@@ -20,7 +21,8 @@ from entresol.errors import (
     TooManyCalls,
 )
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
-from entresol.execution.evm_env import BlockEnv
+from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv
+from entresol.execution.work_budget import TimedBudget
 from entresol.offload import Offload
 from entresol.primitives.transactions import BlobTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -38,6 +40,7 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import ExecutedBlock
+    from entresol.execution.call.limits import CallLimits
     from entresol.primitives.headers import Header
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
@@ -80,6 +83,7 @@ class BlockBuilding:
         InvalidTransaction,
         BlockFull,
         TooManyCalls,
+        DeadlinePassed,
         name="testing_buildBlockV1",
         served_by=ServedBy.PRODUCER,
         past=Past.LOCAL,
@@ -94,8 +98,8 @@ class BlockBuilding:
         """Build the block after another one, of exactly these transactions, and change nothing.
 
         One that is not valid there is an error. With null for transactions those of the pool are taken, without what is not
-        valid. On the last block, edits since then are part of it; neither deposits nor roots of L1 are. On a fork the
-        parent is its anchor or a block above.
+        valid, or whose conditions do not hold. All together may take the time of a call. On the last block, edits since
+        then are part of it; neither deposits nor roots of L1 are. On a fork the parent is its anchor or a block above.
         """
         self._runner.check_calls(0 if transactions is None else len(transactions))
         pooled = await self._pooled() if transactions is None else None
@@ -104,9 +108,10 @@ class BlockBuilding:
         opened = self._opened(parent, payload_attributes, bytes(extra_data or b""))
         edits = self._chain.edits.stored() if number == self._chain.number else ((), ())
 
-        def work() -> BuiltPayload:
+        def run(limits: CallLimits) -> BuiltPayload:
             # On a fork it may begin again.
             executor = opened()
+            executor.budget = TimedBudget(limits)
             begin_block(executor, *edits)
             if pooled is None:
                 _include(executor, (decode(bytes(it)) for it in cooperatively(transactions or ())))
@@ -114,7 +119,7 @@ class BlockBuilding:
                 _include_valid(executor, pooled)
             return _payload(executor.finish(self._chain.state_trie))
 
-        return Offload(work)
+        return self._runner.offload(run)
 
     def _opened(
         self, parent: Header, attributes: PayloadAttributes, extra_data: bytes
@@ -147,7 +152,11 @@ class BlockBuilding:
         if beacon_root is not None and fields.parent_beacon_block_root is not None:
             fields = msgspec.structs.replace(fields, parent_beacon_block_root=beacon_root)
         given = attributes.target_gas_limit
-        gas_limit = chain.settings.gas_limit or rules.gas_limit if given is None else int(given)
+        gas_limit = (
+            chain.settings.gas_limit or rules.gas_limit
+            if given is None
+            else min(int(given), MAX_GAS_LIMIT)
+        )
         return BlockEnv(
             number=parent.number + 1,
             timestamp=int(attributes.timestamp),
@@ -179,6 +188,9 @@ def _include_valid(executor: BlockExecutor, transactions: Iterable[Transaction])
     """Execute transactions, without those that are not valid after the ones before them, or do not fit."""
     for transaction in cooperatively(transactions):
         try:
+            if transaction.conditions is not None:
+                block, slot_of = executor.env, executor.overlay.slot
+                transaction.conditions.check(block.number, block.timestamp, slot_of)
             executor.run(transaction)
         except (InvalidTransaction, BlockFull):
             continue

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from entresol.errors import DeadlinePassed
+from entresol.execution.call.limits import CallLimits
+from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.codec import convert
+from entresol.rpc.namespaces.build_block import BlockBuilding, PayloadAttributes
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.call_runner import CallRunner
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
@@ -149,3 +157,33 @@ def test_the_value_is_what_the_recipient_gets(client: ApiClient, kind: str) -> N
     built = build(client, [raw], suggestedFeeRecipient=paid)
     ran = client("eth_callBundle", {"txs": [raw], "blockNumber": 1, "coinbase": paid})
     assert int(built["blockValue"], 16) == int(ran["coinbaseDiff"])
+
+
+def test_a_transaction_of_the_pool_whose_conditions_do_not_hold_is_left_out(
+    client: ApiClient,
+) -> None:
+    client("evm_setAutomine", False)
+    (raw,) = raws(0)
+    conditions = {"knownAccounts": {str(LOGGER): {"0x1": "0x" + "00" * 32}}}
+    client("eth_sendRawTransactionConditional", raw, conditions)
+    assert build(client, None)["executionPayload"]["transactions"] == [raw]
+    client("anvil_setStorageAt", str(LOGGER), "0x1", RANDAO)
+    assert build(client, None)["executionPayload"]["transactions"] == []
+    assert len(client.chain.pool) == 1
+
+
+def test_a_block_takes_no_longer_than_a_call(client: ApiClient) -> None:
+    runner = CallRunner(CallLimits(seconds=0.02))
+    building = BlockBuilding(client.chain, BlockResolver(client.chain), runner)
+    client("anvil_setCode", str(NOBODY), "0x5b5f56")
+    sent = transaction(0, gas=10**9)
+    given = convert(attributes(client, targetGasLimit=2 * 10**9), PayloadAttributes)
+    parent = client.chain.ledger.head_hash
+    work = asyncio.run(building.build_block_v1(parent, given, [Data(sent.raw)])).work
+    with pytest.raises(DeadlinePassed, match=r"timeout = 0\.02s"):
+        work()
+
+
+def test_the_gas_limit_is_bounded_as_that_of_blocks_to_come(client: ApiClient) -> None:
+    payload = build(client, [], targetGasLimit=hex(2**64 - 1))["executionPayload"]
+    assert payload["gasLimit"] == hex(2**63 - 1)
