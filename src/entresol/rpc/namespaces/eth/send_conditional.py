@@ -66,11 +66,38 @@ class KnownSlots:
         )
 
 
+class KnownAccounts:
+    """Slots of accounts with their values, and how many there are; what is too much is only counted."""
+
+    __slots__ = ("count", "slots")
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "additionalProperties": KnownSlots.json_schema,
+    }
+
+    def __init__(self, count: int, slots: tuple[tuple[Address, Hash32, Hash32], ...]) -> None:
+        self.count = count
+        self.slots = slots
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read accounts; one without slots counts as one slot."""
+        if isinstance(value, dict):
+            sizes = (len(it) if isinstance(it, dict) else 1 for it in value.values())
+            count = sum(max(it, 1) for it in sizes)
+            if count > MAX_CONDITIONS:
+                return cls(count, ())
+        accounts = convert(value, dict[str, KnownSlots])
+        slots = [(Address.parse(key), *pair) for key, it in accounts.items() for pair in it.slots]
+        return cls(len(slots), tuple(slots))
+
+
 class ConditionsObject(JsonModel, frozen=True, kw_only=True):
     """Bounds of the block that includes a transaction, and what it reads before."""
 
     known_accounts: Annotated[
-        dict[Address, KnownSlots] | None, says("Slots with their values, by account.")
+        KnownAccounts | None, says("Slots with their values, by account.")
     ] = None
     block_number_min: Annotated[Number | None, says("The least number of the block.")] = None
     block_number_max: Annotated[Number | None, says("Its largest number.")] = None
@@ -79,18 +106,15 @@ class ConditionsObject(JsonModel, frozen=True, kw_only=True):
 
     def conditions(self) -> TransactionConditions | None:
         """Return the domain value; None if there are none."""
-        known = self.known_accounts or {}
-        count = sum(len(it.slots) for it in known.values())
-        if count > MAX_CONDITIONS:
-            raise TooManyConditions(count, MAX_CONDITIONS)
+        known = self.known_accounts
+        if known is not None and known.count > MAX_CONDITIONS:
+            raise TooManyConditions(known.count, MAX_CONDITIONS)
         found = TransactionConditions(
             block_number_min=self.block_number_min,
             block_number_max=self.block_number_max,
             timestamp_min=self.timestamp_min,
             timestamp_max=self.timestamp_max,
-            slots=tuple(
-                (address, slot, value) for address, it in known.items() for slot, value in it.slots
-            ),
+            slots=() if known is None else known.slots,
         )
         return None if found == _NONE else found
 

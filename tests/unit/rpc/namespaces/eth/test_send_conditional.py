@@ -122,3 +122,20 @@ def test_what_the_pool_rejects_is_rejected(client: ApiClient) -> None:
     submit(client, {"blockNumberMin": 1})
     with pytest.raises(RpcError, match="already known"):
         submit(client, {"blockNumberMin": 1})
+
+
+def test_conditions_of_all_accounts_are_counted_before_they_are_read(client: ApiClient) -> None:
+    accounts = {f"0x{it:040x}": {"0x1": "no word"} for it in range(257)}
+    with pytest.raises(RpcError, match=r"too many conditions \(max 256\): got 257"):
+        submit(client, {"knownAccounts": accounts})
+    with pytest.raises(RpcError, match="got 257"):
+        submit(client, {"knownAccounts": {it: {} for it in accounts}})
+
+
+@pytest.mark.parametrize(
+    "known", [[], {"0x12": {"0x1": NOTHING}}, {str(LOGGER): {"0x1": "0x12"}}, {str(LOGGER): 5}]
+)
+def test_known_accounts_of_another_form_are_rejected(client: ApiClient, known: object) -> None:
+    with pytest.raises(RpcError, match="knownAccounts") as rejection:
+        submit(client, {"knownAccounts": known})
+    assert rejection.value.code == -32602
