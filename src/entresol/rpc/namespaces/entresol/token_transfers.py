@@ -87,7 +87,7 @@ class EntresolTokenTransfers:
         )
 
     def _movement(self, found: FoundTransfer) -> TokenMovement:
-        it, record = found.transfer, self._ledger.record(found.block)
+        it, record = found.transfer, found.record
         return TokenMovement(
             token=it.token,
             standard=STANDARDS[it.standard],

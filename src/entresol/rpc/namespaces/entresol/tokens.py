@@ -12,9 +12,11 @@ from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
+from entresol.rpc.services.accounts.holders import MAX_SECONDS
 from entresol.rpc.services.accounts.token_calls import MAX_TEXT, TokenAnswers, TokenCalls
 from entresol.rpc.types.block_id import LATEST
 from entresol.rpc.types.number import Number
+from entresol.state_missing import work_clock
 from entresol.storage.token_transfers import TokenStandard
 
 if TYPE_CHECKING:
@@ -86,11 +88,18 @@ class EntresolTokens:
 
     prefix = "entresol"
 
-    def __init__(self, ledger: Ledger, resolver: BlockResolver, holders: HolderLists) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        resolver: BlockResolver,
+        holders: HolderLists,
+        max_seconds: float = MAX_SECONDS,
+    ) -> None:
         self._ledger = ledger
         self._index = ledger.store.accounts
         self._resolver = resolver
         self._holders = holders
+        self._max_seconds = max_seconds
 
     @method(served_by=ServedBy.REPLICA)
     def get_token(self, token: Address) -> Offload[TokenDetails | None]:
@@ -116,8 +125,8 @@ class EntresolTokens:
         """Return tokens that anybody has received, in the order of their addresses.
 
         With `text`, those whose symbol begins with it or whose name has it, in any case; a page asks at most 500
-        tokens, so it may be shorter than `limit`, which is at most 100. On a fork, tokens that were received above its
-        anchor.
+        tokens, for two seconds, so it may be shorter than `limit`, which is at most 100. On a fork, tokens that were
+        received above its anchor.
         """
         check_indexed(self._index)
         size, after, head = page_size(limit), _after(cursor), self._ledger.number
@@ -127,13 +136,19 @@ class EntresolTokens:
 
         def work() -> TokenList:
             asked = MAX_SEARCHED if text else size
+            end = work_clock() + self._max_seconds
             addresses = self._index.tokens(after, asked + 1, head)
             found: list[TokenDetails] = []
+            last = after
             for it in cooperatively(addresses[:asked]):
-                if len(found) == size:
-                    return TokenList(tokens=found, next=Data(found[-1].address))
-                (holding, *_) = self._index.holders(it, b"", 1, head)
-                details = _details(Address(it), holding.standard, calls.info(Address(it)))
+                if len(found) == size or (last != after and work_clock() > end):
+                    return TokenList(tokens=found, next=Data(last))
+                last = it
+                holdings = self._index.holders(it, b"", 1, head)
+                if not holdings:
+                    # Its blocks have been reverted since.
+                    continue
+                details = _details(Address(it), holdings[0].standard, calls.info(Address(it)))
                 if text is None or _is_called(details, text.casefold()):
                     found.append(details)
             following = Data(addresses[asked - 1]) if len(addresses) > asked else None

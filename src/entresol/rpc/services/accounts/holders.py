@@ -14,7 +14,7 @@ from entresol.state_missing import work_clock
 from entresol.storage.token_transfers import TokenStandard
 
 if TYPE_CHECKING:
-    from entresol.execution.evm_env import EvmEnv
+    from entresol.execution.evm_env import EvmEnv, State
     from entresol.storage.account_index import AccountIndex, ReceivedToken
 
 MAX_SORTED: Final = 10_000
@@ -45,6 +45,13 @@ class HolderPage(NamedTuple):
     following: bytes | None
 
 
+class _SortedHolders(NamedTuple):
+    """The holders in a state, most first; None if they are too many."""
+
+    state: State
+    holders: list[HolderBalance] | None
+
+
 class HolderLists:
     """Asks a token for the balances of all who have ever received it; what its logs say of amounts counts nothing.
 
@@ -64,9 +71,7 @@ class HolderLists:
         default = MAX_SORTED_ON_FORK if is_fork else MAX_SORTED
         self._max_sorted = default if max_sorted is None else max_sorted
         self._max_seconds = max_seconds
-        self._sorted: BoundedMap[tuple[Address, Hash32], list[HolderBalance] | None] = BoundedMap(
-            CACHED_LISTS
-        )
+        self._sorted: BoundedMap[tuple[Address, Hash32], _SortedHolders] = BoundedMap(CACHED_LISTS)
         self._lock = Lock()
 
     def page(
@@ -94,11 +99,13 @@ class HolderLists:
     ) -> list[HolderBalance] | None:
         key = token, head_hash
         with self._lock:
-            if key in self._sorted:
-                return self._sorted.touch(key)
+            known = self._sorted.touch(key)
+        # Edits by hand change the state of the head, which is another object then.
+        if known is not None and known.state is evm_env.state:
+            return known.holders
         listed = self._sort(token, evm_env, head)
         with self._lock:
-            self._sorted.put(key, listed)
+            self._sorted.put(key, _SortedHolders(evm_env.state, listed))
         return listed
 
     def _sort(self, token: Address, evm_env: EvmEnv, head: int) -> list[HolderBalance] | None:

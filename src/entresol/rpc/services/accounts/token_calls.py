@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.errors import ExecutionFailed, MalformedValue
+from entresol.errors import DeadlinePassed, ExecutionFailed, MalformedValue
 from entresol.execution.call.call import CallRequest, call
 from entresol.execution.call.limits import CallLimits
 from entresol.primitives import abi
@@ -35,7 +35,7 @@ class TokenAnswers(msgspec.Struct, frozen=True):
 
 
 class TokenCalls:
-    """Calls contracts in one state. A call that fails, or whose result is not of its type, has no answer."""
+    """Calls contracts in one state. A call that fails, takes too long, or whose result is not of its type has no answer."""
 
     def __init__(self, evm_env: EvmEnv) -> None:
         self._evm_env = evm_env
@@ -75,5 +75,5 @@ class TokenCalls:
         request = CallRequest(to=token, data=abi.encode_call(signature, *arguments))
         try:
             return call(self._evm_env, request, LIMITS)
-        except ExecutionFailed:
+        except (ExecutionFailed, DeadlinePassed):
             return b""

@@ -32,12 +32,16 @@ _PADDING: Final = bytes(12)
 
 
 class FoundTransfer(NamedTuple):
-    """A transfer, and where its log is: the transaction in the block, the log in the block."""
+    """A transfer, and where its log is: the transaction in the block, the log in the block.
+
+    `record` is that of the block, which others may replace meanwhile.
+    """
 
     block: int
     transaction: int
     log: int
     transfer: TokenTransfer
+    record: BlockRecord
 
 
 class TokenTransferPage(NamedTuple):
@@ -116,4 +120,4 @@ def _backwards(record: BlockRecord, number: int) -> Iterator[FoundTransfer]:
             log -= 1
             transfer = transfer_of(address, topics, data)
             if transfer is not None:
-                yield FoundTransfer(number, transaction, log, transfer)
+                yield FoundTransfer(number, transaction, log, transfer, record)

@@ -9,8 +9,18 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.contracts import artifact
+from entresol.execution.call.limits import CallLimits
 from entresol.primitives import abi
 from entresol.primitives.values import Address
+from entresol.rpc.namespaces.entresol.token_transfers import EntresolTokenTransfers
+from entresol.rpc.namespaces.entresol.tokens import EntresolTokens
+from entresol.rpc.services.accounts import token_calls
+from entresol.rpc.services.accounts.cursors import Before
+from entresol.rpc.services.accounts.holders import HolderLists
+from entresol.rpc.services.accounts.token_calls import TokenCalls
+from entresol.rpc.services.accounts.transfer_search import TokenTransferPage, TransferSearch
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.types.block_id import LATEST
 from entresol.storage.token_transfers import TRANSFER
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL
@@ -262,3 +272,65 @@ def test_without_the_index_the_methods_that_need_it_say_so() -> None:
             assert caught.value.code == -32000
         assert client("entresol_getTokenTransfers", str(ALICE))["transfers"] == []
         assert client("entresol_getToken", str(ALICE)) is None
+
+
+def test_holders_have_what_an_edit_by_hand_gives_them(tokens: Tokens) -> None:
+    client, coin = tokens.client, str(tokens.coin)
+    before = client("entresol_getTokenHolders", coin)
+    snapshot = client("evm_snapshot")
+    client("tenderly_setErc20Balance", coin, str(ALICE), hex(9_999))
+    (richest, _) = client("entresol_getTokenHolders", coin)["holders"]
+    assert richest == {"address": str(ALICE), "balance": hex(9_999)}
+    client("evm_revert", snapshot)
+    assert client("entresol_getTokenHolders", coin) == before
+
+
+def methods_of(tokens: Tokens, max_seconds: float = 2.0) -> EntresolTokens:
+    chain = tokens.client.chain
+    holders = HolderLists(chain.ledger.store.accounts, is_fork=False)
+    return EntresolTokens(chain.ledger, BlockResolver(chain), holders, max_seconds)
+
+
+def test_a_page_of_tokens_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
+    methods, cursor, found = methods_of(tokens, -1.0), None, []
+    for _ in range(6):
+        page = methods.get_tokens("co", cursor).work()
+        found += [it.symbol for it in page.tokens]
+        cursor = page.next
+    assert (found, cursor) == (["COIN"], None)
+
+
+def test_tokens_whose_blocks_are_reverted_meanwhile_are_left_out(
+    tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tokens.client.chain.ledger.store.accounts
+    listed = [bytes(Address.zero()), *index.tokens(b"", 10, tokens.client.chain.number)]
+    monkeypatch.setattr(index, "tokens", lambda *_arguments: listed)
+    page = methods_of(tokens).get_tokens().work()
+    assert [bytes(it.address) for it in page.tokens] == listed[1:]
+
+
+def test_a_page_of_transfers_is_of_the_blocks_that_were_searched(tokens: Tokens) -> None:
+    client = tokens.client
+    snapshot = client("evm_snapshot")
+    coin = tokens.deploy("Gone", "GONE")
+    tokens.send(ALICE, coin, abi.encode_call("mint(address,uint256)", CAROL, 1))
+
+    class Reverting(TransferSearch):
+        def of_token(self, token: Address, before: Before, size: int) -> TokenTransferPage:
+            page = super().of_token(token, before, size)
+            client("evm_revert", snapshot)
+            return page
+
+    ledger = client.chain.ledger
+    methods = EntresolTokenTransfers(ledger, Reverting(ledger.store))
+    (moved,) = methods.get_token_transfers(coin).work().transfers
+    assert moved.values == [1]
+
+
+def test_a_call_that_takes_too_long_has_no_answer(
+    tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_calls, "LIMITS", CallLimits(gas_cap=200_000_000, seconds=0.001))
+    calls = TokenCalls(BlockResolver(tokens.client.chain).evm_env(LATEST))
+    assert calls.info(HOSTILE).symbol is None
