@@ -6,6 +6,7 @@ contract logs, or a topic names an account. Here is the rest.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,9 +21,17 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.storage.database.key_value import KeyValueStore, Row
 
+log = logging.getLogger(__name__)
+
 _ADDRESS_SIZE: Final = 20
 
 _BLOCKS_PER_WRITE: Final = 256
+_ROWS_PER_WRITE: Final = 50_000
+"""What is in memory before it is written: blocks may be full of transfers."""
+_BLOCKS_WITHOUT_WORD: Final = 10_000
+"""As many are indexed at once, and nobody is told."""
+_ROWS_PER_READ: Final = 512
+"""How many rows are read at once where the first are of reverted blocks."""
 
 _NOBODY: Final = bytes(_ADDRESS_SIZE)
 _LAST_ADDRESS: Final = b"\xff" * _ADDRESS_SIZE
@@ -73,23 +82,29 @@ class AccountIndex:
             return
         self._drop()
         rows: dict[bytes, bytes] = {}
+        done = 0
         for done, record in enumerate(records, 1):
+            if done == _BLOCKS_WITHOUT_WORD:
+                log.info("indexing the accounts and tokens of all blocks")
             for key, value in self._rows_of(record, record.header().number):
                 # The first block counts, and it may not be written yet.
                 rows.setdefault(key, value)
-            if done % _BLOCKS_PER_WRITE == 0:
+            if done % _BLOCKS_PER_WRITE == 0 or len(rows) >= _ROWS_PER_WRITE:
                 self._db.write(rows.items(), sync=False, rewrites=False)
                 rows = {}
         rows[tables.ACCOUNTS_INDEXED] = b""
         self._db.write(rows.items(), sync=False, rewrites=False)
         self.refresh()
+        if done >= _BLOCKS_WITHOUT_WORD:
+            log.info("indexed the accounts and tokens of %d blocks", done)
 
     def switch_off(self) -> None:
         """Drop the index, so that later blocks cost nothing."""
         if self.is_on:
             self._db.write((), [tables.ACCOUNTS_INDEXED], sync=False, rewrites=False)
             self.refresh()
-            self._drop()
+        # Also what was begun, and not completed.
+        self._drop()
 
     def _drop(self) -> None:
         for table in (tables.HOLDER, tables.HELD, tables.CALLED):
@@ -164,10 +179,12 @@ class AccountIndex:
     ) -> list[tuple[bytes, tuple[int, TokenStandard]]]:
         found: list[tuple[bytes, tuple[int, TokenStandard]]] = []
         start = prefix + after + b"\0" if after else prefix
+        size = count
         while len(found) < count:
-            chunk = self._db.read(start, prefix, count)
+            chunk = self._db.read(start, prefix, size)
             if not chunk:
                 break
+            size = max(count, _ROWS_PER_READ)
             start = chunk[-1][0] + b"\0"
             values = ((key[len(prefix) :], _unpack(value)) for key, value in chunk)
             found += [it for it in values if it[1][0] <= head]

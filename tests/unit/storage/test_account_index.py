@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.primitives.records import BlockRecord
-from entresol.storage import tables
+from entresol.storage import account_index, tables
+from entresol.storage.database.key_value import KeyValueStore, Row
 from entresol.storage.store import Store
 from entresol.storage.token_transfers import TRANSFER, TokenStandard
 from tests.support.chain.records import (
@@ -214,3 +215,76 @@ def test_ten_thousand_transfers_of_a_block_are_two_rows_each(store: Store) -> No
     fill(store, [first, block_of(first, *map(moved, people))])
     assert len(store.accounts.holders(TOKEN, b"", 20_000, 1)) == len(people)
     assert len(index_of(store)) <= 2 * len(people) + 1
+
+
+def test_many_rows_of_few_blocks_are_written_as_they_come(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = [record_after(None)]
+    chain += random_blocks(random.Random(11), chain[0], 20)
+    fill(store, chain)
+    later = Store.temporary()
+    fill(later, chain)
+    monkeypatch.setattr(account_index, "_ROWS_PER_WRITE", 2)
+    later.index_accounts()
+    assert dump(later) == dump(store)
+    later.close()
+
+
+def test_indexing_many_blocks_is_told(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = [record_after(None)]
+    chain += random_blocks(random.Random(12), chain[0], 4)
+    monkeypatch.setattr(account_index, "_BLOCKS_WITHOUT_WORD", 3)
+    store = Store.temporary()
+    fill(store, chain)
+    with caplog.at_level("INFO", account_index.__name__):
+        store.index_accounts()
+    store.close()
+    assert [it.getMessage() for it in caplog.records] == [
+        "indexing the accounts and tokens of all blocks",
+        "indexed the accounts and tokens of 5 blocks",
+    ]
+
+
+def test_an_index_that_was_begun_and_not_completed_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = [record_after(None)]
+    chain += random_blocks(random.Random(13), chain[0], 20)
+    monkeypatch.setattr(account_index, "_ROWS_PER_WRITE", 1)
+
+    def interrupted() -> Iterator[BlockRecord]:
+        yield from chain[:15]
+        raise KeyboardInterrupt
+
+    store = Store.temporary()
+    fill(store, chain)
+    with pytest.raises(KeyboardInterrupt):
+        store.accounts.switch_on(interrupted())
+    assert index_of(store)
+    assert not store.accounts.is_on
+    store.index_accounts(wanted=False)
+    assert not index_of(store)
+    store.close()
+
+
+def test_one_holder_is_found_behind_many_that_were_reverted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = record_after(None)
+    second = block_of(first, moved(b"\xff" * 20))
+    fill(store, [first, second])
+    third = block_of(second, *map(moved, map(address, range(100, 140))), nonce=1)
+    fill(store, [third])
+    sizes: list[int] = []
+    read = KeyValueStore.read
+
+    def counted(db: KeyValueStore, start: bytes, prefix: bytes, count: int) -> list[Row]:
+        sizes.append(count)
+        return read(db, start, prefix, count)
+
+    monkeypatch.setattr(KeyValueStore, "read", counted)
+    (found,) = store.accounts.holders(TOKEN, b"", 1, 1)
+    assert (found.holder, sizes) == (b"\xff" * 20, [1, 512])
