@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import TRANSACTION_GAS
-from entresol.errors import HistoryNotLoaded, SearchTooLong
+from entresol.errors import DeadlinePassed, HistoryNotLoaded, SearchTooLong
 from entresol.execution.trace.block_trace import trace_block
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
@@ -44,7 +44,7 @@ class AddressSearch:
 
     A transaction is found by its sender, its recipient, the recipient of a refund, the contract it creates and the
     contracts that log; and by calls between contracts, for which a block is executed again. Remembers: nothing. Any
-    thread may use it.
+    thread may use it. Fails: with `DeadlinePassed` if a transaction takes too long to be executed again.
     """
 
     def __init__(
@@ -96,12 +96,13 @@ class AddressSearch:
             block = self._traces.block(number)
         except HistoryNotLoaded:
             return set()
-        traced = trace_block(block, frame_options([address], [address]), budget)
-        return {
-            it.position
-            for it in traced
-            if not isinstance(it.outcome, Exception) and it.outcome.trace != b"[]"
-        }
+        found = set()
+        for it in trace_block(block, frame_options([address], [address]), budget):
+            if isinstance(it.outcome, DeadlinePassed):
+                raise it.outcome
+            if it.outcome.trace != b"[]":
+                found.add(it.position)
+        return found
 
 
 def may_have_calls(record: BlockRecord, found: Container[int]) -> bool:

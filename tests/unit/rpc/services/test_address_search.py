@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.errors import SearchTooLong
+from entresol.errors import DeadlinePassed, SearchTooLong
+from entresol.execution.trace.budget import TraceLimits
 from entresol.primitives.values import Address
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.block_resolver import BlockResolver
@@ -70,3 +71,13 @@ def test_a_search_executes_a_bounded_amount_of_gas(client: ApiClient) -> None:
     traces = TraceRunner(ledger, BlockResolver(client.chain))
     with pytest.raises(SearchTooLong, match="stopped after 1 blocks"):
         AddressSearch(ledger.store, traces, max_gas=30_000).page(SILENT, range(head, 0, -1), 1)
+
+
+def test_a_transaction_that_takes_too_long_is_not_passed_over(client: ApiClient) -> None:
+    client("anvil_setCode", str(READER), "0x5b5f56")
+    send(client, 1, to=READER, wei=0)
+    ledger, head = client.chain.ledger, client.chain.number
+    limits = TraceLimits(seconds=0.0)
+    traces = TraceRunner(ledger, BlockResolver(client.chain), limits)
+    with pytest.raises(DeadlinePassed):
+        AddressSearch(ledger.store, traces).page(SILENT, range(head, head - 1, -1), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from entresol.errors import AccountsNotIndexed, MalformedValue
+from entresol.errors import AccountsNotIndexed, DeadlinePassed, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -83,7 +83,7 @@ class EntresolTransactions:
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)
         return Offload(lambda: self._shown(self._search.all(before, size)))
 
-    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    @method(AccountsNotIndexed, MalformedValue, DeadlinePassed, served_by=ServedBy.REPLICA)
     def get_account_transactions(
         self, account: Address, cursor: Data | None = None, limit: Number | None = None
     ) -> Offload[TransactionSummaryList]:
@@ -128,7 +128,7 @@ class EntresolTransactions:
         )
 
     def _summary(self, found: FoundTransaction) -> TransactionSummary:
-        record = self._ledger.record(found.block)
+        record = found.record
         transaction = record.transaction(found.position)
         payload = transaction.payload
         return TransactionSummary(

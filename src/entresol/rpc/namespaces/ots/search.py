@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from entresol.errors import SearchTooLong
+from entresol.errors import DeadlinePassed, SearchTooLong
 from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -31,7 +31,7 @@ class OtsSearch:
         self._search = search
         self._objects = objects
 
-    @method(SearchTooLong, served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    @method(SearchTooLong, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_before(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
@@ -49,7 +49,7 @@ class OtsSearch:
 
         return Offload(work)
 
-    @method(SearchTooLong, served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    @method(SearchTooLong, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_after(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from entresol.errors import HistoryNotLoaded, NotInspectable
+from entresol.errors import DeadlinePassed, HistoryNotLoaded, NotInspectable, UnknownBlock
 from entresol.execution.trace.block_trace import trace_block
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.accounts.cursors import Before
@@ -31,11 +31,12 @@ Part: TypeAlias = Literal["sender", "target", "created", "logged", "called"]
 
 
 class FoundTransaction(NamedTuple):
-    """A transaction by its place."""
+    """A transaction by its place; `record` is that of its block, which others may replace meanwhile."""
 
     block: int
     position: int
     part: Part
+    record: BlockRecord
 
 
 class TransactionsPage(NamedTuple):
@@ -50,6 +51,7 @@ class TransactionSearch:
 
     A block with one transaction that does not name the account has called it, unless it was edited by hand. One with
     several is executed again, but for its beneficiary, whom every block changes. Remembers: nothing. Any thread may use it.
+    Fails: with `DeadlinePassed` if a transaction takes too long to be executed again.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class TransactionSearch:
             if left <= 0:
                 return None
             left -= record.header().gas_used
-            return self._called(number, account, budget) | found
+            return self._called(number, record, account, budget) | found
 
         return self._page(self._blocks_of(account, before.block), before, size, positions)
 
@@ -115,7 +117,7 @@ class TransactionSearch:
                 if len(found) == size:
                     last = found[-1]
                     return TransactionsPage(found, Before(last.block, last.position))
-                found.append(FoundTransaction(number, position, part))
+                found.append(FoundTransaction(number, position, part, record))
         return TransactionsPage(found, None)
 
     def _blocks_of(self, account: Address, last: int) -> Iterator[int]:
@@ -125,18 +127,24 @@ class TransactionSearch:
             yield number
             number = self._index.last_block_of(account, number - 1)
 
-    def _called(self, number: int, account: Address, budget: TraceBudget) -> dict[int, Part]:
+    def _called(
+        self, number: int, record: BlockRecord, account: Address, budget: TraceBudget
+    ) -> dict[int, Part]:
         """Return the transactions in which the account calls or is called."""
         try:
             block = self._traces.block(number)
-        except (HistoryNotLoaded, NotInspectable):
+        except (HistoryNotLoaded, NotInspectable, UnknownBlock):
             return {}
-        traced = trace_block(block, frame_options([account], [account]), budget)
-        return {
-            it.position: "called"
-            for it in traced
-            if not isinstance(it.outcome, Exception) and it.outcome.trace != b"[]"
-        }
+        if block.record.hash() != record.hash():
+            # Another has taken its place meanwhile.
+            return {}
+        found: dict[int, Part] = {}
+        for it in trace_block(block, frame_options([account], [account]), budget):
+            if isinstance(it.outcome, DeadlinePassed):
+                raise it.outcome
+            if it.outcome.trace != b"[]":
+                found[it.position] = "called"
+        return found
 
 
 def _everything(_number: int, record: BlockRecord) -> dict[int, Part]:

@@ -7,6 +7,13 @@ from typing import Any
 
 import pytest
 
+from entresol.errors import DeadlinePassed
+from entresol.execution.trace.budget import TraceLimits
+from entresol.primitives.values import Address
+from entresol.rpc.services.accounts.cursors import Before
+from entresol.rpc.services.accounts.transaction_search import TransactionSearch
+from entresol.rpc.services.block_resolver import BlockResolver
+from entresol.rpc.services.trace_runner import TraceRunner
 from tests.support.chain.api_client import running_api, send
 from tests.support.chain.dev_chain import ALICE, BOB, NOBODY
 from tests.support.chain.traced_chain import INNER, OUTER, REVERTER, TracedChain
@@ -131,3 +138,13 @@ def test_without_the_index_transactions_of_accounts_are_not_listed() -> None:
         sent = send(client)
         (found,) = client("entresol_getTransactions")["transactions"]
         assert found["hash"] == sent
+
+
+def test_a_block_that_takes_too_long_to_execute_again_is_not_passed_over(
+    chain: TracedChain,
+) -> None:
+    ledger = chain.client.chain.ledger
+    traces = TraceRunner(ledger, BlockResolver(chain.client.chain), TraceLimits(seconds=0.0))
+    search = TransactionSearch(ledger.store, ledger.store.accounts, traces)
+    with pytest.raises(DeadlinePassed):
+        search.of_account(Address(INNER), Before.below(ledger.number + 1), 10)
