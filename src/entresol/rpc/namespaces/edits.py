@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
 
 from entresol.errors import BlockNotFound
 from entresol.offload import Offload
+from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.published.edits import PublishedEdits
-from entresol.primitives.values import Data
+from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.render.hex import data, raw
@@ -17,21 +19,32 @@ from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
+    from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.storage.store_view import BlockReader
 
 MAX_PIECE_BYTES: Final = 1 << 20
 """What one call returns of edits."""
+REMEMBERED_ENCODINGS: Final = 64
+MAX_REMEMBERED_BYTES: Final = 256 << 20
+"""How many encodings are remembered, and their bytes together: as many as derivation takes of a batch."""
 
 
 class EntresolEdits:
-    """What developers have changed by hand before the transactions of a block."""
+    """What developers have changed by hand before the transactions of a block.
+
+    Remembers: the last encodings, of which clients read one piece after another.
+    """
 
     prefix = "entresol"
 
     def __init__(self, resolver: BlockResolver, blocks: BlockReader) -> None:
         self._resolver = resolver
         self._blocks = blocks
+        self._encoded: BoundedMap[Hash32, bytes] = BoundedMap(
+            REMEMBERED_ENCODINGS, max_weight=MAX_REMEMBERED_BYTES
+        )
+        self._lock = Lock()
 
     @method(BlockNotFound, served_by=ServedBy.BLOCK, past=Past.LOCAL)
     def get_edits(
@@ -48,7 +61,19 @@ class EntresolEdits:
         begin = int(offset)
 
         def work() -> Raw:
-            encoded = PublishedEdits.of(record.edits, record.codes).encode()
+            encoded = self._encoding(record)
             return raw(data(encoded[begin : begin + MAX_PIECE_BYTES]))
 
         return Offload(work)
+
+    def _encoding(self, record: BlockRecord) -> bytes:
+        """Return the edits of a block, all of them; each piece needs them once more."""
+        key = record.hash()
+        with self._lock:
+            known = self._encoded.touch(key)
+        if known is not None:
+            return known
+        encoded = PublishedEdits.of(record.edits, record.codes).encode()
+        with self._lock:
+            self._encoded.put(key, encoded, len(encoded))
+        return encoded
