@@ -95,7 +95,7 @@ def operating(path: Path) -> Iterator[tuple[RunningNode, Pair]]:
     info = path / "info.json"
     info.unlink(missing_ok=True)
     flags = ("--data-availability", "calldata", "--data-dir", str(path / "operated"))
-    batches = ("--settle-interval", "0.2", "--batch-blocks", "64", "--silent")
+    batches = ("--settle-interval", "0.2", "--batch-blocks", "10", "--silent")
     with running_node("--config-out", str(info), *flags, *batches, info=info) as node:
         pair = Pair.connect(info)
         try:
