@@ -19,12 +19,13 @@ CONSTRUCTOR: Final = "constructor"
 CONTAINERS: Final = frozenset((b"contract", b"library", b"interface"))
 
 _TOKEN: Final = re.compile(
-    rb"//[^\n]*|/\*.*?(?:\*/|\Z)"
-    rb"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-    rb"|[A-Za-z_$][\w$]*|[{}()\[\];=]",
+    rb"//[^\n]*+|/\*.*?(?:\*/|\Z)"
+    rb"|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
+    rb"|[A-Za-z_$][\w$]*+|[{}()\[\];=]",
     re.DOTALL,
 )
-_VYPER_LINE: Final = re.compile(rb"^(?:@|def[ \t]+(\w+)|[^\s#)])[^\n]*", re.MULTILINE)
+"""What opens matches even if it is not closed: nothing is read twice, so that time is linear for any text."""
+_VYPER_LINE: Final = re.compile(rb"^(?:@|def[ \t]++(\w++)|[^\s#)])[^\n]*", re.MULTILINE)
 """A line that starts a statement outside of functions."""
 _UNNAMED: Final = {
     b"constructor": CONSTRUCTOR,
@@ -106,7 +107,7 @@ class _Scanner:
     def _statement(self, first: _Token, container: str | None) -> Iterator[Definition]:
         head = [first, *self._head()]
         words = [it.text for it in head]
-        place = 1 if words[0] == b"abstract" else 0
+        place = 1 if words[0] == b"abstract" and len(words) > 1 else 0
         if container is None and words[place] in CONTAINERS and words[-1] == b"{":
             name = words[place + 1].decode()
             inner = list(self.members(name))
@@ -163,4 +164,4 @@ def _named(words: Sequence[bytes]) -> tuple[str, str] | None:
         return first.decode(), words[1].decode()
     names = words[: words.index(b"=")] if b"=" in words else words[:-1]
     last = names[-1] if names else b""
-    return ("variable", last.decode()) if last[:1].isalpha() or last[:1] in b"_$" else None
+    return ("variable", last.decode()) if last[:1].isalpha() or last[:1] in (b"_", b"$") else None

@@ -81,10 +81,38 @@ def test_a_definition_is_as_long_as_the_compilers() -> None:
         "contract A { function f() { ",
         "}}}",
         '"',
+        "abstract",
+        "abstract contract",
+        "=;",
     ],
 )
 def test_a_source_that_ends_too_early_is_read_as_far_as_it_goes(text: str) -> None:
     assert len(solidity_definitions(text.encode())) <= 2
+
+
+@pytest.mark.parametrize(
+    "unclosed",
+    [
+        '\\"' * 500_000,
+        "\\'" * 500_000,
+        '"' + '\\"' * 500_000 + "\\",
+        "/*" * 500_000,
+        '"\n' * 500_000,
+    ],
+    ids=["double", "single", "ends in a backslash", "comments", "lines"],
+)
+def test_what_is_never_closed_is_read_once(unclosed: str) -> None:
+    assert names("contract A { function f() {} }" + unclosed) == [
+        ("contract", "A", None),
+        ("function", "f", "A"),
+    ]
+
+
+def test_a_string_that_is_not_closed_ends_with_its_line() -> None:
+    assert names('string constant A = "open;\n; contract B {}') == [
+        ("variable", "A", None),
+        ("contract", "B", None),
+    ]
 
 
 @given(st.text(alphabet="contract{}();=/*\"'\n function_a", max_size=80))
