@@ -22,6 +22,9 @@ MAX_SOURCES: Final = 20_000
 MAX_CODE: Final = 1 << 20
 """Bytes of a code; a longer one is not known."""
 
+MAX_NUMBER_DIGITS: Final = 9
+"""Digits of the number of a source, or of an offset of a code; a key that has more is none."""
+
 _PLACEHOLDER: Final = re.compile(r"__.{36}__")
 _ADDRESS_DIGITS: Final = "0" * 40
 
@@ -122,4 +125,6 @@ def _position_map(found: Mapping[str, Any], source: SourceFile | None, number: i
 def _by_offset(found: Mapping[str, Any], name: str) -> Iterator[tuple[int, Any]]:
     entries = found.get(name)
     if isinstance(entries, dict):
-        yield from ((int(pc), it) for pc, it in entries.items() if pc.isdecimal())
+        for pc, it in entries.items():
+            if pc.isdecimal() and len(pc) <= MAX_NUMBER_DIGITS:
+                yield int(pc), it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,25 +13,25 @@ import msgspec
 from entresol.errors import InvalidConfig
 from entresol.sources.compilation import (
     MAX_CONTRACTS,
+    MAX_NUMBER_DIGITS,
     compiled_code,
     contracts_of,
     numbered_sources,
 )
 from entresol.sources.compiled import CompiledContract
 from entresol.sources.compiler_json import Bytecode, CompilerInput, CompilerOutput
+from entresol.sources.file_reader import SOURCES_FLAG, FileReader, is_file
 from entresol.sources.source_file import SourceFile
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
 log = logging.getLogger(__name__)
 
-SOURCES_FLAG: Final = "--sources"
-
 MAX_FILES: Final = 20_000
 MAX_FILE_BYTES: Final = 512 << 20
 """Hardhat's build information has the syntax trees of all sources."""
-MAX_TOTAL_BYTES: Final = 2 << 30
 MAX_SOURCE_BYTES: Final = 8 << 20
 
 HARDHAT_3_OUTPUT: Final = ".output.json"
@@ -69,10 +70,10 @@ _names: Final = msgspec.json.Decoder(dict[str, str]).decode
 def check_paths(paths: Sequence[str]) -> None:
     """Raise `InvalidConfig` unless each path is a file, or a folder with JSON files."""
     for path in map(Path, paths):
-        if path.is_dir():
+        if _is_folder(path):
             if next(path.rglob("*.json"), None) is None:
                 raise InvalidConfig(SOURCES_FLAG, f"{path} has no JSON files: compile first")
-        elif not path.is_file():
+        elif not is_file(path):
             raise InvalidConfig(SOURCES_FLAG, f"{path}: no such file or folder")
 
 
@@ -80,12 +81,7 @@ def stamp_of(paths: Sequence[str]) -> tuple[int, int, int]:
     """Return what differs once a compiler has written files: their number, the last change, and their size."""
     count, last, total = 0, 0, 0
     for path in map(Path, paths):
-        files = islice(path.rglob("*.json"), MAX_FILES) if path.is_dir() else [path]
-        for file in files:
-            try:
-                found = file.stat()
-            except OSError:
-                continue
+        for found in _statuses(path):
             count, total = count + 1, total + found.st_size
             last = max(last, found.st_mtime_ns)
     return count, last, total
@@ -100,14 +96,16 @@ def read_contracts(paths: Sequence[str]) -> Iterator[CompiledContract]:
 class OutputFolder:
     """The output of a compiler, or of Foundry or Hardhat, in a folder or a file.
 
-    Remembers: sources that were read, and how many bytes. Fails: never; a file that is not understood is logged.
+    Remembers: sources and inputs that were read, and how many bytes. Fails: never; a file that is not understood is logged.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._room = MAX_TOTAL_BYTES
+        self._reader = FileReader()
         self._texts: dict[str, bytes | None] = {}
-        folder = path if path.is_dir() else path.parent
+        self._inputs: dict[Path, CompilerInput | None] = {}
+        """The standard JSON input of each folder that has an output."""
+        folder = path if _is_folder(path) else path.parent
         self._roots = (folder.parent, folder, Path.cwd())
         """Where sources are looked for that the output only names."""
         self._artifacts: list[FoundryArtifact] = []
@@ -119,36 +117,37 @@ class OutputFolder:
         for path in self._files():
             try:
                 yield from self._contracts_in(path)
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            except (OSError, ValueError, RecursionError) as error:
                 log.warning("%s: %s is not read: %s", SOURCES_FLAG, path, error)
         yield from self._foundry()
 
     def _files(self) -> Sequence[Path]:
         """Return the files to read, the latest first."""
-        if not self._path.is_dir():
+        if not _is_folder(self._path):
             return [self._path]
         found: list[Path] = []
-        for path in self._path.rglob("*.json"):
-            if len(found) == MAX_FILES:
-                log.warning(
-                    "%s: %s has more than %d JSON files; further ones are not read",
-                    SOURCES_FLAG,
-                    self._path,
-                    MAX_FILES,
-                )
-                break
-            if not path.name.endswith(DEBUG_FILE):
-                found.append(path)
+        try:
+            for path in self._path.rglob("*.json"):
+                if len(found) == MAX_FILES:
+                    text = "%s: %s has more than %d JSON files; further ones are not read"
+                    log.warning(text, SOURCES_FLAG, self._path, MAX_FILES)
+                    break
+                if not path.name.endswith(DEBUG_FILE):
+                    found.append(path)
+        except OSError as error:
+            # A compiler that runs removes folders.
+            text = "%s: %s is not read further: %s"
+            log.warning(text, SOURCES_FLAG, self._path, error.strerror or error)
         return sorted(found, key=_changed, reverse=True)
 
     def _contracts_in(self, path: Path) -> Iterator[CompiledContract]:
-        content = self._content(path, MAX_FILE_BYTES)
+        content = self._reader.content(path, MAX_FILE_BYTES)
         if content is None or content.lstrip()[:1] != b"{":
             return
         members = _members(content)
         if "source_id_to_path" in members and "output" not in members:
             names = _names(members["source_id_to_path"])
-            self._builds.append({int(it): name for it, name in names.items() if it.isdecimal()})
+            self._builds.append({int(it): name for it, name in names.items() if _is_number(it)})
         elif "output" in members:
             yield from self._built(path, members)
         elif "contracts" in members and "sources" in members:
@@ -161,7 +160,7 @@ class OutputFolder:
         shown: dict[str, str] = {}
         if "input" not in members and path.name.endswith(HARDHAT_3_OUTPUT):
             beside = path.with_name(path.name.removesuffix(HARDHAT_3_OUTPUT) + ".json")
-            members = {**_members(self._content(beside, MAX_FILE_BYTES) or b"{}"), **members}
+            members = {**_members(self._reader.content(beside, MAX_FILE_BYTES) or b"{}"), **members}
             names = _names(members.get("userSourceNameMap", msgspec.Raw(b"{}")))
             shown = {inner: name for name, inner in names.items()}
         given = _input(members["input"]) if "input" in members else None
@@ -169,15 +168,21 @@ class OutputFolder:
 
     def _input_beside(self, path: Path) -> CompilerInput | None:
         """Return the standard JSON input in the folder of an output, if there is one."""
-        for other in sorted(path.parent.glob("*.json"))[:MAX_FILES]:
-            content = None if other == path else self._content(other, MAX_FILE_BYTES)
+        folder = path.parent
+        if folder not in self._inputs:
+            self._inputs[folder] = self._input_in(folder)
+        return self._inputs[folder]
+
+    def _input_in(self, folder: Path) -> CompilerInput | None:
+        for path in sorted(islice(folder.glob("*.json"), MAX_FILES)):
+            content = self._reader.content(path, MAX_FILE_BYTES)
             if content is None:
                 continue
             try:
                 members = _members(content)
                 if "language" in members and "sources" in members:
                     return _input(content)
-            except (msgspec.MsgspecError, RecursionError):
+            except (ValueError, RecursionError):
                 continue
         return None
 
@@ -202,21 +207,11 @@ class OutputFolder:
         """Return a source that the output names, from the project that the folder is in."""
         if name not in self._texts:
             paths = (root / name for root in self._roots)
-            found = next((it for it in paths if it.is_file()), None)
-            self._texts[name] = None if found is None else self._content(found, MAX_SOURCE_BYTES)
+            found = next((it for it in paths if is_file(it)), None)
+            self._texts[name] = (
+                None if found is None else self._reader.content(found, MAX_SOURCE_BYTES)
+            )
         return self._texts[name]
-
-    def _content(self, path: Path, limit: int) -> bytes | None:
-        try:
-            size = path.stat().st_size
-            if size > min(limit, self._room):
-                log.warning("%s: %s is not read: it is too large", SOURCES_FLAG, path)
-                return None
-            self._room -= size
-            return path.read_bytes()
-        except OSError as error:
-            log.warning("%s: %s is not read: %s", SOURCES_FLAG, path, error.strerror or error)
-            return None
 
 
 def _of_artifact(
@@ -236,8 +231,30 @@ def _of_artifact(
         yield CompiledContract(name, file, artifact.abi, creation, deployed, sources)
 
 
+def _statuses(path: Path) -> Iterator[os.stat_result]:
+    """Yield what is known of a file, or of the files of a folder, as far as they are still there."""
+    try:
+        for file in islice(path.rglob("*.json"), MAX_FILES) if _is_folder(path) else [path]:
+            with suppress(OSError):
+                yield file.stat()
+    except OSError as error:
+        # A compiler that runs removes folders.
+        log.debug("%s: %s: %s", SOURCES_FLAG, path, error)
+
+
 def _changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

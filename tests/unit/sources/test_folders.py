@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.sources import folders
+from entresol.sources import file_reader, folders
 from entresol.sources.folders import check_paths, read_contracts, stamp_of
 from tests.support.contracts.stack_trace_cases import FOLDER, output_of
 
@@ -127,6 +127,65 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(
     assert any(it.name == "Calls" for it in read_contracts([str(artifacts)]))
     assert str(broken) in caplog.text
     assert str(nested) in caplog.text
+
+
+def test_names_and_numbers_that_are_too_long_lose_only_their_file(tmp_path: Path) -> None:
+    out = foundry(tmp_path)
+    numbers = {"9" * 5_000: "src/A.sol", "7": "n" * 300 + ".sol", "8": "a\0b"}
+    later = written(out / "build-info/cd.json", {"source_id_to_path": numbers}).stat().st_mtime + 10
+    os.utime(out / "build-info/cd.json", (later, later))
+    assert any(it.name == "Calls" for it in read_contracts([str(out)]))
+
+
+def test_offsets_of_vyper_that_are_too_long_are_left_out(tmp_path: Path) -> None:
+    output = json.loads((FOLDER / "vyper/output.json").read_text())
+    for contracts in output["contracts"].values():
+        for contract in contracts.values():
+            contract["evm"]["deployedBytecode"]["sourceMap"]["pc_pos_map"]["9" * 5_000] = [
+                1,
+                0,
+                1,
+                1,
+            ]
+    written(tmp_path / "output.json", output)
+    assert [it.name for it in read_contracts([str(tmp_path)])] == ["T"]
+
+
+def test_pipes_and_folders_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    artifacts = hardhat_2(tmp_path)
+    os.mkfifo(artifacts / "pipe.json")
+    (artifacts / "folder.json").mkdir()
+    assert any(it.name == "Calls" for it in read_contracts([str(artifacts)]))
+    assert "pipe.json is not read: it is not a regular file" in caplog.text
+    assert "folder.json is not read" in caplog.text
+
+
+def test_outputs_of_one_folder_share_their_input_and_are_charged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standard_json(tmp_path)
+    content = (tmp_path / "json/output.json").read_text()
+    for number in range(4):
+        written(tmp_path / f"json/before-{number}.json", content)
+    total = sum(it.stat().st_size for it in (tmp_path / "json").iterdir())
+    monkeypatch.setattr(file_reader, "MAX_TOTAL_BYTES", total)
+    found = [it for it in read_contracts([str(tmp_path / "json")]) if it.name == "Calls"]
+    assert len(found) == 5
+    assert all(it.own_source is not None and it.own_source.text for it in found)
+    assert not caplog.records
+
+
+def test_files_beyond_the_total_are_not_read_for_that_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_reader, "MAX_TOTAL_BYTES", 1_000)
+    assert not list(read_contracts([str(hardhat_2(tmp_path))]))
+    assert "all files together have more than 1,000 bytes" in caplog.text
+
+
+def test_a_path_that_cannot_be_one_is_an_error() -> None:
+    with pytest.raises(InvalidConfig, match="no such file or folder"):
+        check_paths(["n" * 300])
 
 
 def test_a_file_that_is_too_large_is_not_read(
