@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from entresol._native import keccak256
+from entresol.sources.added_contracts import Compilation
 from entresol.sources.compiled import CompiledCode, CompiledContract, Gap
 from entresol.sources.source_file import SourceFile
 from entresol.sources.source_map import PositionMap, Span
@@ -53,6 +57,13 @@ def contracts_of(
     )
     made = _contracts(output, sources, names)
     return [it for _, it in zip(range(MAX_CONTRACTS), made, strict=False)]
+
+
+def compilation_of(output: CompilerOutput, texts: CompilerInput) -> Compilation:
+    """Return the contracts of a compilation with what tells it from others."""
+    parts = [msgspec.json.encode(it) for it in (texts, output)]
+    key = keccak256(b"".join(keccak256(it) for it in parts))
+    return Compilation(key, sum(map(len, parts)), contracts_of(output, texts))
 
 
 def numbered_sources(files: Mapping[int, SourceFile]) -> list[SourceFile | None]:

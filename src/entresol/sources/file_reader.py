@@ -34,18 +34,19 @@ class FileReader:
         """Return a file of at most `limit` bytes; a file that is read again counts once."""
         if path in self._rejected:
             return None
-        room = limit if path in self._read else self._room
+        is_new = path not in self._read
+        room = self._room if is_new else limit
         try:
             content = _regular_content(path, min(limit, room))
         except (OSError, ValueError) as error:
             problem = error.strerror if isinstance(error, OSError) else None
-            return self._reject(path, problem or str(error))
-        if content is None and room < limit:
-            text = f"it is too large: all files together have more than {MAX_TOTAL_BYTES:,} bytes"
-            return self._reject(path, text)
+            self._reject(path, problem or str(error))
+            return None
         if content is None:
-            return self._reject(path, f"it is too large: it has more than {limit:,} bytes")
-        if path not in self._read:
+            text = f"all files together have more than {MAX_TOTAL_BYTES:,} bytes"
+            own = f"it has more than {limit:,} bytes"
+            self._reject(path, f"it is too large: {text if room < limit else own}")
+        elif is_new:
             self._read.add(path)
             self._room -= len(content)
         return content

@@ -9,10 +9,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol._native import keccak256
+from entresol.sources.added_contracts import AddedContracts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from entresol.sources.added_contracts import Compilation
     from entresol.sources.compiled import CompiledContract
 
 log = logging.getLogger(__name__)
@@ -24,9 +26,6 @@ LOOK_SECONDS: Final = 2.0
 """How often is looked whether files have changed, while there are codes that are not found."""
 
 _NEVER: Final = object()
-
-MAX_ADDED: Final = 50_000
-"""Contracts that requests may add; the oldest are forgotten."""
 
 
 class SourceRegistry:
@@ -47,9 +46,11 @@ class SourceRegistry:
         self._read_stamp: object = _NEVER
         self._next_look = 0.0
         self._contracts: list[CompiledContract] = []
-        self._added: list[CompiledContract] = []
+        self._added = AddedContracts()
         self._found: OrderedDict[tuple[bool, bytes], CompiledContract | None] = OrderedDict()
         self._lock = Lock()
+        self._reading = Lock()
+        """Held while folders are read; codes that were found before do not wait for it."""
 
     @classmethod
     def of_paths(cls, paths: Sequence[str]) -> Self:
@@ -67,10 +68,10 @@ class SourceRegistry:
         """Whether there is nothing to find, and nothing to read."""
         return self._load is None and not self._contracts and not self._added
 
-    def add(self, contracts: Iterable[CompiledContract]) -> None:
+    def add(self, compilation: Compilation) -> None:
         """Add contracts; they are found before those that were added earlier."""
         with self._lock:
-            self._added = [*contracts, *self._added][:MAX_ADDED]
+            self._added.add(compilation)
             self._found.clear()
 
     def find(self, code: bytes, *, is_creation: bool = False) -> CompiledContract | None:
@@ -79,29 +80,41 @@ class SourceRegistry:
             return None
         key = is_creation, keccak256(code)
         with self._lock:
-            found = self._found.get(key)
-            if found is None and (self._read_again() or key not in self._found):
-                found = self._search(code, is_creation=is_creation)
-            self._found[key] = found
+            if (found := self._found.get(key)) is not None:
+                self._found.move_to_end(key)
+                return found
+        self._read_again()
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = self._search(code, is_creation=is_creation)
             self._found.move_to_end(key)
+            found = self._found[key]
             if len(self._found) > MAX_FOUND:
                 self._found.popitem(last=False)
             return found
 
-    def _read_again(self) -> bool:
-        """Read the folders, if they were not read yet or have changed; return whether there may be more now."""
-        now = monotonic()
-        if self._load is None or now < self._next_look:
-            return False
-        self._next_look = now + LOOK_SECONDS
-        stamp = self._stamp()
-        if stamp == self._read_stamp:
-            return False
-        self._read_stamp = stamp
-        self._contracts = list(self._load())
-        self._found.clear()
-        log.info("the sources of %d contracts were read", len(self._contracts))
-        return True
+    def _read_again(self) -> None:
+        """Read the folders, if they were not read yet or have changed."""
+        if self._load is None:
+            return
+        with self._reading:
+            now = monotonic()
+            if now < self._next_look:
+                return
+            self._next_look = now + LOOK_SECONDS
+            try:
+                stamp = self._stamp()
+                if stamp == self._read_stamp:
+                    return
+                contracts = list(self._load())
+            except (OSError, ValueError, RecursionError) as error:
+                log.warning("sources are not read: %s; those that were read before stay", error)
+                return
+            self._read_stamp = stamp
+            with self._lock:
+                self._contracts = contracts
+                self._found.clear()
+            log.info("the sources of %d contracts were read", len(contracts))
 
     def _search(self, code: bytes, *, is_creation: bool) -> CompiledContract | None:
         best, size = None, 0

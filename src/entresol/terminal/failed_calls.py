@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection, Handler
     from entresol.sources.registry import SourceRegistry
     from entresol.terminal.formats import LogFormat
+
+log = logging.getLogger(__name__)
 
 EXPLAINED: Final = {"eth_call": 2, "eth_estimateGas": 2, "eth_sendTransaction": 1}
 """Methods whose failures have a stack trace, and how many of their parameters say what was executed."""
@@ -78,7 +81,12 @@ class FailedCalls:
             return
         task = asyncio.get_running_loop().create_task(self._explain(request, connection))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.debug("a failed request is not explained: %r", error)
 
     async def _explain(self, request: _Request, connection: ClientConnection) -> None:
         assert isinstance(request.params, list)

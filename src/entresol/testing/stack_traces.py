@@ -44,5 +44,8 @@ def stack_trace_of_failure(net: Devnet, failure: FailedRequest | FailedTransacti
         params = failure.params if isinstance(failure.params, list | tuple) else ()
         return stack_trace_of(layer, *params[:count]) if count and params else []
     place = (hex(failure.block), hex(failure.position))
-    sent = layer.request("eth_getTransactionByBlockNumberAndIndex", *place)
+    try:
+        sent = layer.request("eth_getTransactionByBlockNumberAndIndex", *place)
+    except (MethodFailed, DevnetStopped):
+        return []
     return [] if sent is None else stack_trace_of(layer, sent["hash"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import ClientConnection
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.failed_calls import MAX_EXPLAINED, FailedCalls
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
@@ -153,6 +155,22 @@ def test_other_failures_are_not_explained(client: ApiClient, known: SourceRegist
     ]
     lines = explained(client, known, *others, body_of("eth_call", failing))
     assert len(lines) == len(others) + 2
+
+
+def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:
+    async def stopping(body: bytes, connection: ClientConnection) -> bytes:
+        raise ConnectionError(f"the node stops: {connection} has sent {body!r}")
+
+    async def run() -> list[object]:
+        problems: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, it: problems.append(it))
+        failed = FailedCalls(stopping, known, FORMAT, problems.append, "")
+        failed.explain(body_of("eth_call", {}), LocalConnection())
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        gc.collect()
+        return problems
+
+    assert asyncio.run(run()) == []
 
 
 def test_few_failures_are_explained_at_a_time(client: ApiClient, known: SourceRegistry) -> None:

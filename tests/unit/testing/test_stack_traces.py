@@ -61,6 +61,7 @@ def test_a_failure_that_the_devnet_has_recorded_has_a_stack_trace(
     net.l2.request("eth_sendTransaction", {**failing, "gas": "0xf4240"})
     (failed,) = net.failures.transactions_since(before)
     assert stack_trace_of_failure(net, failed) == LINES
+    assert stack_trace_of_failure(net, failed._replace(position=-1)) == []
     with pytest.raises(MethodFailed):
         net.l2.request("eth_unknown")
     assert stack_trace_of_failure(net, net.failures.requests()[0]) == []

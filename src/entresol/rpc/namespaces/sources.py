@@ -115,13 +115,14 @@ class HardhatSources:
         """Add the contracts of a compilation, of solc or Vyper, for stack traces; return true.
 
         Input and output are those of standard JSON, with sources, codes and source maps. Stack traces of contracts that
-        several compilations have are by the latest one. The node forgets them when it stops.
+        several compilations have are by the latest one. An equal compilation replaces itself. The node forgets them when
+        it stops, and the oldest compilations once there are more than 50,000 contracts or 256 MiB.
         """
 
         def work() -> bool:
-            from entresol.sources.compilation import contracts_of  # noqa: PLC0415
+            from entresol.sources.compilation import compilation_of  # noqa: PLC0415
 
-            self._sources.add(contracts_of(output, input))
+            self._sources.add(compilation_of(output, input))
             return True
 
         return Offload(work)

@@ -82,6 +82,27 @@ def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(
     assert trace["text"][1:] == ["  at Failures.callsInternal (contracts/Failures.sol)"]
 
 
+def test_a_text_that_ends_after_a_word_and_an_offset_that_is_too_long_are_left_out(
+    client: ApiClient,
+) -> None:
+    contracts = FailingContracts(client)
+    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    failing = contracts.transaction(case)
+    output = output_of("plain")["output"]
+    texts = {"sources": {name: {"content": "abstract"} for name in output["sources"]}}
+    assert client("hardhat_addCompilationResult", "0.8.26", texts, output)
+    assert client("entresol_getCallStackTrace", failing)["text"]
+    maps = {"pc_pos_map": {"9" * 5_000: [1, 0, 1, 1]}}
+    deployed = {"object": "0x01", "sourceMap": maps}
+    vyper = {
+        "sources": {"T.vy": {"id": 0}},
+        "contracts": {"T.vy": {"T": {"evm": {"deployedBytecode": deployed}}}},
+    }
+    assert client(
+        "hardhat_addCompilationResult", "0.4.0", {"sources": {"T.vy": {"content": ""}}}, vyper
+    )
+
+
 def test_the_error_of_a_call_is_what_it_is_without_sources(client: ApiClient) -> None:
     case = next(it for it in cases_of("plain") if it.name == "require with a reason")
     failing = FailingContracts(client).transaction(case)
