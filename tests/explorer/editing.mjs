@@ -36,6 +36,34 @@ check("the faucet adds to a balance, on the layer that is chosen", async () => {
   });
 });
 
+check("two clicks on a button send once", async () => {
+  await visit("controls", async (page) => {
+    const sent = [];
+    page.on("request", (it) => it.postData()?.includes("anvil_addBalance") && sent.push(it.postData()));
+    await panel(page, "Faucet").getByLabel("Receiver of the funds").fill(BOB);
+    await panel(page, "Faucet").getByRole("button", { name: "Fund" }).dblclick();
+    await panel(page, "Faucet").locator("button.acts:enabled").waitFor();
+    expect(sent.length === 1, `${sent.length} requests`);
+  });
+});
+
+check("blocks are mined by whole numbers only", async () => {
+  await visit("controls", async (page) => {
+    const sent = [];
+    page.on("request", (it) => it.postData()?.includes("anvil_mine") && sent.push(it.postData()));
+    const blocks = panel(page, "Blocks");
+    for (const text of ["-3", "1.5", ""]) {
+      await blocks.getByLabel("Blocks", { exact: true }).fill(text);
+      await blocks.getByRole("button", { name: "Mine" }).click();
+      await blocks.locator(".request .bad").filter({ hasText: "is a whole number" }).waitFor();
+    }
+    expect(sent.length === 0, sent.join());
+    await blocks.getByLabel("Blocks", { exact: true }).fill("2");
+    await blocks.getByRole("button", { name: "Mine" }).click();
+    await blocks.locator(".request").filter({ hasText: 'anvil_mine ["0x2","0x1"]' }).waitFor();
+  });
+});
+
 check("balance, nonce, code and storage of an account are set", async () => {
   await visit("controls", async (page) => {
     const account = panel(page, "Account");

@@ -25,6 +25,11 @@ const textOf = (text) => {
   return word(hex.length / 2) + hex.padEnd(Math.ceil(hex.length / 64) * 64, "0");
 };
 
+// It turns the direction of what follows, and has what nobody sees.
+const HIDDEN = "pay\u202e\u200b\u0007out";
+const isPlain = async (page) =>
+  expect(!/[^\P{C}\n\t]/u.test(await page.locator("main").innerText()), "there are characters that hide");
+
 // Nothing of the text became an element, and nothing ran.
 async function isHarmless(page) {
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
@@ -33,8 +38,8 @@ async function isHarmless(page) {
   expect((await page.locator("script").count()) === 1, "there is another script");
 }
 
-async function deployToken() {
-  const name = textOf(EVIL);
+async function deployToken(text = EVIL) {
+  const name = textOf(text);
   const data = bytecode + word(96) + word(96 + name.length / 2) + word(18) + name + name;
   return (await send({ data, gas: "0x500000" })).contractAddress;
 }
@@ -91,6 +96,93 @@ check("a message to layer 1 is text", async () => {
     await sees(page, ".one", "Verified in your browser");
     await isHarmless(page);
   });
+});
+
+check("what hides or turns the direction of a text is left out", async () => {
+  const token = await deployToken(HIDDEN);
+  await visit(`address/${token}`, async (page) => {
+    const { name, symbol } = await page.evaluate(
+      async (it) => (await import("/explorer/describe.js")).tokenOf("l2", it),
+      token,
+    );
+    expect(name === "payout" && symbol === "payout", JSON.stringify([name, symbol]));
+    await page.getByRole("button", { name: "Use it as an ERC-20" }).click();
+    await page.locator(".function summary").filter({ hasText: /^name/ }).click();
+    await page.locator(".function[open] button[type=submit]").click();
+    await sees(page, ".function[open] output", "payout");
+    await isPlain(page);
+  });
+  const contract = await deployReverting(HIDDEN);
+  const failed = await send({ to: contract, gas: "0x100000" });
+  await visit(`l2/tx/${failed.transactionHash}`, async (page) => {
+    await sees(page, "#calls", "payout");
+    await isPlain(page);
+  });
+  const call = encodeURIComponent(JSON.stringify([{ to: contract }, "latest"]));
+  await visit(`console/eth_call?l=l2&p=${call}`, async (page) => {
+    await page.getByRole("button", { name: "Send" }).click();
+    await sees(page, ".response", "pay\\u202e\\u200b\\u0007out");
+    await isPlain(page);
+  });
+});
+
+check("of a supply that fills megabytes one word is read", async () => {
+  // Whatever it is asked, it returns 100 kB: the number 32, and the text T.
+  const runtime = "602060005260016020526054604053620186a06000f3";
+  const { contractAddress } = await send({ data: `0x601680600b6000396000f3${runtime}`, gas: "0x500000" });
+  await visit(`token/l2/${contractAddress}`, async (page) => {
+    await sees(page, "h1", "T");
+    const text = await page.locator(".supplies").innerText();
+    expect(text.length < 1000, `${text.length} characters`);
+  });
+});
+
+check("megabytes of hexadecimal digits are tested for whole bytes", async () => {
+  await visit("pool", async (page) => {
+    const found = await page.evaluate(async () => {
+      const { isBytes } = await import("/explorer/format.js");
+      const digits = "aB".repeat(4_000_000);
+      return [`0x${digits}`, "0x", `0x${digits}a`, `0x${digits}xx`, digits].map(isBytes);
+    });
+    expect(found.join() === "true,true,false,false,false", found.join());
+  });
+});
+
+check("the console rounds no integer", async () => {
+  const p = encodeURIComponent(`["${ALICE}",9007199254740993]`);
+  await visit(`console/anvil_setBalance?l=l2&p=${p}`, async (page) => {
+    await sees(page, ".snippet", "0x20000000000001");
+    const balance = page.getByLabel("balance", { exact: true });
+    for (const [typed, sent] of [
+      ["1000000000000000000001", '"0x3635c9adc5dea00001"'],
+      ["9007199254740991", ",9007199254740991"],
+      ['{"a":9007199254740993,"b":["9007199254740993",7]}', '{"a":"0x20000000000001","b":["9007199254740993",7]}'],
+    ]) {
+      await balance.fill(typed);
+      await sees(page, ".snippet", sent);
+    }
+  });
+});
+
+check("a wallet cannot take the place of another one by its id", async () => {
+  const announce = (page) =>
+    page.addInitScript((hidden) => {
+      const tell = (name) => {
+        const detail = { info: { uuid: "one", name }, provider: { request: async () => [] } };
+        dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
+      };
+      addEventListener("eip6963:requestProvider", () => [hidden, "Thief"].map(tell));
+    }, HIDDEN);
+  await visit(
+    `address/${ALICE}`,
+    async (page) => {
+      await page.getByRole("button", { name: "Send on L2" }).click();
+      const options = await page.locator("dialog option").allInnerTexts();
+      const wallets = options.filter((it) => it.startsWith("Connect"));
+      expect(wallets.join() === "Connect payout…", wallets.join());
+    },
+    { before: announce },
+  );
 });
 
 check("an ABI file that is dropped in is text", async () => {
@@ -154,6 +246,16 @@ check("the policy forbids scripts of a page and requests to elsewhere", async ()
     if (!String(error).includes("Content Security Policy")) throw error;
   });
   expect((await rpc("eth_chainId")) === "0x10e", "the node is gone");
+});
+
+// The last one: it moves the clock where no calendar is.
+check("a time beyond the calendar is a year", async () => {
+  await rpc("evm_setNextBlockTimestamp", "0x7dba8218001");
+  await rpc("evm_mine");
+  const head = Number(await rpc("eth_blockNumber"));
+  await visit(`l2/block/${head}`, (page) => sees(page, "main", "in the year 275,7"));
+  await visit("controls", (page) => sees(page, ".panel header", "in the year 275,7"));
+  await visit("", (page) => page.locator(`.bay a[href="#/l2/block/${head}"]`).waitFor());
 });
 
 await run();

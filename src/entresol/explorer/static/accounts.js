@@ -1,7 +1,7 @@
 /** Panels that edit accounts: what they have, and who may send for them. */
 
 import { choice, differs, h, show } from "./dom.js";
-import { amount, big, count, hex, int, parseUnits, plural } from "./format.js";
+import { amount, big, count, hex, int, isBytes, parseUnits, plural } from "./format.js";
 import { addressIn, addressInput, formPanel, numberIn, textInput } from "./forms.js";
 import { isPerson } from "./known.js";
 import { greet } from "./rpc.js";
@@ -38,8 +38,7 @@ export function accountPanel(tools) {
       return { method: "anvil_setBalance", params: [at, hex(parseUnits(value.value, token.decimals))] };
     if (part === "nonce") return { method: "anvil_setNonce", params: [at, hex(numberIn(value.value, "A nonce"))] };
     if (part === "code") {
-      if (!/^0x([0-9a-fA-F]{2})*$/.test(value.value.trim()))
-        throw new Error("Code is hexadecimal: 0x and whole bytes.");
+      if (!isBytes(value.value.trim())) throw new Error("Code is hexadecimal: 0x and whole bytes.");
       return { method: "anvil_setCode", params: [at, value.value.trim()] };
     }
     const number = numberIn(value.value, "The value");

@@ -7,6 +7,7 @@
  */
 
 import { typeName } from "./abi.js";
+import { isBytes, plain } from "./format.js";
 
 const WORD = 64;
 const MAX_ITEMS = 10_000;
@@ -105,10 +106,10 @@ function slice(data, at, size) {
   return data.slice(at, at + size);
 }
 
-/** @param {string} digits */
+/** @param {string} digits of a text that people read */
 function utf8(digits) {
   const bytes = Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16));
-  return new TextDecoder().decode(bytes);
+  return plain(new TextDecoder().decode(bytes));
 }
 
 /**
@@ -163,7 +164,7 @@ function encodeOne(type, value) {
 
 /** @param {any} value */
 function hexDigits(value) {
-  if (!/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new Error(`“${String(value).slice(0, 40)}” is not hexadecimal`);
+  if (!isBytes(String(value))) throw new Error(`“${String(value).slice(0, 40)}” is not hexadecimal`);
   return value.slice(2).toLowerCase();
 }
 

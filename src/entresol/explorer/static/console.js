@@ -1,7 +1,7 @@
 /** The console: every method as a form, made from the OpenRPC document that the node serves. */
 
 import { choice, h, keyed, say, show } from "./dom.js";
-import { count, size } from "./format.js";
+import { count, exactly, size } from "./format.js";
 import { paramField } from "./params.js";
 import { floorOf, floors, isUpper, node } from "./rpc.js";
 import { jsonView, snippet } from "./snippets.js";
@@ -74,7 +74,7 @@ export async function page(name, query = new URLSearchParams()) {
  */
 function given(text) {
   try {
-    const found = JSON.parse(text ?? "[]");
+    const found = JSON.parse(exactly(text ?? "[]"));
     return Array.isArray(found) ? found : [];
   } catch {
     return [];

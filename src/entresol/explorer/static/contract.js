@@ -2,8 +2,8 @@
 
 import { signatureOf, typeName } from "./abi.js";
 import { decode } from "./codec.js";
-import { h, show } from "./dom.js";
-import { byteLength, count, hex, parseUnits } from "./format.js";
+import { h, show, whileDisabled } from "./dom.js";
+import { byteLength, count, exactly, hex, parseUnits } from "./format.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
 import { refresh } from "./live.js";
 import { node } from "./rpc.js";
@@ -107,8 +107,8 @@ function functionForm(floor, to, entry) {
     : null;
   const account = entry.reads ? null : accountSelect(floor);
   const result = h("output");
-  const run = async (/** @type {Event} */ event) => {
-    event.preventDefault();
+  const verb = h("button.acts", { type: "submit" }, entry.reads ? "Read" : "Write");
+  const run = async () => {
     try {
       const data = dataOf(
         entry,
@@ -152,18 +152,18 @@ function functionForm(floor, to, entry) {
     h("summary.mono", h("b", entry.name), h("span.faint", signatureOf(entry).slice(entry.name.length))),
     h(
       "form",
-      { onsubmit: run },
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          return whileDisabled(verb, run);
+        },
+      },
       inputs.map(({ type, input }, at) =>
         h("label.field", h("span", type.name || `argument ${at}`, h("span.muted", ` ${typeName(type)}`)), input),
       ),
       value ? h("label.field", h("span", `Value, ${floor.token.symbol}`), value) : null,
       account ? h("label.field", h("span", "From"), account) : null,
-      h(
-        "div.actions",
-        isAble
-          ? h("button.acts", { type: "submit" }, entry.reads ? "Read" : "Write")
-          : h("span.muted", "No account can send here."),
-      ),
+      h("div.actions", isAble ? verb : h("span.muted", "No account can send here.")),
       result,
     ),
   );
@@ -177,7 +177,7 @@ function functionForm(floor, to, entry) {
  */
 function read(type, text) {
   if (type.parts || type.base === "array")
-    return JSON.parse(text, (_, it) => (typeof it === "number" ? BigInt(it) : it));
+    return JSON.parse(exactly(text), (_, it) => (typeof it === "number" ? BigInt(it) : it));
   if (type.base === "string") return text;
   return text.trim() || (type.base === "bytes" ? "0x" : "");
 }

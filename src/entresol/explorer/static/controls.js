@@ -2,6 +2,7 @@
 
 import { choice, h, say, show } from "./dom.js";
 import { clockTime, count, hex, int } from "./format.js";
+import { numberIn } from "./forms.js";
 import { heads, houseOf, stateOf } from "./houses.js";
 import { refresh, watch } from "./live.js";
 import { floorOf, floors, isUpper, node, toneOf } from "./rpc.js";
@@ -111,6 +112,14 @@ function blocksPanel(able) {
     act(shown, layer, "evm_setIntervalMining", [interval.checked ? 5000 : 0]).then(read),
   );
   read();
+  const mine = () => {
+    try {
+      const numbers = [numberIn(blocks.value, "How many blocks"), numberIn(apart.value, "How far they are apart")];
+      return act(shown, layer, "anvil_mine", numbers.map(hex));
+    } catch (error) {
+      return show(shown, h("p.small.bad", { role: "alert" }, /** @type {Error} */ (error).message));
+    }
+  };
   const pick =
     able.length > 1
       ? choice(
@@ -132,11 +141,7 @@ function blocksPanel(able) {
       h("span.muted", "blocks,"),
       apart,
       h("span.muted", "s apart"),
-      button(
-        "Mine",
-        () => act(shown, layer, "anvil_mine", [hex(Number(blocks.value)), hex(Number(apart.value))]),
-        ".primary",
-      ),
+      button("Mine", mine, ".primary"),
     ),
     h("label.switch", h("span", "Seal each transaction as it comes"), automine),
     h("label.switch", h("span", "Seal a block every 5 s"), interval),

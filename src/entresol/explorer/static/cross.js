@@ -185,8 +185,9 @@ async function assetOnL1(token) {
 async function arrival(asset, token, sender, to, amount) {
   const l1 = /** @type {Floor} */ (node.l1);
   const [router, vault, id] = [addressOf("L1AssetRouter"), addressOf("L1NativeTokenVault"), BigInt(l1.chainId)];
-  const getters = await ask(l1, vault, "L1NativeTokenVault", "getERC20Getters", token.address, id);
-  if (!getters) throw new Error("There is no token at this address on layer 1.");
+  const data = callData("L1NativeTokenVault", "getERC20Getters", token.address, id);
+  const getters = await l1.maybe("eth_call", { to: vault, data }, "latest");
+  if (!getters || getters === "0x") throw new Error("There is no token at this address on layer 1.");
   const [described] = decode([parseType("bytes")], getters);
   const minted = `0x${encode(MINT, [sender, to, token.address, amount, described])}`;
   const alias = (BigInt(router) + ALIAS) & (2n ** 160n - 1n);

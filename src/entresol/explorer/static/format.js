@@ -5,6 +5,9 @@ import { keccakText } from "./keccak.js";
 
 const GWEI = 10n ** 9n;
 const DIGITS = new Intl.NumberFormat("en-US");
+// The last time that a browser's calendar has.
+const LAST_SECOND = 8.64e12;
+const YEAR = 31_556_952;
 
 /** @param {any} hex a quantity, or null */
 export const int = (hex) => (hex === null || hex === undefined ? 0 : Number(hex));
@@ -121,8 +124,17 @@ export function age(seconds) {
   return `${count(Math.floor(seconds / 86400))} days`;
 }
 
+/**
+ * A time as ISO 8601; null if it is beyond the calendar.
+ * @param {number} timestamp
+ */
+const iso = (timestamp) => (timestamp <= LAST_SECOND ? new Date(timestamp * 1000).toISOString() : null);
+
 /** @param {number} timestamp */
-export const moment = (timestamp) => `${new Date(timestamp * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+export const moment = (timestamp) =>
+  iso(timestamp)
+    ?.replace("T", " ")
+    .replace(/\.\d+Z$/, " UTC") ?? `in the year ${count(1970 + Math.floor(timestamp / YEAR))}`;
 
 /**
  * A time of the reader's day, with the zone that it is in.
@@ -136,6 +148,28 @@ export const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).
 
 /** @param {string} data */
 export const byteLength = (data) => (data.length - 2) / 2;
+
+/**
+ * Whether a text is whole bytes in hexadecimal; a pattern of pairs would overflow the stack at megabytes.
+ * @param {string} text
+ */
+export const isBytes = (text) => text.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(text);
+
+/**
+ * A text without what hides, or turns the direction of what follows: controls, marks of direction, zero width.
+ * @param {string} text
+ */
+export const plain = (text) => text.replace(/[^\P{C}\n\t]/gu, "");
+
+/**
+ * JSON whose integers beyond what a number holds exactly are text: hexadecimal, as nodes read them.
+ * @param {string} json
+ */
+export const exactly = (json) =>
+  json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (it) => {
+    if (!(Math.abs(Number(it)) > Number.MAX_SAFE_INTEGER)) return it;
+    return `"${/^\d+$/.test(it) ? hex(BigInt(it)) : it}"`;
+  });
 
 /**
  * The text in bytes, if they are text.
@@ -191,7 +225,7 @@ export const byOurClock = (timestamp, layer) => timestamp - clockOffset(layer);
  * @param {string} [after]
  */
 export function ago(timestamp, layer = "l2", after = "") {
-  const element = h("time.age", { datetime: new Date(timestamp * 1000).toISOString(), title: moment(timestamp) });
+  const element = h("time.age", { datetime: iso(timestamp), title: moment(timestamp) });
   Object.assign(element.dataset, { at: timestamp, layer, after });
   tick(element);
   return element;

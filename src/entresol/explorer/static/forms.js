@@ -8,7 +8,7 @@
  * @typedef {{act: Act, button: MakeButton, floor: () => Floor}} Tools
  */
 
-import { h, show } from "./dom.js";
+import { h, show, whileDisabled } from "./dom.js";
 import { checksum } from "./format.js";
 import { nameOf } from "./known.js";
 import { copyButton } from "./view.js";
@@ -52,14 +52,10 @@ export function formPanel({ act, button, floor }, { title, aside, fields, verb, 
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     preview();
-    if (!shown.querySelector(".bad")) confirm ? ask() : sent();
+    if (!shown.querySelector(".bad")) confirm ? ask() : whileDisabled(submitter, sent);
   };
-  const form = h(
-    "form",
-    { onsubmit: submit, oninput: preview },
-    fields,
-    h("div.actions", h("button.acts", { type: "submit" }, verb)),
-  );
+  const submitter = h("button.acts", { type: "submit" }, verb);
+  const form = h("form", { onsubmit: submit, oninput: preview }, fields, h("div.actions", submitter));
   return { element: h("section.panel", h("header", h("h2", title), aside ?? null), form, shown), preview };
 }
 

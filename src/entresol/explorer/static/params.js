@@ -1,13 +1,14 @@
 /** The parameters of a method as fields of a form, by their schemas. */
 
 import { h, show } from "./dom.js";
+import { exactly, hex } from "./format.js";
 
 /**
  * @param {{name: string, required: boolean, schema: any}} param
  * @param {any} value
  */
 export function paramField(param, value) {
-  const { kind, pattern, isText, isFlag } = shapeOf(param.schema);
+  const { kind, pattern, isText, isFlag, isNumber } = shapeOf(param.schema);
   const fallback = param.schema?.default;
   const shown = value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
   const hint =
@@ -23,9 +24,9 @@ export function paramField(param, value) {
   const read = () => {
     const text = input.value.trim();
     if (!text) return undefined;
-    if (isText && !/^[[{]/.test(text)) return /^\d+$/.test(text) && !pattern?.test(text) ? Number(text) : text;
+    if (isText && !/^[[{]/.test(text)) return /^\d+$/.test(text) && !pattern?.test(text) ? exactNumber(text) : text;
     try {
-      return JSON.parse(text);
+      return JSON.parse(exactly(text));
     } catch {
       return text;
     }
@@ -39,7 +40,9 @@ export function paramField(param, value) {
         : ""
       : digits && pattern && !pattern.test(text)
         ? `${kind === "Address" ? "An address" : "A hash"} has ${digits[1]} digits after 0x. This has ${text.replace(/^0x/, "").length}.`
-        : "";
+        : isNumber && Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER
+          ? `${param.name} is larger than JSON numbers are exact.`
+          : "";
     show(problem, wrong);
     input.setAttribute("aria-invalid", String(Boolean(wrong)));
     return wrong;
@@ -57,6 +60,9 @@ export function paramField(param, value) {
   return { element, read, check };
 }
 
+/** @param {string} digits */
+const exactNumber = (digits) => (Number.isSafeInteger(Number(digits)) ? Number(digits) : hex(BigInt(digits)));
+
 /** @param {any} schema */
 function shapeOf(schema) {
   const inner =
@@ -69,5 +75,6 @@ function shapeOf(schema) {
     pattern: inner.pattern ? new RegExp(inner.pattern) : null,
     isText,
     isFlag: types.includes("boolean"),
+    isNumber: (schema?.anyOf ?? [inner]).every((/** @type {any} */ it) => /^(integer|number|null)$/.test(it.type)),
   };
 }

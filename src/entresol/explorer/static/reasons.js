@@ -3,7 +3,7 @@
 import { parseLine } from "./abi.js";
 import { decode } from "./codec.js";
 import { h, show } from "./dom.js";
-import { byteLength } from "./format.js";
+import { byteLength, isBytes, plain } from "./format.js";
 import { addEntries, decodeCall, findEntry } from "./known.js";
 import { RpcError } from "./rpc.js";
 import { fields, valueText } from "./values.js";
@@ -184,10 +184,10 @@ export async function explain(error) {
   if (code === REJECTED) return "It was declined in the wallet.";
   // Wallets wrap what the node has said.
   const data = found?.originalError?.data?.data ?? found?.originalError?.data ?? found?.data ?? found;
-  if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data)) {
+  if (typeof data === "string" && data.length > 2 && isBytes(data)) {
     await loadErrors();
     const reason = reasonIn(data, "l2");
     if (reason.decoded || !(error instanceof RpcError)) return reason.text;
   }
-  return message ?? String(error);
+  return plain(String(message ?? error));
 }

@@ -46,6 +46,15 @@ function python(value) {
   return JSON.stringify(value);
 }
 
+/**
+ * A text as JSON, where what hides or turns the direction is written by its number.
+ * @param {string} text
+ */
+const escaped = (text) =>
+  JSON.stringify(text).replace(/\p{C}/gu, (it) =>
+    it.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
+
 /** @param {any} value */
 export const jsonView = (value) => h("pre.json", { tabindex: 0 }, view(value, ""));
 
@@ -72,6 +81,6 @@ function view(value, indent) {
     return [isList ? "[" : "{", shown.flat(3), rest, `\n${indent}`, isList ? "]" : "}"].flat(3);
   }
   if (typeof value === "string")
-    return h("span.text", JSON.stringify(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value));
+    return h("span.text", escaped(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value));
   return h("span.number", String(value));
 }

@@ -16,19 +16,21 @@ export const L2_VAULT = "0x0000000000000000000000000000000000010004";
 /** Backs native value between chains with what nobody owns. */
 export const HOLDER = "0x0000000000000000000000000000000000010011";
 const MAX_TOKENS = 50;
+const WORD_END = 66;
 const ASSET = ["uint256", "address", "address"].map(parseType);
 
 /**
+ * Ask a contract for one word.
  * @param {Floor} floor
  * @param {string} to
  * @param {string} contract
  * @param {string} name
  * @param {...any} values
- * @returns {Promise<any>} the first result; null if the call fails
+ * @returns {Promise<any>} the first word of what it returns, which may be megabytes; null if there is none
  */
 export async function ask(floor, to, contract, name, ...values) {
   const found = await floor.maybe("eth_call", { to, data: callData(contract, name, ...values) }, "latest");
-  return found && found !== "0x" ? found : null;
+  return found?.length >= WORD_END ? found.slice(0, WORD_END) : null;
 }
 
 /** @param {string | null} word */
