@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from web3.contract.base_contract import BaseContract, BaseContractFunction
+from web3.datastructures import AttributeDict
 from web3.exceptions import ContractLogicError, OffchainLookup, Web3RPCError
 
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
@@ -12,8 +14,9 @@ from entresol.errors import MethodFailed
 from entresol.inprocess.failures import FailedRequest, FailedTransaction
 from entresol.terminal.call_tree import describe_error
 from entresol.terminal.console_log import console_lines
+from entresol.terminal.formats import MAX_LINE, printable
 from entresol.testing.stack_traces import stack_trace_of_failure
-from entresol.testing.tracebacks import frames_of
+from entresol.testing.tracebacks import add_note, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,7 +62,7 @@ class Explainer:
         self._start = start
         self._abis = AbiRegistry(project_abis if start is None else lambda: start.devnet.abis)
         for abi in _abis_at_hand(errors, arguments):
-            self._abis.add([dict(entry) for entry in abi])
+            self._abis.add(abi)
         self._shown = range(0)
         """What is shown already of what was printed."""
 
@@ -70,8 +73,11 @@ class Explainer:
         reason = describe_error(self._abis, data, named=True)
         if isinstance(error, ContractLogicError) and not isinstance(error, OffchainLookup):
             # `message` and `data` stay what they are.
-            error.args = (reason or f"{error.message} without a reason",)
-        elif is_known:
+            text = reason or f"{error.message} without a reason"
+            BaseException.__setattr__(error, "args", (printable(text, MAX_LINE),))
+        elif isinstance(error, MethodFailed):
+            error.args = (printable(str(error), MAX_LINE),)
+        if is_known and not isinstance(error, ContractLogicError):
             notes += [str(reason)]
         if reason is not None and reason.startswith("custom error "):
             notes += [UNKNOWN_ERROR]
@@ -80,7 +86,7 @@ class Explainer:
             net = self._start.devnet
             notes += [line for details in DETAILS for line in details(net, failed)]
             self._shown = failed.console
-        _add_note(error, "\n".join(notes))
+        add_note(error, "\n".join(_escaped(notes)))
 
     def sections(self) -> Iterator[tuple[str, list[str]]]:
         """Yield what else belongs to the report, with titles: failed transactions, and what was printed."""
@@ -90,11 +96,11 @@ class Explainer:
         transactions = net.failures.transactions_since(failed)[-MAX_TRANSACTIONS:]
         lines = [line for it in transactions for line in self._transaction(net, it)]
         if lines:
-            yield "failed transactions", lines
+            yield "failed transactions", _escaped(lines)
         if printed < self._shown.start or self._shown.stop < net.console.total:
             lines = net.console.since(printed)
             if lines:
-                yield "console.log", lines
+                yield "console.log", _escaped(lines)
 
     def _transaction(self, net: Devnet, failed: FailedTransaction) -> Iterator[str]:
         reason = describe_error(self._abis, failed.data, named=True) or str(failed.failure)
@@ -113,10 +119,9 @@ class Explainer:
         return next((it for it in recorded if wanted in (it.error, it.error.get("data"))), None)
 
 
-def _add_note(error: BaseException, note: str) -> None:
-    """Add a note, once: a fixture of a session fails with the same exception in every test."""
-    if note and note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+def _escaped(lines: Iterable[str]) -> list[str]:
+    """Return lines of which none controls a terminal: contracts have written parts of them."""
+    return [printable(it, MAX_LINE) for it in lines]
 
 
 def _revert_data(error: BaseException) -> bytes:
@@ -133,24 +138,39 @@ def _response_of(error: BaseException) -> Any:
     if isinstance(error, ContractLogicError):
         return error.data
     if isinstance(error, Web3RPCError):
-        return (error.rpc_response or {}).get("error")
+        response: Any = error.rpc_response
+        return response.get("error") if isinstance(response, dict) else None
     return error.data if isinstance(error, MethodFailed) else None
 
 
 def _abis_at_hand(
     errors: Iterable[BaseException], arguments: Mapping[str, Any]
-) -> Iterator[Iterable[Mapping[str, Any]]]:
+) -> Iterator[list[dict[str, Any]]]:
     """Yield the ABIs of the contracts in the frames of exceptions, and among the arguments of a test."""
     for error in errors:
         for frame in frames_of(error):
-            yield from map(_abi_of, frame.f_locals.values())
-    yield from map(_abi_of, arguments.values())
+            yield from _abis_among(frame.f_locals)
+    yield from _abis_among(arguments)
 
 
-def _abi_of(value: Any) -> Iterable[Mapping[str, Any]]:
+def _abis_among(names: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the ABIs of the contracts that have a name; what raises when it is read has none to give."""
+    values: list[Any] = []
+    with suppress(Exception):
+        # The body of a class may have any mapping.
+        values += names.values()
+    for value in values:
+        abi = None
+        with suppress(Exception):
+            abi = _abi_of(value)
+        if isinstance(abi, list | tuple):
+            yield [dict(it) for it in abi if isinstance(it, dict | AttributeDict)]
+
+
+def _abi_of(value: Any) -> Any:
     # Not `isinstance`, which asks a proxy for its class, as some packages have.
     kind = type(value)
     is_contract = issubclass(kind, BaseContract)
     if is_contract or (issubclass(kind, type) and issubclass(value, BaseContract)):
-        return value.abi or ()
-    return value.contract_abi or () if issubclass(kind, BaseContractFunction) else ()
+        return value.abi
+    return value.contract_abi if issubclass(kind, BaseContractFunction) else None

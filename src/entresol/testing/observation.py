@@ -9,6 +9,7 @@ from web3 import Web3
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
 from entresol.inprocess.layer_provider import LayerProvider
 from entresol.terminal.call_tree import describe_event
+from entresol.terminal.formats import MAX_LINE, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,12 +67,13 @@ class Observation:
     def printed(self) -> list[str]:
         """Return what was printed by `console.log`, with a title."""
         lines = [] if self._console is None else self._console.since(self._console_start)
-        return ["console.log:", *(f"  {line}" for line in lines)] if lines else []
+        return ["console.log:", *(f"  {printable(it, MAX_LINE)}" for it in lines)] if lines else []
 
     def _events(self, blocks: range) -> Iterator[str]:
         found = self.w3.eth.get_logs({"fromBlock": blocks[0], "toBlock": blocks[-1]})
         for entry in found[:MAX_SHOWN]:
             topics = [bytes(topic) for topic in entry["topics"]]
-            yield f"  {entry['address']}: {describe_event(self.abis, topics, bytes(entry['data']))}"
+            event = describe_event(self.abis, topics, bytes(entry["data"]))
+            yield f"  {entry['address']}: {printable(event, MAX_LINE)}"
         if len(found) > MAX_SHOWN:
             yield f"  … ({len(found) - MAX_SHOWN:,} more)"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pytest
 
 from entresol.testing.devnet_start import DEVNET_START
 from entresol.testing.tracebacks import (
+    add_note,
     frames_of,
     is_hidden,
     is_of_plugin,
@@ -20,8 +20,10 @@ from entresol.testing.tracebacks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
     from types import FrameType
+
+T = TypeVar("T")
 
 # Modules of a node are imported when a test has failed that uses one: pytest imports this one in every run.
 
@@ -29,8 +31,8 @@ FULL_TRACEBACK: Final = "--entresol-full-traceback"
 HINT: Final = f"frames of web3.py, contextlib and entresol are hidden: {FULL_TRACEBACK} shows them"
 FIXTURES: Final = frozenset({"devnet_pool", "devnet_of_test"})
 """All other fixtures of chains need one of them."""
-
-
+SECTION: Final = "entresol"
+"""The section of a report that says what could not be reported."""
 IS_PRUNED: Final = "entresol_is_pruned"
 """The attribute of a report whose traceback lacks frames; it arrives from the workers of xdist, too."""
 
@@ -39,19 +41,33 @@ IS_PRUNED: Final = "entresol_is_pruned"
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Explain a failure, and leave the frames out that are not about the test."""
+    """Explain a failure, and leave the frames out that are not about the test.
+
+    Exceptions and contracts of a test may raise wherever they are read, which must not hide the failure: only what
+    others do with the report may raise here.
+    """
     excinfo = call.excinfo
-    if excinfo is None or not _is_ours(item, excinfo.value):
+    if excinfo is None:
         return (yield)
-    assert isinstance(excinfo.value, Exception)
-    _explain(item, call.when, excinfo.value)
-    if _is_full(item.config):
-        return (yield)
-    with _pruned(excinfo.value) as is_pruned:
-        call.excinfo = pytest.ExceptionInfo.from_exception(excinfo.value)
+    problems: list[str] = []
+    undo: list[Callable[[], object]] = []
+    is_pruned = False
+    if _attempt(problems, partial(_is_ours, item, excinfo.value)):
+        _attempt(problems, partial(_explain, item, call.when, excinfo.value, problems))
+        if not _is_full(item.config):
+            is_pruned = bool(_attempt(problems, partial(_prune, call, undo)))
+    if problems:
+        item.add_report_section(call.when, SECTION, "\n".join(problems))
+    try:
         report = yield
-    # Not for `--pdb`, which shows all of them.
-    call.excinfo = excinfo
+    finally:
+        # Not for `--pdb`, which shows all of them.
+        call.excinfo = excinfo
+        late: list[str] = []
+        for it in reversed(undo):
+            _attempt(late, it)
+    if late:
+        report.sections.append((f"Captured {SECTION} {call.when}", "\n".join(late)))
     setattr(report, IS_PRUNED, is_pruned)
     return report
 
@@ -77,40 +93,72 @@ def _is_full(config: pytest.Config) -> bool:
     return bool(wanted) or config.getoption("tbstyle") == "native"
 
 
-def _explain(item: pytest.Item, when: str, error: Exception) -> None:
+def _attempt(problems: list[str], action: Callable[[], T]) -> T | None:
+    """Return the result of a part of a report; if it raises, None, and say so among the problems."""
+    try:
+        return action()
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except BaseException as problem:  # noqa: BLE001 - a property may call pytest.fail
+        problems.append(f"the report could not be made: {_text_of(problem)}")
+        return None
+
+
+def _text_of(problem: BaseException) -> str:
+    from entresol.terminal.formats import printable  # noqa: PLC0415
+
+    name = type.__dict__["__name__"].__get__(type(problem))
+    try:
+        return printable(f"{name}: {problem}")
+    except BaseException:  # noqa: BLE001 - it may have no text
+        return printable(name)
+
+
+def _explain(item: pytest.Item, when: str, error: BaseException, problems: list[str]) -> None:
     from entresol.testing.explanations import Explainer  # noqa: PLC0415
 
     start = item.stash.get(DEVNET_START, None)
-    explainer = Explainer(start, related_to(error), getattr(item, "funcargs", {}))
-    for it in related_to(error):
-        explainer.explain_error(it)
+    related = list(related_to(error))
+    explainer = Explainer(start, related, getattr(item, "funcargs", {}))
+    for it in related:
+        _attempt(problems, partial(explainer.explain_error, it))
     for title, lines in explainer.sections() if when == "call" else ():
         item.add_report_section(when, title, "\n".join(lines))
 
 
-@contextmanager
-def _pruned(error: Exception) -> Iterator[bool]:
-    """Remove frames from the tracebacks of an exception and of those that are shown with it, for a while.
+def _prune(call: pytest.CallInfo[None], undo: list[Callable[[], object]]) -> bool:
+    """Remove frames from the tracebacks of an exception and of those that are shown with it.
 
-    Yield whether there were any.
+    Append what restores them; return whether there were any.
     """
+    assert call.excinfo is not None
+    error = call.excinfo.value
     is_shown = _shown_frames(error)
     if isinstance(error, AssertionError) and is_of_plugin(list(frames_of(error))[-1]):
         # Its text has what the other says, except for the line.
-        cause, error.__cause__, error.__suppress_context__ = error.__cause__, None, True
+        cause, is_suppressed = error.__cause__, error.__suppress_context__
         line = None if cause is None else line_of(cause, is_shown)
         if line is not None:
-            error.add_note(f"in {line}")
-    tracebacks = [(it, it.__traceback__) for it in related_to(error)]
-    frames = [frame for it, _ in tracebacks for frame in frames_of(it)]
-    for it, _ in tracebacks:
-        # Without any pytest shows the text of an earlier exception alone, and of the last one it needs some.
-        it.__traceback__ = pruned(it, is_shown) or (it.__traceback__ if it is error else None)
-    try:
-        yield not all(map(is_shown, frames))
-    finally:
-        for it, traceback in tracebacks:
-            it.__traceback__ = traceback
+            add_note(error, f"in {line}")
+        undo.append(partial(_set_cause, error, cause, is_suppressed=is_suppressed))
+        _set_cause(error, None, is_suppressed=True)
+    related = list(related_to(error))
+    frames = [frame for it in related for frame in frames_of(it)]
+    # Without any pytest shows the text of an earlier exception alone, and of the last one it needs some.
+    shown = [
+        (it, pruned(it, is_shown) or (it.__traceback__ if it is error else None)) for it in related
+    ]
+    for it, traceback in shown:
+        undo.append(partial(BaseException.with_traceback, it, it.__traceback__))
+        # An exception may forbid that its attributes are set: a frozen dataclass does.
+        BaseException.with_traceback(it, traceback)
+    call.excinfo = pytest.ExceptionInfo.from_exception(error)
+    return not all(map(is_shown, frames))
+
+
+def _set_cause(error: BaseException, cause: BaseException | None, *, is_suppressed: bool) -> None:
+    BaseException.__setattr__(error, "__cause__", cause)
+    BaseException.__setattr__(error, "__suppress_context__", is_suppressed)
 
 
 def _shown_frames(error: BaseException) -> Callable[[FrameType], bool]:

@@ -14,6 +14,7 @@ from entresol.errors import MalformedValue
 from entresol.execution.reverts import ERROR_SELECTOR, PANIC_SELECTOR
 from entresol.primitives import abi
 from entresol.terminal.call_tree import describe_error
+from entresol.terminal.formats import MAX_LINE, printable
 from entresol.testing.arguments import call_text, check_names, differences
 from entresol.testing.observation import Observation
 
@@ -68,7 +69,8 @@ def reverted(
         _read_failed_transaction(failure, reason, observed)
     problem = _problem(failure, reason, args)
     if problem is not None:
-        raise AssertionError("\n".join((problem, *observed.printed()))) from cause
+        lines = (printable(problem, MAX_LINE), *observed.printed())
+        raise AssertionError("\n".join(lines)) from cause
 
 
 def _read_failed_transaction(

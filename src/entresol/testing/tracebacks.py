@@ -35,7 +35,9 @@ def is_of_plugin(frame: FrameType) -> bool:
 
 def module_of(frame: FrameType) -> str:
     """Return the name of the module that a frame is in."""
-    return str(frame.f_globals.get("__name__", ""))
+    name = frame.f_globals.get("__name__")
+    # What a program executes may have any other value as its name.
+    return name if type(name) is str else ""
 
 
 def frames_of(error: BaseException) -> Iterator[FrameType]:
@@ -63,6 +65,15 @@ def related_to(error: BaseException) -> Iterator[BaseException]:
             if it is not None and id(it) not in seen:
                 seen.add(id(it))
                 open_ones.append(it)
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note, once: a fixture of a session fails with the same exception in every test."""
+    notes = getattr(error, "__notes__", None)
+    known = list(notes) if isinstance(notes, list | tuple) else []
+    if note and note not in known:
+        # Not by its method, which needs a list and an exception whose attributes can be set.
+        BaseException.__setattr__(error, "__notes__", [*known, note])
 
 
 def pruned(error: BaseException, is_shown: Callable[[FrameType], bool]) -> TracebackType | None:

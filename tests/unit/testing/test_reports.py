@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from web3 import Web3
 
+from entresol.primitives.abi import encode_call
 from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.evm.console import console_call, logging_code
 
@@ -16,6 +17,9 @@ PRINTS: Final = Web3.to_hex(logging_code(console_call("log(string)", "before")))
 FAILS: Final = Web3.to_hex(
     logging_code(console_call("log(string)", "while it fails"), then="0 0 revert")
 )
+REASON: Final = encode_call("Error(string)", "\x1b[2J\x07hi")
+REVERTS: Final = f"0x60{len(REASON):02x}600c60003960{len(REASON):02x}6000fd{REASON.hex()}"
+"""Reverts with a reason that clears a terminal."""
 
 CONFTEST: Final = """
 import pytest
@@ -44,6 +48,16 @@ def test_reverts(token):
 def test_prints(l2):
     l2.eth.call({{"data": "{PRINTS}"}})
     l2.eth.call({{"data": "{FAILS}"}})
+
+def test_controls(l2):
+    l2.eth.call({{"data": "{REVERTS}"}})
+
+def test_controls_of_a_method(isolated_devnet):
+    isolated_devnet.l2.request("eth_call", {{"data": "{REVERTS}"}})
+
+def test_controls_of_an_assertion(l2):
+    with reverted(l2, "Other"):
+        l2.eth.call({{"data": "{REVERTS}"}})
 
 def test_asynchronous(async_l2):
     async def call():
@@ -148,6 +162,12 @@ def test_what_was_printed_before_has_a_section(ran: Reports) -> None:
     section = ran.of("prints")[-2:]
     assert section == ["[L2 eth_call] before", "[L2 eth_call] while it fails"]
     assert "Captured console.log" not in "\n".join(ran.of("asynchronous"))
+
+
+@pytest.mark.parametrize("name", ["", "_of_a_method", "_of_an_assertion"])
+def test_a_reason_does_not_control_the_terminal(ran: Reports, name: str) -> None:
+    assert "\\x1b[2J\\x07hi" in ran.problem_of(f"controls{name}")[0]
+    assert "\x1b" not in ran.output
 
 
 def test_frames_of_an_event_loop_are_hidden(ran: Reports) -> None:
