@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.setting import Setting, redact, split_list
+from entresol.node.config.setting import MAX_WORDS, Setting, redact, shown_text, split_list
 from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4
@@ -18,6 +18,8 @@ MAX_INLINE_CHOICES: Final = 4
 
 _NO_NUMBER: Final = re.compile(r"invalid int value: ")
 _NO_VALUE: Final = re.compile(r"expected (?:at least )?one argument")
+_VALUE: Final = re.compile(r"(['\"])(.*)\1$", re.DOTALL)
+"""The value at the end of a message of argparse."""
 
 _METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
@@ -52,9 +54,13 @@ class Parser(argparse.ArgumentParser):
             if flag in self._rejected:
                 raise InvalidConfig(flag, self._rejected[flag])
             if flag.startswith("--") and flag not in self._option_string_actions:
-                raise InvalidConfig(flag, self._unknown_flag(flag))
+                raise self._unknown_flag(flag)
         self._check_switches(words)
-        return vars(self.parse_args(words))
+        parsed, (*others,) = self.parse_known_args(words)
+        if others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            self.error(f"unrecognized arguments: {shown_text(others[0])}{more}")
+        return vars(parsed)
 
     def arguments(self) -> Iterator[Argument]:
         """Yield the flags and the words that it accepts, without hidden ones."""
@@ -71,6 +77,9 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print after the usage, in the words of other errors."""
         problem = _NO_NUMBER.sub("expected a whole number, got ", message.removeprefix("argument "))
+        problem = _VALUE.sub(
+            lambda it: shown_text(it[2]) if len(it[2].split()) > MAX_WORDS else it[0], problem
+        )
         raise InvalidConfig("", f"{redact(_NO_VALUE.sub('it needs a value', problem))}; see --help")
 
     def _check_switches(self, words: Sequence[str]) -> None:
@@ -83,12 +92,17 @@ class Parser(argparse.ArgumentParser):
             action = self._option_string_actions.get(flag)
             is_switch = action is not None and action.nargs == 0
             if is_switch and not word.startswith("-") and similar(word, choices) is None:
-                raise InvalidConfig(flag, f"it takes no value, got {redact(repr(word))}")
+                raise InvalidConfig(flag, f"it takes no value, got {shown_text(word)}")
 
-    def _unknown_flag(self, flag: str) -> str:
+    def _unknown_flag(self, word: str) -> InvalidConfig:
+        flag, *value = word.split()
+        if value:
+            return InvalidConfig(
+                redact(flag), "there is no such flag; its value is a word of its own"
+            )
         nearest = similar(flag, self._option_string_actions)
         hint = f"did you mean {nearest}?" if nearest else "--help-all lists them"
-        return f"there is no such flag; {hint}"
+        return InvalidConfig(redact(flag), f"there is no such flag; {hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an error that names the choices, which argparse leaves out where there is a placeholder."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,13 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 PRESET: Final = "api.preset"
 """The setting that selects other defaults."""
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_KEY_PARTS: Final = 16
+"""Parts of a key of a file, which are separated by dots: the time to read one grows with their square."""
+
+_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY: Final = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{MAX_KEY_PARTS}}}{_PART}")
 
 _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
 """What one source sets, by key: the setting, the value, and what errors name it by."""
@@ -213,6 +221,15 @@ class Settings(Generic[T]):
             key = item.partition("[")[0]
             problem = self._named(key, item, values, problem)
             raise InvalidConfig(origins.get(key, key), problem) from error
+        except UnicodeEncodeError as error:
+            wrong = (
+                f"{section}.{name}"
+                for section, settings in values.items()
+                for name, value in settings.items()
+                if not _has_encoding(value)
+            )
+            key = next(wrong, "")
+            raise InvalidConfig(origins.get(key, key), "it is not UTF-8") from error
 
     def _named(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
@@ -231,11 +248,33 @@ def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415 - only a file needs it
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            content = stream.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidConfig(str(path), f"a file has at most {MAX_FILE_BYTES:,} bytes")
+        text = content.decode()
+        if _LONG_KEY.search(text):
+            raise InvalidConfig(str(path), f"a key has at most {MAX_KEY_PARTS} parts")
+        return tomllib.loads(text)
     except OSError as error:
         raise InvalidConfig(str(path), error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidConfig(str(path), str(error)) from error
+    except ValueError as error:
+        # A number of thousands of digits: Python's text is about how Python reads more.
+        raise InvalidConfig(str(path), "a number has too many digits") from error
+    except RecursionError as error:
+        raise InvalidConfig(str(path), "its lists or tables are nested too deeply") from error
+
+
+def _has_encoding(value: Any) -> bool:
+    """Return whether the texts of a value were UTF-8 where they come from."""
+    items = value if isinstance(value, list | tuple) else [value]
+    return all(
+        it.isascii() or it == it.encode(errors="ignore").decode()
+        for it in items
+        if isinstance(it, str)
+    )
 
 
 def _split_list(setting: Setting, value: Any) -> Any:

@@ -19,6 +19,8 @@ from typing import (
 import msgspec
 
 PREFIX: Final = "ENTRESOL_"
+MAX_WORDS: Final = 3
+"""Words of a value that errors show: more may be a mnemonic."""
 _LONG_WORD: Final = re.compile(r"[^\s'\"]{33,}")
 
 
@@ -118,6 +120,12 @@ def split_list(text: str, separator: str = ",") -> list[str]:
 def redact(message: str) -> str:
     """Return a message without words that are as long as a key: a key may have been given as anything."""
     return _LONG_WORD.sub("…", message)
+
+
+def shown_text(text: str) -> str:
+    """Return a text that was given as a value, as errors show it: without what may be a key or a mnemonic."""
+    count = len(text.split())
+    return f"a value of {count:,} words" if count > MAX_WORDS else redact(repr(text))
 
 
 def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from entresol.fork.settings import CACHE_VARIABLE
 from entresol.node.config.forking.endpoints import names_url
-from entresol.node.config.setting import PREFIX, Setting, redact
+from entresol.node.config.setting import PREFIX, Setting, redact, shown_text
 
 MAX_VALUE: Final = 60
 """Characters of a value that are shown."""
@@ -30,7 +30,7 @@ def none_of(word: str, choices: Iterable[str]) -> str:
     expected = tuple(choices)
     nearest = similar(word, expected)
     hint = f"did you mean {nearest}? " if nearest else ""
-    return f"{redact(repr(word))} is not known; {hint}choose one of {', '.join(expected)}"
+    return f"{shown_text(word)} is not known; {hint}choose one of {', '.join(expected)}"
 
 
 def similar(word: str, choices: Iterable[str]) -> str | None:
@@ -70,7 +70,7 @@ def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
     if comparison is not None:
         expected += f" {_BOUNDS[comparison]} {bound.removesuffix('.0')}"
     # A flag gives a number as text, and it is one if only a bound is broken.
-    shown = str(value) if comparison is not None else _shown(value)
+    shown = redact(str(value)) if comparison is not None else _shown(value)
     return f"expected {expected}, got {shown}"
 
 
@@ -113,5 +113,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, list | tuple | dict):
         # The words of a mnemonic are a list, too.
         return _KINDS["object" if isinstance(value, dict) else "array"]
-    text = redact(repr(value))
+    text = shown_text(value) if isinstance(value, str) else redact(repr(value))
     return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"

@@ -102,6 +102,46 @@ def test_an_error_in_a_file_names_the_file(tmp_path: Path, text: str, problem: s
     assert problem in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = " + "[" * 100_000, "its lists or tables are nested too deeply"),
+        ("a = " + "1" * 10_000, "a number has too many digits"),
+        (".".join("a" * 50_000) + " = 1", "a key has at most 16 parts"),
+        ("[" + " . ".join(["'a b'"] * 17) + "]", "a key has at most 16 parts"),
+        ("{}.b = 1".format('."x y".'.join("a" * 10)), "a key has at most 16 parts"),
+        ("# " + "x" * (1 << 20), "a file has at most 1,048,576 bytes"),
+    ],
+    ids=["nested", "digits", "dotted", "quoted", "mixed", "large"],
+)
+def test_a_file_that_takes_long_to_read_is_rejected(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidConfig) as caught:
+        SETTINGS.load(flags(), {}, file)
+    assert str(caught.value) == f"{file}: {problem}"
+
+
+def test_a_text_with_many_dots_is_no_key(tmp_path: Path) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text(f"[door]\nname = '{'a/.' * 40}'\n", encoding="utf-8")
+    assert SETTINGS.load(flags(), {}, file).door.name == "a/." * 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "name"),
+    [(("--width", "\udcff"), {}, "--width"), ((), {"ENTRESOL_WIDTH": "\udcff"}, "ENTRESOL_WIDTH")],
+)
+def test_a_value_that_is_not_text_is_rejected(
+    arguments: tuple[str, ...], environment: dict[str, str], name: str
+) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        SETTINGS.load(flags(*arguments), environment)
+    assert str(caught.value) == f"{name}: it is not UTF-8"
+
+
 def test_a_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig, match="No such file"):
         SETTINGS.load(flags(), {}, tmp_path / "none.toml")

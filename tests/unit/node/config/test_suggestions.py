@@ -37,6 +37,14 @@ def test_a_word_that_may_be_a_key_is_not_repeated() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "shown"), [("one two three", "'one two three'"), ("a b c d", "a value of 4 words")]
+)
+def test_a_value_of_many_words_is_not_repeated(words: str, shown: str) -> None:
+    assert none_of(words, ("run",)).startswith(f"{shown} is not known")
+    assert wrong_value("Expected `int`, got `str`", words).endswith(f", got {shown}")
+
+
+@pytest.mark.parametrize(
     ("settings", "setting"), CHOOSING, ids=[f"{it.section} {it.flag}" for _, it in CHOOSING]
 )
 def test_every_setting_with_choices_names_them(settings: object, setting: Setting) -> None:
