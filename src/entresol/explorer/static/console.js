@@ -1,7 +1,8 @@
 /** The console: every method as a form, made from the OpenRPC document that the node serves. */
 
 import { choice, h, keyed, say, show } from "./dom.js";
-import { count, exactly, size } from "./format.js";
+import { count, size } from "./format.js";
+import { exactly } from "./input.js";
 import { paramField } from "./params.js";
 import { floorOf, floors, isUpper, node } from "./rpc.js";
 import { jsonView, snippet } from "./snippets.js";

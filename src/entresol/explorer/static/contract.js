@@ -2,8 +2,9 @@
 
 import { signatureOf, typeName } from "./abi.js";
 import { decode } from "./codec.js";
-import { h, show, whileDisabled } from "./dom.js";
-import { byteLength, count, exactly, hex, parseUnits } from "./format.js";
+import { h, show } from "./dom.js";
+import { byteLength, count, hex, parseUnits } from "./format.js";
+import { exactly, whileDisabled } from "./input.js";
 import { abiOf, dataOf, learn, nameOf } from "./known.js";
 import { refresh } from "./live.js";
 import { node } from "./rpc.js";

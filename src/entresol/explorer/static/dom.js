@@ -7,7 +7,6 @@
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const DOUBLE_CLICK_MS = 500;
 
 /**
  * Return an element: `h("a.mono", { href }, "text")`. Properties that begin with `on` are listeners.
@@ -160,22 +159,6 @@ export const isHeld = (rows) =>
  */
 export function say(text) {
   show(/** @type {Element} */ (document.getElementById("said")), text);
-}
-
-/**
- * Run something while its button is disabled, and for as long as the second click of a double one may take.
- * @param {HTMLElement & Record<string, any>} button
- * @param {() => unknown} run
- */
-export async function whileDisabled(button, run) {
-  const isFocused = button === document.activeElement;
-  button.disabled = true;
-  try {
-    await Promise.all([run(), new Promise((resolve) => setTimeout(resolve, DOUBLE_CLICK_MS))]);
-  } finally {
-    button.disabled = false;
-    if (isFocused && document.activeElement === document.body) button.focus();
-  }
 }
 
 /**

@@ -162,16 +162,6 @@ export const isBytes = (text) => text.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(
 export const plain = (text) => text.replace(/[^\P{C}\n\t]/gu, "");
 
 /**
- * JSON whose integers beyond what a number holds exactly are text: hexadecimal, as nodes read them.
- * @param {string} json
- */
-export const exactly = (json) =>
-  json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g, (it) => {
-    if (!(Math.abs(Number(it)) > Number.MAX_SAFE_INTEGER)) return it;
-    return `"${/^\d+$/.test(it) ? hex(BigInt(it)) : it}"`;
-  });
-
-/**
  * The text in bytes, if they are text.
  * @param {string} data
  */

@@ -8,8 +8,9 @@
  * @typedef {{act: Act, button: MakeButton, floor: () => Floor}} Tools
  */
 
-import { h, show, whileDisabled } from "./dom.js";
+import { h, show } from "./dom.js";
 import { checksum } from "./format.js";
+import { whileDisabled } from "./input.js";
 import { nameOf } from "./known.js";
 import { copyButton } from "./view.js";
 

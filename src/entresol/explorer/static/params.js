@@ -1,7 +1,8 @@
 /** The parameters of a method as fields of a form, by their schemas. */
 
 import { h, show } from "./dom.js";
-import { exactly, hex } from "./format.js";
+import { hex } from "./format.js";
+import { exactly } from "./input.js";
 
 /**
  * @param {{name: string, required: boolean, schema: any}} param
