@@ -45,6 +45,7 @@ export const stageName = (it) =>
   it.stage === 5 ? endOf(it) : it.stage === 1 ? `In batch ${count(it.batch)}` : STEPS[it.stage];
 
 /**
+ * The same within a sentence.
  * @param {Bundle} it
  */
 export const stageWord = (it) => stageName(it).replace(/^./, (first) => first.toLowerCase());
@@ -53,6 +54,7 @@ export const stageWord = (it) => stageName(it).replace(/^./, (first) => first.to
 export const leftOf = (it) => it.calls.filter((call) => call.status === 0).length;
 
 /**
+ * What it waits for, in words; empty if for nothing.
  * @param {Bundle} it
  */
 export function waitsFor(it) {
@@ -67,6 +69,7 @@ export function waitsFor(it) {
 }
 
 /**
+ * The stage in a line of its own, for lists.
  * @param {Bundle} it
  */
 export function noteOf(it) {
@@ -78,12 +81,14 @@ export function noteOf(it) {
 }
 
 /**
+ * A chain by its name, or by its number if it is of another node.
  * @param {number} chain
  */
 export const titleOf = (chain) =>
   (node.several && floorOf(String(chain))?.title) || (chain === node.l2?.chainId ? "this chain" : `chain ${chain}`);
 
 /**
+ * What calls carry, each token once.
  * @param {Call[]} calls
  */
 export function carried(calls) {
@@ -132,6 +137,7 @@ export function isAllowed(bytes, account, chain) {
 }
 
 /**
+ * A bundle from the event of its sending.
  * @param {any} log
  * @param {import("./houses.js").House} house
  * @returns {Promise<Bundle | null>}
@@ -172,6 +178,7 @@ async function movesOf(source, destination, base, { to, from, value, data }) {
 }
 
 /**
+ * The asset, amount and receiver of a call that moves tokens.
  * @param {string} to
  * @param {string} data
  * @param {string} layer
