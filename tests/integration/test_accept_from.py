@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,25 +13,13 @@ from entresol.node.opening.development_keys import OPERATOR
 from entresol.rollup.data_availability import calldata_commitment
 from entresol.storage import tables
 from entresol.storage.store import Store
+from tests.support.derivation.operated_pair import operating
 from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, Pair
 from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError, get
 
 GARBAGE = b"\x01this is no batch"
-
-
-@contextlib.contextmanager
-def operating(info: Path, *flags: str) -> Iterator[Pair]:
-    """Start the node of an operator."""
-    info.unlink(missing_ok=True)
-    with running_node("--config-out", str(info), *flags, info=info) as node:
-        pair = Pair.connect(info)
-        try:
-            yield pair
-            node.stop()
-        finally:
-            pair.close()
 
 
 def seal_batch_2(pair: Pair) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,25 +10,13 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.node.opening.development_keys import OPERATOR
 from tests.support.anvil import running_anvil
-from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
+from tests.support.derivation.operated_pair import operating
+from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
 
 REMOTE_OPERATOR, STRANGER = derive(DEVELOPMENT_MNEMONIC, 3)[0::2]
-
-
-@contextlib.contextmanager
-def operating(info: Path, *flags: str) -> Iterator[Pair]:
-    """Start the node of an operator."""
-    info.unlink(missing_ok=True)
-    with running_node("--config-out", str(info), *flags, info=info) as node:
-        pair = Pair.connect(info)
-        try:
-            yield pair
-            node.stop()
-        finally:
-            pair.close()
 
 
 def settle_some(pair: Pair) -> None:

@@ -175,6 +175,12 @@ def _is_of_a_replay(setting: Setting) -> bool:
     return setting.name == "abi"
 
 
+def _parted(names: frozenset[str], reason: str) -> tuple[list[Setting], dict[str, str]]:
+    """Return the settings that a command has, and why it rejects the flags of the others."""
+    listed = [it for it in SETTINGS.all if it.name in names]
+    return listed, {it.flag: reason for it in SETTINGS.all if it.name not in names}
+
+
 def derive_parser() -> Parser:
     """Return the parser of `derive`."""
     usage = (
@@ -183,10 +189,7 @@ def derive_parser() -> Parser:
         "                       [--edits-from URL] [--accept-from BATCH --snapshot DIR]"
     )
     texts = {"usage": usage, "description": DERIVE_DESCRIPTION, "epilog": EPILOG}
-    listed = [it for it in SETTINGS.all if it.name in _OF_A_DERIVATION]
-    others = {
-        it.flag: _NOT_OF_A_DERIVATION for it in SETTINGS.all if it.name not in _OF_A_DERIVATION
-    }
+    listed, others = _parted(_OF_A_DERIVATION, _NOT_OF_A_DERIVATION)
     parser = _new_parser(others, "derive", prog="entresol derive", **texts)
     parser.add_argument(
         "--l1-from-block",
@@ -223,10 +226,7 @@ def settle_parser() -> Parser:
         "                              [--bridgehub ADDRESS] [--data-dir DIR]"
     )
     texts = {"usage": usage, "description": SETTLE_DESCRIPTION, "epilog": EPILOG}
-    listed = [it for it in SETTINGS.all if it.name in _OF_A_SETTLEMENT]
-    others = {
-        it.flag: _NOT_OF_A_SETTLEMENT for it in SETTINGS.all if it.name not in _OF_A_SETTLEMENT
-    }
+    listed, others = _parted(_OF_A_SETTLEMENT, _NOT_OF_A_SETTLEMENT)
     parser = _new_parser(others, "settle", prog="entresol settle", **texts)
     parser.add_argument("command", metavar="command", help=SETTLE_HELP, choices=SETTLE_COMMANDS)
     parser.add_argument("--to", type=int, metavar="BATCH", help="Last batch that is left.")

@@ -1,0 +1,23 @@
+"""The node of an operator in a process of its own, with clients of both layers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.node_process import running_node
+from tests.support.rollup.pair import Pair
+
+
+@contextlib.contextmanager
+def operating(info: Path, *flags: str) -> Iterator[Pair]:
+    """Start the node of an operator."""
+    info.unlink(missing_ok=True)
+    with running_node("--config-out", str(info), *flags, info=info) as node:
+        pair = Pair.connect(info)
+        try:
+            yield pair
+            node.stop()
+        finally:
+            pair.close()
