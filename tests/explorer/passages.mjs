@@ -45,6 +45,21 @@ check("no way lies upon another, and no label upon a way", async () => {
   expect(none.label === null, "a label that has no room anywhere is drawn");
 });
 
+check("who is on the stairs stays on them, and none upon another", async () => {
+  for (const wanted of [[0.78, 0.78, 0.78], [0.3, 0.6, 0.9], [0.12, 0.12], [0.9]]) {
+    const found = await called("stairs", "heights", wanted, 0.82);
+    expect(found.length === wanted.length, "somebody is missing");
+    expect(
+      found.every((it) => it > 0 && it <= 0.82),
+      `above or below the stairs: ${found}`,
+    );
+    expect(
+      found.slice(1).every((it, at) => it - found[at] >= 0.18),
+      `one upon another: ${found}`,
+    );
+  }
+});
+
 check("who may run a bundle is read with and without a chain", async () => {
   const bob = BOB.toLowerCase();
   const anywhere = `0x000100000014${bob.slice(2)}`;

@@ -7,6 +7,9 @@ import { count } from "./format.js";
 const HEIGHT = 208;
 const STAIRS = 10;
 const GAP = 0.19;
+// The highest place, from which those who are on narrow stairs do not reach into the first bay.
+const TOP = 0.9;
+const NARROW_TOP = 0.82;
 // What fits between the stairs of a house in the street and its first pillar.
 const MAX_LABEL = 12;
 
@@ -29,15 +32,15 @@ export function stairs(house, isSmall = false) {
     const moving = crossings(house).filter((it) => isMoving(it) || isClaimable(it));
     const text = moving.map((it) => `${it.kind} of ${it.what}: ${stageName(it)}`).join("; ");
     element.firstElementChild?.setAttribute("aria-label", `The stairs. ${text || "Nothing is on them."}`);
-    const place = (/** @type {number} */ t) => [from + t * (to - from), HEIGHT * (1 - t)];
-    travellers(up, moving.filter(isUp), true, place, isSmall);
-    travellers(
-      down,
-      moving.filter((it) => !isUp(it)),
-      false,
-      place,
-      isSmall,
-    );
+    const place = (/** @type {number} */ t, /** @type {boolean} */ isRising) => {
+      const aside = isRising ? -4 : narrow ? 14 : 30;
+      return `translate(${from + t * (to - from) + aside}px, ${HEIGHT * (1 - t)}px)`;
+    };
+    const top = narrow ? NARROW_TOP : TOP;
+    for (const isRising of [true, false]) {
+      const these = moving.filter((it) => isUp(it) === isRising);
+      travellers(isRising ? up : down, these, isRising, { place, top, isSmall });
+    }
   };
   return { element, draw };
 }
@@ -68,19 +71,17 @@ function staircase(name, from, to, width, people) {
 }
 
 /**
- * Put those who are on the stairs at the height of their stage, and none upon another.
+ * Put those who are on the stairs at the height of their stage, none upon another and none above the stairs.
  * @param {Element} group
  * @param {Crossing[]} all
  * @param {boolean} up
- * @param {(t: number) => number[]} place
- * @param {boolean} isSmall
+ * @param {{place: (t: number, isRising: boolean) => string, top: number, isSmall: boolean}} staircase
  */
-function travellers(group, all, up, place, isSmall) {
+function travellers(group, all, up, { place, top, isSmall }) {
   const height = (/** @type {Crossing} */ it) =>
     up ? 0.3 + 0.3 * it.stage : 0.78 - (0.66 * it.stage) / (STEPS[it.kind].length - 1);
   const shown = all.slice(0, 3).sort((a, b) => height(a) - height(b));
   const rest = all.length - shown.length;
-  let last = -1;
   keyed(
     group,
     shown,
@@ -88,12 +89,29 @@ function travellers(group, all, up, place, isSmall) {
     (it) => [it.what, it === shown[0] && rest],
     (it) => traveller(it, up, it === shown[0] ? rest : 0, isSmall),
   );
-  shown.forEach((it, at) => {
-    last = Math.max(height(it), last + GAP);
-    const [x, y] = place(last);
+  heights(shown.map(height), top).forEach((it, at) => {
     const drawn = /** @type {SVGElement} */ (group.children[at]);
-    drawn.style.transform = `translate(${up ? x - 4 : x + (isSmall ? 14 : 30)}px, ${y}px)`;
+    drawn.style.transform = place(it, up);
   });
+}
+
+/**
+ * Move what is at the same height apart: up as far as there is room, and down from the top.
+ * @param {number[]} wanted from the lowest to the highest
+ * @param {number} top
+ */
+export function heights(wanted, top) {
+  let last = -1;
+  const found = wanted.map((it) => {
+    last = Math.max(it, last + GAP);
+    return last;
+  });
+  let room = top;
+  for (let at = found.length - 1; at >= 0; at--) {
+    found[at] = Math.min(found[at], room);
+    room = found[at] - GAP;
+  }
+  return found;
 }
 
 /**
