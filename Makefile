@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 NATIVE := src/entresol/_native.abi3.so
 NATIVE_SOURCES := $(shell find native -name target -prune -o -type f \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 NODE_MODULES := tests/node_modules/.package-lock.json
+HARDHAT_MODULES := tests/clients/hardhat/node_modules/.package-lock.json
 EXPLORER_MODULES := tests/explorer/node_modules/.package-lock.json
 SOLIDITY_MODULES := contracts/node_modules/.package-lock.json
 SOLIDITY_STAMP := contracts/node_modules/.checked
@@ -27,9 +28,11 @@ PYTHON_STAMP := $(VENV)/.python-$(PYTHON_VERSION)
 # What running needs, and what everything else needs beside it.
 RUN_STAMP := $(VENV)/.requirements-run
 REQUIREMENTS_STAMP := $(VENV)/.requirements
-# titanoboa needs an older `packaging` than the tools of `.venv`, through vyper, so it has an environment of its own.
-TITANOBOA_VENV := .venv-titanoboa
-TITANOBOA_STAMP := $(TITANOBOA_VENV)/.requirements
+# Ape, Moccasin and titanoboa need an older `packaging` and an older web3 than the tools of `.venv`, so they have an
+# environment of their own, and Ape an older numpy, which no newer Python than 3.12 has a wheel of.
+TOOLS_VENV := .venv-tools
+TOOLS_STAMP := $(TOOLS_VENV)/.requirements
+TOOLS_BASE = $(if $(filter 3.11 3.12,$(PYTHON_VERSION)),$(PYTHON),$(shell command -v python3.12 || command -v python3.11))
 DOCS_VENV := .venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.requirements
 
@@ -54,7 +57,7 @@ help: ## List the targets
 # --- Build -------------------------------------------------------------------------------------
 
 .PHONY: install
-install: $(REQUIREMENTS_STAMP) $(NATIVE) $(NODE_MODULES) $(EXPLORER_MODULES) ## Build everything into .venv and node_modules
+install: $(REQUIREMENTS_STAMP) $(NATIVE) $(NODE_MODULES) $(HARDHAT_MODULES) $(EXPLORER_MODULES) ## Build everything into .venv and node_modules
 
 .PHONY: build
 build: $(NATIVE) ## Build the native crate into the package
@@ -85,12 +88,22 @@ $(REQUIREMENTS_STAMP): requirements-dev.txt requirements.txt $(PYTHON_STAMP)
 	@test $(RUN_STAMP) -nt requirements.txt || touch $(RUN_STAMP)
 	@touch $@
 
-$(TITANOBOA_STAMP): tests/clients/requirements-titanoboa.txt
-$(DOCS_STAMP): requirements-docs.txt
-$(TITANOBOA_STAMP) $(DOCS_STAMP): $(PYTHON_STAMP)
-	@echo "Python packages of $(@D): $(filter %.txt,$^)"
+$(DOCS_STAMP): requirements-docs.txt $(PYTHON_STAMP)
+	@echo "Python packages of $(@D): $<"
 	@$(PYTHON) -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $(filter %.txt,$^)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@
+
+$(TOOLS_STAMP): tests/clients/requirements-tools.txt $(PYTHON_STAMP)
+	@rm -rf $(@D)
+	@if test -n "$(TOOLS_BASE)"; then \
+	    echo "Python packages of $(@D): $<"; \
+	    $(TOOLS_BASE) -m venv $(@D) && \
+	    $(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<; \
+	else \
+	    echo "WARNING: NOT TESTED: Ape, Moccasin and titanoboa, which need Python 3.11 or 3.12." >&2; \
+	    mkdir $(@D); \
+	fi
 	@touch $@
 
 # Calls the build back end as pip does, because pip would hide cargo's progress; not `maturin develop`,
@@ -232,7 +245,7 @@ PYTEST = $(BIN)/pytest --numprocesses $(or $(PROCESSES),auto) --dist loadfile --
 python-test test-long: PROCESSES ?= $(shell echo $$(($$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') + 1)))
 
 .PHONY: python-test
-python-test: install $(TITANOBOA_STAMP) $(WHEEL_STAMP)
+python-test: install $(TOOLS_STAMP) $(WHEEL_STAMP)
 	$(PYTEST) -m 'not long' $(ARGS)
 
 .PHONY: unit
@@ -241,7 +254,7 @@ unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no client
 
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long
-test-long: install $(TITANOBOA_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
+test-long: install $(TOOLS_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
 	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis or many' $(ARGS)
 
 # Each seed is an ecosystem of its own, and is printed when it begins.
@@ -289,6 +302,10 @@ LOCK = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options -
 screenshots: install ## Write pictures of the explorer's pages; ARGS names the folder
 	$(BIN)/python -m tests.explorer.screenshots $(or $(ARGS),screenshots)
 
+# The node beside them, because the plugin of Ape starts one.
+LOCK_TOOLS = $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate \
+    tests/clients/tools.in pyproject.toml --extra testing
+
 # Pin the package $(1), which has an environment of its own, in the file $(2).
 lock_alone = echo $(1) | $(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-options --no-annotate --upgrade \
     --output-file $(2) -
@@ -299,11 +316,11 @@ lock: $(REQUIREMENTS_STAMP) ## Pin the newest dependencies that fit pyproject.to
 	$(LOCK) --upgrade --extra run --extra dev --output-file requirements-dev.txt
 	cp requirements-dev.txt requirements.txt
 	$(LOCK) --extra run --output-file requirements.txt
-	$(call lock_alone,titanoboa,tests/clients/requirements-titanoboa.txt)
+	$(LOCK_TOOLS) --upgrade --output-file tests/clients/requirements-tools.txt
 	$(call lock_alone,zensical,requirements-docs.txt)
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf $(VENV) $(TITANOBOA_VENV) $(DOCS_VENV) native/target tests/node_modules tests/explorer/node_modules contracts/node_modules build dist src/entresol/*.so
+	rm -rf $(VENV) $(TOOLS_VENV) $(DOCS_VENV) native/target tests/node_modules tests/clients/hardhat/node_modules tests/explorer/node_modules contracts/node_modules build dist src/entresol/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,33 +10,21 @@ from typing import Final
 import pytest
 
 from tests.support.clients.layers import running_layers
+from tests.support.clients.tools import TOOLS_PYTHON, needs_tools
 from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 SCRIPT: Final = Path(__file__).parent / "titanoboa_network.py"
-ENVIRONMENT: Final = Path(__file__).parents[2] / ".venv-titanoboa"
-"""What `make python-test` installs."""
-PYTHON: Final = os.environ.get("TITANOBOA_PYTHON", str(ENVIRONMENT / "bin" / "python"))
 
 
-def has_titanoboa() -> bool:
-    """Return whether there is the interpreter, with the package."""
-    if not Path(PYTHON).exists():
-        return False
-    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('boa') is None)"
-    return subprocess.run([PYTHON, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.skipif(
-    not has_titanoboa(), reason="titanoboa is not installed: make .venv-titanoboa/.requirements"
-)
+@needs_tools
 @pytest.mark.parametrize("layer", ["L1", "L2"])
 def test_contracts_are_used_without_a_warning(layer: str, tmp_path: Path) -> None:
     with running_layers("embedded") as layers:
         url = layers.url if layer == "L2" else layers.l1_url
         ran = subprocess.run(
-            [PYTHON, str(SCRIPT), url],
+            [str(TOOLS_PYTHON), str(SCRIPT), url],
             # Not the packages of the tests, and not what titanoboa knows of another chain with the same id.
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
             capture_output=True,

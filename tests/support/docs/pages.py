@@ -20,6 +20,7 @@ ADDRESS: Final = "127.0.0.1:3050"
 """Where a node of the docs listens."""
 
 _BLOCK: Final = re.compile(r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_HEADING: Final = re.compile(r"^## ", re.MULTILINE)
 _MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "")
 _CAST: Final = (
     ROOT / f"tests/node_modules/@foundry-rs/cast-{platform.system().lower()}-{_MACHINE}/bin"
@@ -38,10 +39,23 @@ class Block(NamedTuple):
 
 def blocks_of(page: str) -> Iterator[Block]:
     """Yield the blocks of a page in order, those that show output with the one before."""
-    found = _BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
-    for (language, title, text), (following, _, output) in pairwise([*found, ("", "", "")]):
+    yield from _blocks_in((ROOT / page).read_text(encoding="utf-8"))
+
+
+def _blocks_in(text: str) -> Iterator[Block]:
+    found = _BLOCK.findall(text)
+    for (language, title, code), (following, _, output) in pairwise([*found, ("", "", "")]):
         if language != "text":
-            yield Block(language, text, output if following == "text" else None, title)
+            yield Block(language, code, output if following == "text" else None, title)
+
+
+def recipes_of(page: str) -> dict[str, list[Block]]:
+    """Return the blocks below each heading of the second level that has some."""
+    recipes: dict[str, list[Block]] = {}
+    for part in _HEADING.split((ROOT / page).read_text(encoding="utf-8"))[1:]:
+        name, _, text = part.partition("\n")
+        recipes[name] = list(_blocks_in(text))
+    return recipes
 
 
 def run_program(language: str, text: str) -> tuple[str, str]:
