@@ -45,7 +45,7 @@ subscriptions differ each time."""
 _SETTINGS: Final = """\
 The settings of a node: by flag, by environment variable, or in the TOML file of `--config FILE`. A flag overrides a
 variable, and a variable overrides the file. A switch is a flag without a value; its variable is `true` or `false`.
-Lists are separated by commas, except in the file, where they are arrays; it has at most 1 MiB.
+Lists are separated by commas, except in the file, where they are arrays; it has at most 128 KiB.
 
 ```toml
 [chain]
