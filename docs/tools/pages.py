@@ -14,8 +14,7 @@ from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
 from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
-from entresol.node.config.flags import format_value, metavar_of
-from entresol.node.config.rejected_flags import ANVIL_REJECTED
+from entresol.node.config.flags import ANVIL_REJECTED, format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
 from entresol.rpc.jsonrpc import errors as rpc_errors
 

@@ -1,4 +1,4 @@
-"""Read a TOML file, of which the worst within its limits takes less than half a second."""
+"""Read a TOML file within limits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES: Final = 128 << 10
+"""Bytes of a TOML file, of which the worst takes less than half a second to read."""
 MAX_KEY_PARTS: Final = 6
 """Parts of a key, which are separated by dots: the time to read one grows with their square."""
 
