@@ -50,7 +50,9 @@ class EntresolConfig(BaseEthereumConfig):
         known = cls.model_fields.keys()
         for name in values:
             if name not in known and not NETWORK.fullmatch(name) and not name.startswith("_"):
-                raise ConfigError(f"entresol.{name}: there is no such setting; those of the node are below `node`")
+                raise ConfigError(
+                    f"entresol.{name}: there is no such setting; those of the node are below `node`"
+                )
         own = {name: values[name] for name in OWN if name in values}
         others = {name: it for name, it in values.items() if name not in OWN}
         found: dict[str, Any] = super().load_network_configs(others)
