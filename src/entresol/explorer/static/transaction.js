@@ -38,7 +38,7 @@ export async function page(layer, hash) {
     : h("span.badge.mid", "Pending");
   const failed = hasFailedIn(receipt);
   const traced = once(() => floor.call("debug_traceTransaction", hash, { tracer: "callTracer" }));
-  const reason = failed && !floor.remote ? reasonFor(traced, layer) : null;
+  const reason = failed && !floor.remote ? reasonFor(traced, floor, hash) : null;
   const number = int(tx.blockNumber);
   const crumbs = [
     crumb(layer),
