@@ -9,7 +9,7 @@ import pytest
 from entresol.sources.coverage.counts import SourceCoverage
 from entresol.sources.coverage.coverage import Coverage
 from entresol.sources.folders import read_contracts
-from tests.support.contracts.covered_contracts import FOLDER, coverage_of_steps, peers
+from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps, peers
 
 FILES = sorted(peers()["forge"])
 

@@ -9,7 +9,7 @@ import pytest
 
 from entresol.sources.coverage.parts import SourceParts
 from entresol.sources.coverage.solidity import solidity_parts
-from tests.support.contracts.covered_contracts import FOLDER
+from tests.support.sources.covered_contracts import FOLDER
 
 TREES: dict[str, Any] = json.loads((FOLDER / "parts.json").read_bytes())
 
