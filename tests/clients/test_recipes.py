@@ -69,7 +69,7 @@ def test_a_recipe_does_what_it_shows(name: str, tmp_path: Path) -> None:
             if command.text.startswith(INSTALLS):
                 continue
             ran = subprocess.run(
-                ["sh", "-euc", local(command.text, layers)],
+                ["/bin/sh", "-euc", local(command.text, layers)],
                 cwd=project,
                 env=dict(environment),
                 capture_output=True,

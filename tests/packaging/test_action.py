@@ -22,9 +22,7 @@ from tests.support.rpc_client import HttpRpcClient
 
 ACTION: Final = ROOT / "action.yml"
 STOP_ACTION: Final = ROOT / ".github" / "actions" / "stop" / "action.yml"
-SCRIPTS: Final = {
-    it.stem: it for it in sorted((ROOT / ".github" / "actions").rglob("*.sh"))
-}
+SCRIPTS: Final = {it.stem: it for it in sorted((ROOT / ".github" / "actions").rglob("*.sh"))}
 INPUTS: Final = {"FLAGS": "", "PORT": "0", "L1_PORT": "0", "TIMEOUT": "60"}
 
 
@@ -67,7 +65,7 @@ class ActionRunner:
 
     def start(self, **inputs: str) -> subprocess.CompletedProcess[str]:
         """Run the step that starts the node."""
-        return self.run("start", **{**INPUTS, **inputs})
+        return self.run("start", None, **{**INPUTS, **inputs})
 
     def written(self, name: str) -> dict[str, str]:
         """Return what the steps have written for later ones."""
@@ -198,7 +196,7 @@ def test_a_script_is_what_shellcheck_accepts(script: str) -> None:
 @pytest.mark.parametrize("path", [ACTION, STOP_ACTION], ids=["start", "stop"])
 def test_it_is_an_action_by_the_schema_of_github(path: Path) -> None:
     checker = Path(sys.executable).with_name("check-jsonschema")
-    command = [checker, "--builtin-schema", "vendor.github-actions", path]
+    command = [str(checker), "--builtin-schema", "vendor.github-actions", str(path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
@@ -222,7 +220,6 @@ def test_the_start_declares_what_its_script_reads_and_writes() -> None:
     assert set(re.findall(r'echo "([a-z0-9-]+)=', script)) == declared["outputs"].keys()
     used = re.findall(r"inputs\.([a-z0-9-]+)", ACTION.read_text(encoding="utf-8"))
     assert set(used) == declared["inputs"].keys()
-
 
 
 def loaded(path: Path) -> Any:

@@ -16,7 +16,14 @@ MEMBERS: Final = {
     "name", "build", "remoteUser", "postCreateCommand", "forwardPorts", "portsAttributes", "customizations",
 }  # fmt: skip
 """Members of the specification that are used here."""
-AUTO_FORWARD: Final = {"notify", "openBrowser", "openBrowserOnce", "openPreview", "silent", "ignore"}
+AUTO_FORWARD: Final = {
+    "notify",
+    "openBrowser",
+    "openBrowserOnce",
+    "openPreview",
+    "silent",
+    "ignore",
+}
 
 
 @pytest.fixture
@@ -27,13 +34,16 @@ def container() -> dict[str, Any]:
 
 @pytest.fixture
 def image(container: dict[str, Any]) -> str:
-    return (FOLDER / container["build"]["dockerfile"]).read_text(encoding="utf-8")
+    file: str = container["build"]["dockerfile"]
+    return (FOLDER / file).read_text(encoding="utf-8")
 
 
 def test_it_has_members_of_the_specification_alone(container: dict[str, Any]) -> None:
     assert container.keys() == MEMBERS
     assert {it["onAutoForward"] for it in container["portsAttributes"].values()} <= AUTO_FORWARD
-    assert all(it.keys() == {"label", "onAutoForward"} for it in container["portsAttributes"].values())
+    assert all(
+        it.keys() == {"label", "onAutoForward"} for it in container["portsAttributes"].values()
+    )
 
 
 def test_it_forwards_the_ports_of_both_layers_with_their_names(container: dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import ape
 import pytest
-from entresol.inprocess.bridge import Bridge
 
 from ape_entresol.provider import FORK_SUFFIX, EntresolProvider
+from entresol.inprocess.bridge import Bridge
 
 if TYPE_CHECKING:
     from ape.api import ProviderContextManager

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import entresol
 from ape.exceptions import ConfigError, ProviderError
+
+import entresol
 from entresol.errors import EntresolError, InvalidConfig
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from ape_entresol.nodes import NODES
 if TYPE_CHECKING:
     from ape.api import TestAccountAPI
     from ape.types import AddressType
-    from entresol.inprocess.devnet import Devnet
-    from entresol.inprocess.layer import DevnetLayer
 
     from ape_entresol.config import EntresolConfig
+    from entresol.inprocess.devnet import Devnet
+    from entresol.inprocess.layer import DevnetLayer
 
 ETHER = 10**18
 REQUEST_SECONDS = 120

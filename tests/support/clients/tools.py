@@ -13,9 +13,7 @@ import pytest
 from tests.support.anvil import find_program
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-TOOLS_PYTHON: Final = Path(
-    os.environ.get("TOOLS_PYTHON", ROOT / ".venv-tools" / "bin" / "python")
-)
+TOOLS_PYTHON: Final = Path(os.environ.get("TOOLS_PYTHON", ROOT / ".venv-tools" / "bin" / "python"))
 """The interpreter of the environment of Ape, Moccasin and titanoboa, which `make python-test` installs."""
 PLUGIN: Final = ROOT / "integrations" / "ape"
 COMPILER: Final = ROOT / "tests" / "clients" / "forge" / "solc.mjs"
@@ -75,8 +73,6 @@ def hardhat(project: Path, packages: Path) -> dict[str, str]:
         "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",
         "NO_COLOR": "1",
     }
-
-
 
 
 def _path(*folders: Path) -> str:
