@@ -19,7 +19,7 @@ import { costOf } from "./measuring.mjs";
 const MAX_BYTES = 60_000;
 const MAX_SCRIPTS = 45_000;
 const MAX_STYLES = 9_000;
-const MAX_FILES = 29;
+const MAX_FILES = 20;
 
 check("a visit to any page stays within the budget", async () => {
   const receipt = await send({ to: MESSENGER, data: messageData("hello") });
@@ -45,7 +45,7 @@ check("a visit to any page stays within the budget", async () => {
       it.scripts > MAX_SCRIPTS ||
       it.styles > MAX_STYLES ||
       it.files > MAX_FILES ||
-      it.files < 10
+      it.files < 8
     )
       over.push(`#/${route}: ${JSON.stringify(it)}`);
   }
@@ -58,7 +58,7 @@ check("a second visit transfers no file again", async () => {
     page.on("response", (it) => /\/explorer\/.*\.(js|css)$/.test(it.url()) && statuses.push(it.status()));
     await page.reload();
     await page.locator(".bay").first().waitFor();
-    expect(statuses.length > 10 && statuses.every((it) => it === 304 || it === 200), `statuses: ${statuses}`);
+    expect(statuses.length > 5 && statuses.every((it) => it === 304 || it === 200), `statuses: ${statuses}`);
   });
   const first = await fetch(`${process.env.NODE_URL}/explorer/main.js`);
   const again = await fetch(`${process.env.NODE_URL}/explorer/main.js`, {

@@ -102,7 +102,7 @@ check("what hides or turns the direction of a text is left out", async () => {
   const token = await deployToken(HIDDEN);
   await visit(`address/${token}`, async (page) => {
     const { name, symbol } = await page.evaluate(
-      async (it) => (await import("/explorer/describe.js")).tokenOf("l2", it),
+      async (it) => (await import("/explorer/main.js")).tokenOf("l2", it),
       token,
     );
     expect(name === "payout" && symbol === "payout", JSON.stringify([name, symbol]));
@@ -140,7 +140,7 @@ check("of a supply that fills megabytes one word is read", async () => {
 check("megabytes of hexadecimal digits are tested for whole bytes", async () => {
   await visit("pool", async (page) => {
     const found = await page.evaluate(async () => {
-      const { isBytes } = await import("/explorer/format.js");
+      const { isBytes } = await import("/explorer/main.js");
       const digits = "aB".repeat(4_000_000);
       return [`0x${digits}`, "0x", `0x${digits}a`, `0x${digits}xx`, digits].map(isBytes);
     });

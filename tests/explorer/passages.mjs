@@ -282,7 +282,7 @@ check("on a phone a bundle's life is upright, and passages are a list", async ()
 
 check("the page of a bundle stays within the budget", async () => {
   const it = await costOf(`bundle/${first.bundle}`);
-  const fits = it.bytes <= 60_500 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 30;
+  const fits = it.bytes <= 60_000 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 20;
   expect(fits, JSON.stringify(it));
 });
 

@@ -289,7 +289,7 @@ check("a house whose gas is paid in another token never speaks of ether", async 
 check("pages of several houses stay within the budget", async () => {
   for (const route of ["", "271", "bridge", `address/${ALICE}`]) {
     const it = await costOf(route);
-    const fits = it.bytes <= 60_500 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 29;
+    const fits = it.bytes <= 60_000 && it.scripts <= 45_000 && it.styles <= 9_000 && it.files <= 20;
     expect(fits, `#/${route}: ${JSON.stringify(it)}`);
   }
 });

@@ -196,7 +196,7 @@ def test_a_script_is_what_shellcheck_accepts(script: str) -> None:
 @pytest.mark.parametrize("path", [ACTION, STOP_ACTION], ids=["start", "stop"])
 def test_it_is_an_action_by_the_schema_of_github(path: Path) -> None:
     checker = Path(sys.executable).with_name("check-jsonschema")
-    command = [str(checker), "--builtin-schema", "vendor.github-actions", str(path)]
+    command: list[str | Path] = [checker, "--builtin-schema", "vendor.github-actions", path]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

@@ -34,8 +34,8 @@ def container() -> dict[str, Any]:
 
 @pytest.fixture
 def image(container: dict[str, Any]) -> str:
-    file: str = container["build"]["dockerfile"]
-    return (FOLDER / file).read_text(encoding="utf-8")
+    path = FOLDER / str(container["build"]["dockerfile"])
+    return path.read_text(encoding="utf-8")
 
 
 def test_it_has_members_of_the_specification_alone(container: dict[str, Any]) -> None:

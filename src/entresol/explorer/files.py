@@ -10,12 +10,15 @@ from typing import Final
 
 import msgspec
 
+from entresol.explorer.joined import joined
 from entresol.explorer.signatures import signatures
 from entresol.server.static_files import StaticFile
 
 FOLDER: Final = "/explorer/"
 """The paths of all files but the page itself."""
 PAGE: Final = "index.html"
+START: Final = "main.js"
+"""What every page loads, with all that it imports."""
 
 # The page sends requests to its own server only, and runs only its own files.
 POLICY: Final = "; ".join(
@@ -58,14 +61,17 @@ def explorer_files() -> Mapping[str, StaticFile]:
 
 
 def _files() -> Iterator[tuple[str, StaticFile]]:
-    for file in resources.files(__package__).joinpath("static").iterdir():
-        kind = _TYPES.get(file.name.rpartition(".")[2])
+    found = {
+        file.name: without_comments(file.read_text(encoding="utf-8"))
+        for file in resources.files(__package__).joinpath("static").iterdir()
+    }
+    modules = joined({it: text for it, text in found.items() if it.endswith(".js")}, START)
+    others = {it: text for it, text in found.items() if not it.endswith(".js")}
+    for name, text in (modules | others).items():
+        kind = _TYPES.get(name.rpartition(".")[2])
         if kind is not None:
-            path = "/" if file.name == PAGE else FOLDER + file.name
-            yield (
-                path,
-                StaticFile.of(without_comments(file.read_text(encoding="utf-8")), kind, HEADERS),
-            )
+            path = "/" if name == PAGE else FOLDER + name
+            yield path, StaticFile.of(text.encode(), kind, HEADERS)
     lines = signatures()
     # Errors are a third of it, and most pages show none.
     abis = {name: [it for it in found if not it.startswith("x ")] for name, found in lines.items()}
@@ -75,10 +81,10 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
         yield f"{FOLDER}{name}.json", StaticFile.of(encoded, _TYPES["json"], HEADERS)
 
 
-def without_comments(text: str) -> bytes:
+def without_comments(text: str) -> str:
     """Return a file without its documentation, indentation and line breaks that mean nothing: a third of its size.
 
     A comment begins with two asterisks or fills its lines; no file has such a thing, or the end of a line, within a
     string.
     """
-    return _CONTINUED.sub("", _BLANK.sub("", _COMMENTS.sub("", text))).encode()
+    return _CONTINUED.sub("", _BLANK.sub("", _COMMENTS.sub("", text)))

@@ -11,7 +11,7 @@ import msgspec
 from entresol.terminal.formats import STACK_TRACE, ConsoleLogged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from entresol.server.handler import ClientConnection, Handler
     from entresol.sources.registry import SourceRegistry
@@ -25,13 +25,32 @@ EXPLAINED: Final = {"eth_call": 2, "eth_estimateGas": 2, "eth_sendTransaction": 
 MAX_EXPLAINED: Final = 4
 """Calls that are explained at a time; more that fail meanwhile have no stack trace."""
 
+BATCH: Final = "batch"
+"""Takes the place of the method in what is logged of several."""
+
+MAX_OF_BATCH: Final = 4
+"""Calls of a batch that are explained, one after the other; the others are counted."""
+
 MAX_BODY: Final = 256 << 10
-"""Bytes of a request that is read again for its call."""
+"""Bytes of a request that is read again for its call, alone or in a batch."""
+
+MAX_BATCH_BODY: Final = 1 << 20
+"""Bytes of a batch that is read again."""
 
 
 class _Request(msgspec.Struct):
     method: str = ""
     params: list[msgspec.Raw] | dict[str, msgspec.Raw] = []
+
+
+class _Identified(msgspec.Struct):
+    id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
+    """Unset in a notification, which has no response."""
+
+
+class _Outcome(msgspec.Struct):
+    id: str | int | float | None = None
+    error: dict[str, msgspec.Raw] | None = None
 
 
 class _Trace(msgspec.Struct):
@@ -43,6 +62,9 @@ class _Response(msgspec.Struct):
 
 
 _request: Final = msgspec.json.Decoder(_Request).decode
+_identified: Final = msgspec.json.Decoder(_Identified).decode
+_items: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_outcomes: Final = msgspec.json.Decoder(list[_Outcome]).decode
 _response: Final = msgspec.json.Decoder(_Response).decode
 
 
@@ -71,22 +93,37 @@ class FailedCalls:
 
     def explain(self, body: bytes, connection: ClientConnection) -> None:
         """Log the stack trace of a request that has failed, if it executes something."""
-        if self._sources.is_empty or len(body) > MAX_BODY or len(self._tasks) >= MAX_EXPLAINED:
-            return
-        try:
-            request = _request(body)
-        except (ValueError, RecursionError):
-            return
-        if request.method not in EXPLAINED or not isinstance(request.params, list):
-            return
-        task = asyncio.get_running_loop().create_task(self._explain(request, connection))
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        if self._can_explain and (request := _executed(body)) is not None:
+            self._start([request], connection)
+
+    def explain_batch(self, body: bytes, response: bytes, connection: ClientConnection) -> None:
+        """Log the stack traces of the first requests of a batch that have failed, and how many others have."""
+        if self._can_explain and len(body) <= MAX_BATCH_BODY:
+            self._start(list(_failed_requests(body, response)), connection)
+
+    @property
+    def _can_explain(self) -> bool:
+        return not self._sources.is_empty and len(self._tasks) < MAX_EXPLAINED
+
+    def _start(self, requests: Sequence[_Request], connection: ClientConnection) -> None:
+        if requests:
+            task = asyncio.get_running_loop().create_task(self._explain_all(requests, connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.debug("a failed request is not explained: %r", error)
+
+    async def _explain_all(
+        self, requests: Sequence[_Request], connection: ClientConnection
+    ) -> None:
+        for request in requests[:MAX_OF_BATCH]:
+            await self._explain(request, connection)
+        if (others := len(requests) - MAX_OF_BATCH) > 0:
+            calls = "1 more call" if others == 1 else f"{others:,} more calls"
+            self._log(BATCH, [f"{calls} of the batch failed"])
 
     async def _explain(self, request: _Request, connection: ClientConnection) -> None:
         assert isinstance(request.params, list)
@@ -106,5 +143,42 @@ class FailedCalls:
         except msgspec.MsgspecError:
             return
         if trace is not None:
-            entry = ConsoleLogged(request.method, trace.text, self._layer, STACK_TRACE)
-            self._write(self._format.console(entry))
+            self._log(request.method, trace.text)
+
+    def _log(self, method: str, lines: Sequence[str]) -> None:
+        entry = ConsoleLogged(method, lines, self._layer, STACK_TRACE)
+        self._write(self._format.console(entry))
+
+
+def _executed(body: bytes | msgspec.Raw) -> _Request | None:
+    """Return the request in `body`, if it executes something."""
+    if len(bytes(body)) > MAX_BODY:
+        return None
+    try:
+        request = _request(body)
+    except (ValueError, RecursionError):
+        return None
+    if request.method not in EXPLAINED or not isinstance(request.params, list):
+        return None
+    return request
+
+
+def _failed_requests(body: bytes, response: bytes) -> Iterator[_Request]:
+    """Yield the requests of a batch that execute something, and whose responses are errors."""
+    try:
+        outcomes = _outcomes(response)
+        items = _items(body)
+    except (ValueError, RecursionError):
+        return
+    # Responses have the order of their requests, also of those that share an id.
+    failed: dict[object, list[bool]] = {}
+    for outcome in reversed(outcomes):
+        failed.setdefault(outcome.id, []).append(outcome.error is not None)
+    for item in items:
+        try:
+            number = _identified(item).id
+        except (ValueError, RecursionError):
+            continue
+        left = failed.get(number)
+        if left and left.pop() and (request := _executed(item)) is not None:
+            yield request

@@ -91,7 +91,10 @@ class RequestLog:
         self, body: bytes, response: bytes | None, seconds: float, connection: ClientConnection
     ) -> None:
         if body[:1] != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[":
-            self._write(self._format.batch(batch_served(body, response, seconds, self._layer)))
+            batch = batch_served(body, response, seconds, self._layer)
+            self._write(self._format.batch(batch))
+            if batch.failed and response is not None and self._failed_calls is not None:
+                self._failed_calls.explain_batch(body, response, connection)
             return
         entry = RequestServed(_method_of(body), seconds, error_in(response), self._layer)
         self._write(self._format.request(entry))

@@ -13,7 +13,7 @@ import pytest
 from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.handler import ClientConnection
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.failed_calls import MAX_EXPLAINED, FailedCalls
+from entresol.terminal.failed_calls import MAX_EXPLAINED, MAX_OF_BATCH, FailedCalls
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.requests import RequestLog
 from entresol.terminal.transactions import TransactionLog
@@ -151,10 +151,90 @@ def test_other_failures_are_not_explained(client: ApiClient, known: SourceRegist
         body_of("eth_unknown"),
         b"{",
         body_of("eth_call", {"to": failing["to"]}, "0xffff"),
-        b"[" + body_of("eth_call", failing) + b"]",
     ]
     lines = explained(client, known, *others, body_of("eth_call", failing))
     assert len(lines) == len(others) + 2
+
+
+def batch_of(*calls: tuple[object, str, dict[str, str]]) -> bytes:
+    """Return a batch of calls with their ids; one with the id "none" is a notification."""
+    batch = [
+        {"jsonrpc": "2.0", "id": number, "method": name, "params": [it]}
+        for number, name, it in calls
+    ]
+    for call in batch:
+        if call["id"] == "none":
+            del call["id"]
+    return json.dumps(batch).encode()
+
+
+def test_a_failed_call_of_a_batch_has_its_stack_trace_below_the_line_of_the_batch(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    passing = {"from": contracts.sender, "to": contracts.sender}
+    body = batch_of((1, "eth_call", passing), (2, "eth_call", failing), (3, "eth_call", passing))
+    lines = explained(client, known, body)
+    assert "batch of 3" in lines[0]
+    assert "1 of 3 failed" in lines[0]
+    assert STACK in lines[1]
+    assert len(lines) == 2
+
+
+def test_calls_of_a_batch_are_told_apart_by_id_and_order(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    other = contracts.transaction(case("custom error"))
+    passing = {"from": contracts.sender, "to": contracts.sender}
+    body = batch_of(
+        ("none", "eth_call", other),
+        (7, "eth_call", passing),
+        (7, "eth_call", failing),
+        ("7", "eth_call", passing),
+        (None, "eth_call", passing),
+    )
+    lines = explained(client, known, body)
+    assert len(lines) == 2
+    assert STACK in lines[1]
+
+
+def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_others_counted(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    executed: list[bytes] = []
+
+    async def run() -> list[Any]:
+        lines = Lines()
+        handle = client.api.dispatcher.handle
+
+        def counted(body: bytes, connection: ClientConnection) -> Any:
+            executed.append(body)
+            return handle(body, connection)
+
+        failed = FailedCalls(counted, known, JsonLogFormat(), lines.write, "")
+        log = RequestLog(handle, JsonLogFormat(), lines.write, failed_calls=failed)
+        body = batch_of(*((number, "eth_call", failing) for number in range(500)))
+        handled = log(body, LocalConnection())
+        if handled is not None and not isinstance(handled, bytes):
+            await handled
+        return [json.loads(await lines.next()) for _ in range(MAX_OF_BATCH + 2)]
+
+    _, *traces, rest = asyncio.run(run())
+    assert len(executed) == MAX_OF_BATCH
+    assert {it["fields"]["lines"][0] for it in traces} == {"execution reverted: second"}
+    assert rest["fields"] == {"method": "batch", "lines": ["496 more calls of the batch failed"]}
+
+
+def test_a_batch_that_was_rejected_as_a_whole_is_not_explained(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    lines = explained(client, known, b"[]", b"[1, {}, [", body_of("eth_call", failing))
+    assert len(lines) == 4
 
 
 def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:

@@ -8,7 +8,7 @@ import { learn, loadNames } from "./known.js";
 import { follow, followHouses, notify, watch } from "./live.js";
 import { connect, floorOf, node, RpcError } from "./rpc.js";
 import { searchBox } from "./search.js";
-import { errorBox } from "./view.js";
+import { errorBox, FIRST_DELAY_MS, MAX_DELAY_MS } from "./view.js";
 
 /** @typedef {{title: string, body: Node | Node[], leave?: () => void}} Page */
 
@@ -68,9 +68,6 @@ const ROUTES = [
   ],
   [/^controls$/, async () => (await styled("tools", import("./controls.js"))).page()],
 ];
-
-const FIRST_DELAY_MS = 1000;
-const MAX_DELAY_MS = 8000;
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 /** @type {(() => void) | undefined} */

@@ -6,8 +6,9 @@ import { nameOf } from "./known.js";
 import { floorOf, isUpper, node, RpcError, toneOf } from "./rpc.js";
 
 const SKELETON_MS = 150;
-const FIRST_DELAY_MS = 1000;
-const MAX_DELAY_MS = 8000;
+// Between attempts to load what did not load.
+export const FIRST_DELAY_MS = 1000;
+export const MAX_DELAY_MS = 8000;
 
 /**
  * @param {string} text what is copied

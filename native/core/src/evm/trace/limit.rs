@@ -40,6 +40,7 @@ impl TraceLimit {
         recorder.visit(&mut |it| match it {
             Recorder::StructLog(logger) => written += logger.size(),
             Recorder::Preimages(recorder) => written += recorder.size * DATA_BYTES_PER_BYTE,
+            Recorder::Profile(profiler) => written += profiler.size(),
             Recorder::Frames(tracing, _) => recorded += step_bytes(tracing, step),
             _ => {}
         });

@@ -7,6 +7,8 @@ mod json;
 mod limit;
 mod preimages;
 mod prestate;
+mod profile;
+mod profile_counts;
 mod recorder;
 mod root;
 mod struct_log;

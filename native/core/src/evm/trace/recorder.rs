@@ -22,6 +22,7 @@ use super::frames::{FrameFormat, Position};
 use super::json::encode;
 use super::preimages::PreimageRecorder;
 use super::prestate::{PrestateOptions, prestate};
+use super::profile::Profiler;
 use super::struct_log::StructLogger;
 use super::tracer::Kind;
 use crate::evm::env::ExecutionEnv;
@@ -45,6 +46,8 @@ pub enum Recorder {
     Preimages(PreimageRecorder),
     /// How often each opcode ran, and its gas.
     OpcodeGas(OpcodeGasInspector),
+    /// How often each instruction of each code ran, and its gas.
+    Profile(Profiler),
     /// Nothing.
     Noop,
     /// Several of them, by name.
@@ -65,6 +68,7 @@ impl Recorder {
             Kind::FourByte => Self::FourByte(FourByteInspector::default()),
             Kind::Preimages => Self::Preimages(PreimageRecorder::default()),
             Kind::OpcodeGas => Self::OpcodeGas(OpcodeGasInspector::new()),
+            Kind::Profile => Self::Profile(Profiler::default()),
             Kind::Noop => Self::Noop,
             Kind::Mux(kinds) => Self::Mux(
                 kinds.iter().map(|(name, kind)| (name.clone(), Self::new(kind))).collect(),
@@ -91,6 +95,7 @@ impl Recorder {
             Self::FourByte(inspector) => encode(&FourByteFrame::from(&*inspector)),
             Self::Preimages(recorder) => encode(&recorder.preimages),
             Self::OpcodeGas(inspector) => encode(&opcode_gas(inspector)),
+            Self::Profile(profiler) => encode(&profiler.profile()),
             Self::Noop => Ok(b"{}".to_vec()),
             Self::Mux(recorders) => {
                 let mut traces = BTreeMap::new();
@@ -155,6 +160,7 @@ macro_rules! delegate {
             Self::FourByte($inspector) => $call,
             Self::Preimages($inspector) => $call,
             Self::OpcodeGas($inspector) => $call,
+            Self::Profile($inspector) => $call,
             Self::Prestate(_) | Self::Noop => Default::default(),
             Self::Mux(recorders) => {
                 for (_, $inspector) in recorders {

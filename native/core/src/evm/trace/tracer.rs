@@ -45,6 +45,7 @@ pub(super) enum Kind {
     FourByte,
     Preimages,
     OpcodeGas,
+    Profile,
     Noop,
     Mux(Vec<(String, Kind)>),
 }
@@ -64,7 +65,8 @@ impl Tracer {
     ///
     /// `ownTracer`, which no client can name, is one beside those of [`NAMES`]:
     /// `transferTracer`, `internalOperationsTracer` and `otterscanTracer`, `opcodeGasTracer` for how often
-    /// each opcode ran and its gas, `localizedTracer` for frames of Parity that match a filter, and
+    /// each opcode ran and its gas, `profileTracer` for how often
+    /// each instruction of each code did, `localizedTracer` for frames of Parity that match a filter, and
     /// `replayTracer` for the types of traces that Parity knows.
     pub fn parse(text: &[u8], position: Position) -> Result<Self, TraceError> {
         let malformed = |error: serde_json::Error| TraceError::Tracer(error.to_string());
@@ -101,6 +103,7 @@ impl Kind {
             "internalOperationsTracer" => Self::InternalOperations,
             "otterscanTracer" => Self::Frames(FrameFormat::Otterscan),
             "opcodeGasTracer" => Self::OpcodeGas,
+            "profileTracer" => Self::Profile,
             "localizedTracer" => {
                 let filter: TraceFilter = read(config)?;
                 Self::Frames(FrameFormat::Localized(Box::new(filter.matcher())))
