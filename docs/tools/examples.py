@@ -81,6 +81,10 @@ def examples(world: World) -> dict[str, Example]:
     logs_of_counter = {"address": counter, "fromBlock": "0x0", "toBlock": "latest"}
     manual = call("evm_setAutomine", False)
     pending = (manual, call("eth_sendRawTransaction", world.next_transfer))
+    failing = (
+        *SOURCES,
+        call("eth_sendTransaction", {"from": alice, "to": FAILING, "gas": "0xc350"}),
+    )
     ether_of_l2 = "0x000000000000000000000000000000000000800a"
     withdraw = {"to": ether_of_l2, "value": "0x1", "data": "0x51cff8d9" + "00" * 12 + bob[2:]}
     withdrawal = call("eth_sendTransaction", {"from": alice, **withdraw})
@@ -287,13 +291,9 @@ def examples(world: World) -> dict[str, Example]:
         "hardhat_intervalMine": example(),
         "hardhat_addCompilationResult": example("0.8.30", *COMPILATION),
         "entresol_getCallStackTrace": example({"to": FAILING}, before=SOURCES),
-        "entresol_getStackTrace": example(
-            RESULT,
-            before=(
-                *SOURCES,
-                call("eth_sendTransaction", {"from": alice, "to": FAILING, "gas": "0xc350"}),
-            ),
-        ),
+        "entresol_getStackTrace": example(RESULT, before=failing),
+        "entresol_getExecution": example(RESULT, before=failing),
+        "entresol_getExecutionSteps": example(RESULT, 0, 2, before=failing),
         "hardhat_getStackTraceFailuresCount": example(),
         "anvil_nodeInfo": example(),
         "anvil_metadata": example(before=(call("evm_snapshot"),)),

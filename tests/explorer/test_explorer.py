@@ -32,7 +32,15 @@ pytestmark = [
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = (
-    *("pages.mjs", "tokens.mjs", "reasons.mjs", "wallets.mjs", "editing.mjs", "acting.mjs"),
+    *(
+        "pages.mjs",
+        "tokens.mjs",
+        "reasons.mjs",
+        "debugger.mjs",
+        "wallets.mjs",
+        "editing.mjs",
+        "acting.mjs",
+    ),
     *("truth.mjs", "hostile.mjs", "a11y.mjs"),
     "budget.mjs",
 )
@@ -54,6 +62,7 @@ ELSEWHERE: Final = {
     "harness.mjs",
     "bundling.mjs",
     "measuring.mjs",
+    "sources.mjs",
     "drawing.mjs",
     "screenshots.mjs",
     ALONE,

@@ -76,6 +76,19 @@ class NoSources(NotInspectable):
         )
 
 
+class StepNotRecorded(NotInspectable):
+    """An execution has no such step, or it is one of the middle of a long one."""
+
+    rpc_code = -32602
+
+    def __init__(self, step: int, total: int, recorded: str) -> None:
+        problem = "is not recorded" if step < total else "is beyond the end"
+        super().__init__(
+            f"step {step:d} {problem}: the execution has {total:,} steps"
+            + (f", of which {recorded} are recorded" if recorded else "")
+        )
+
+
 class SearchTooLong(NotInspectable):
     """A search has read as many blocks as it may, and found less than was requested."""
 

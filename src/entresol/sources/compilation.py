@@ -55,7 +55,9 @@ def contracts_of(
     sources = numbered_sources(
         {number: SourceFile(names.get(name, name), text(name)) for number, name in _numbers(output)}
     )
-    made = _contracts(output, sources, names)
+    settings = None if texts is None else texts.settings
+    is_optimized = None if settings is None else settings.is_optimized
+    made = _contracts(output, sources, names, is_optimized=is_optimized)
     return [it for _, it in zip(range(MAX_CONTRACTS), made, strict=False)]
 
 
@@ -97,7 +99,11 @@ def _numbers(output: CompilerOutput) -> Iterator[tuple[int, str]]:
 
 
 def _contracts(
-    output: CompilerOutput, sources: list[SourceFile | None], names: Mapping[str, str]
+    output: CompilerOutput,
+    sources: list[SourceFile | None],
+    names: Mapping[str, str],
+    *,
+    is_optimized: bool | None,
 ) -> Iterator[CompiledContract]:
     places = {it.name: number for number, it in enumerate(sources) if it is not None}
     for file, contracts in output.contracts.items():
@@ -108,7 +114,10 @@ def _contracts(
             creation = compiled_code(contract.evm.bytecode, own, number)
             deployed = compiled_code(contract.evm.deployed_bytecode, own, number)
             if creation is not None or deployed is not None:
-                yield CompiledContract(name, shown, contract.abi, creation, deployed, sources)
+                abi = contract.abi
+                yield CompiledContract(
+                    name, shown, abi, creation, deployed, sources, is_optimized=is_optimized
+                )
 
 
 def _gaps(bytecode: Bytecode) -> Iterator[Gap]:

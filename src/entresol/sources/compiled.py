@@ -76,7 +76,7 @@ class CompiledContract:
     Remembers: what it was made of, and errors decoded once. Fails: never. Any thread may use it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a contract has as many parts
         self,
         name: str,
         file: str,
@@ -84,6 +84,8 @@ class CompiledContract:
         creation: CompiledCode | None,
         deployed: CompiledCode | None,
         sources: Sequence[SourceFile | None],
+        *,
+        is_optimized: bool | None = None,
     ) -> None:
         self.name = name
         self.file = file
@@ -92,6 +94,8 @@ class CompiledContract:
         self.deployed = deployed
         self.sources = sources
         """The sources of the compilation, by the numbers that maps use."""
+        self.is_optimized = is_optimized
+        """Whether instructions may have moved away from their lines; None if the settings are not known."""
 
     @cached_property
     def abis(self) -> AbiRegistry:

@@ -73,7 +73,28 @@ class SourceText(msgspec.Struct, frozen=True):
     content: Annotated[str | None, Meta(description="The text.")] = None
 
 
+class OptimizerSettings(msgspec.Struct, frozen=True):
+    """The optimizer of solc."""
+
+    enabled: Annotated[bool, Meta(description="Whether it runs.")] = False
+
+
+class CompilerSettings(msgspec.Struct, frozen=True, rename={"via_ir": "viaIR"}):
+    """The settings of a compilation, as far as they matter here."""
+
+    optimizer: Annotated[OptimizerSettings, Meta(description="The optimizer of solc.")] = (
+        OptimizerSettings()
+    )
+    via_ir: Annotated[bool | None, Meta(description="Whether code is made by way of Yul.")] = None
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether instructions may have moved away from their lines."""
+        return self.optimizer.enabled or bool(self.via_ir)
+
+
 class CompilerInput(msgspec.Struct, frozen=True):
     """The standard JSON input of a compiler, as far as it matters here."""
 
     sources: Annotated[dict[str, SourceText], Meta(description="The sources, by name.")] = {}
+    settings: Annotated[CompilerSettings | None, Meta(description="The settings.")] = None

@@ -19,7 +19,12 @@ from entresol.sources.compilation import (
     numbered_sources,
 )
 from entresol.sources.compiled import CompiledContract
-from entresol.sources.compiler_json import Bytecode, CompilerInput, CompilerOutput
+from entresol.sources.compiler_json import (
+    Bytecode,
+    CompilerInput,
+    CompilerOutput,
+    CompilerSettings,
+)
 from entresol.sources.file_reader import SOURCES_FLAG, FileReader, is_file
 from entresol.sources.source_file import SourceFile
 
@@ -37,17 +42,19 @@ MAX_SOURCE_BYTES: Final = 8 << 20
 HARDHAT_3_OUTPUT: Final = ".output.json"
 DEBUG_FILE: Final = ".dbg.json"
 
+_SETTING_NAMES: Final = {"via_ir": "viaIR", "compilation_target": "compilationTarget"}
 
-class CompilationTarget(msgspec.Struct, rename="camel"):
-    """The settings of an artifact's metadata: the source and the name of its contract."""
 
-    compilation_target: dict[str, str] = {}
+class ArtifactSettings(CompilerSettings, frozen=True, rename=_SETTING_NAMES):
+    """The settings of an artifact's metadata, with the source and the name of its contract."""
+
+    compilation_target: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class ArtifactMetadata(msgspec.Struct):
     """The metadata of an artifact of Foundry, as far as it matters here."""
 
-    settings: CompilationTarget = msgspec.field(default_factory=CompilationTarget)
+    settings: ArtifactSettings = ArtifactSettings()
 
 
 class FoundryArtifact(msgspec.Struct, rename="camel"):
@@ -228,7 +235,10 @@ def _of_artifact(
     creation = compiled_code(artifact.bytecode, own, number)
     deployed = compiled_code(artifact.deployed_bytecode, own, number)
     if creation is not None or deployed is not None:
-        yield CompiledContract(name, file, artifact.abi, creation, deployed, sources)
+        optimized = artifact.metadata.settings.is_optimized
+        yield CompiledContract(
+            name, file, artifact.abi, creation, deployed, sources, is_optimized=optimized
+        )
 
 
 def _statuses(path: Path) -> Iterator[os.stat_result]:

@@ -47,6 +47,7 @@ class SourceRegistry:
         self._next_look = 0.0
         self._contracts: list[CompiledContract] = []
         self._added = AddedContracts()
+        self._version = 0
         self._found: OrderedDict[tuple[bool, bytes], CompiledContract | None] = OrderedDict()
         self._lock = Lock()
         self._reading = Lock()
@@ -72,7 +73,13 @@ class SourceRegistry:
         """Add contracts; they are found before those that were added earlier."""
         with self._lock:
             self._added.add(compilation)
+            self._version += 1
             self._found.clear()
+
+    def version(self) -> int:
+        """Return a number that is another one once contracts were added, or folders read again because they changed."""
+        self._read_again()
+        return self._version
 
     def find(self, code: bytes, *, is_creation: bool = False) -> CompiledContract | None:
         """Return the contract that was deployed as `code`, or that `code` creates, with its arguments."""
@@ -113,6 +120,7 @@ class SourceRegistry:
             self._read_stamp = stamp
             with self._lock:
                 self._contracts = contracts
+                self._version += 1
                 self._found.clear()
             log.info("the sources of %d contracts were read", len(contracts))
 

@@ -82,22 +82,24 @@ class FailureTracer:
         if outermost.error is None:
             return None
         walker = Walker(self._sources, code_of)
-        if not self._knows_any(walker, outermost):
+        if not knows_any(walker, outermost):
             return None
         walk = walker.walk(outermost, steps_of(run(STEPS)))
-        return _stack_trace(walker, walk)
-
-    def _knows_any(self, walker: Walker, frame: CallFrame) -> bool:
-        """Return whether a frame that failed runs code whose source is known."""
-        failed: CallFrame | None = frame
-        while failed is not None:
-            if walker.contract_of(failed) is not None:
-                return True
-            failed = _failed_inner(failed)
-        return False
+        return stack_trace_of_walk(walker, walk)
 
 
-def _stack_trace(walker: Walker, outermost: FrameWalk) -> StackTrace:
+def knows_any(walker: Walker, outermost: CallFrame) -> bool:
+    """Return whether a frame that failed runs code whose source is known."""
+    failed: CallFrame | None = outermost
+    while failed is not None:
+        if walker.contract_of(failed) is not None:
+            return True
+        failed = _failed_inner(failed)
+    return False
+
+
+def stack_trace_of_walk(walker: Walker, outermost: FrameWalk) -> StackTrace:
+    """Return where an execution failed that was followed to its end."""
     frames: list[StackFrame] = []
     walk, inner = outermost, _passed_on(outermost)
     while inner is not None:

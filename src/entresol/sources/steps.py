@@ -41,12 +41,18 @@ class StepsTooLong(Exception):  # noqa: N818 - it is no error of the node
 
 def steps_of(trace: bytes) -> Iterator[Step]:
     """Yield the steps of a trace; raise `StepsTooLong` at the end if it is not complete."""
+    for part in parts_of(trace, MAX_STEP_BYTES):
+        yield from _decode(part)
+
+
+def parts_of(trace: bytes, limit: int) -> Iterator[bytes]:
+    """Yield a trace as JSON arrays of some steps each; raise `StepsTooLong` at the end if `limit` has cut it."""
     start, last = len(_OPENING), trace.rindex(_CLOSING)
-    is_cut = last - start > MAX_STEP_BYTES
+    is_cut = last - start > limit
     while start < last:
         found = trace.find(_BOUNDARY, min(start + CHUNK, last), last)
         end = last if found < 0 else found
-        yield from _decode(b"[%b]" % trace[start:end])
+        yield b"[%b]" % trace[start:end]
         start = end + 1
     if is_cut:
         raise StepsTooLong

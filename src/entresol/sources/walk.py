@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address, Data
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from entresol.sources.compiled import CompiledCode, CompiledContract
     from entresol.sources.registry import SourceRegistry
     from entresol.sources.steps import Step
+
+_AnyStep = TypeVar("_AnyStep", bound="Step")
 
 CREATIONS: Final = frozenset(("CREATE", "CREATE2"))
 CALLS: Final = frozenset(("CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"))
@@ -152,13 +154,15 @@ class Walker:
         root = FrameWalk(outermost, self.contract_of(outermost))
         stack: list[FrameWalk] = [root]
         try:
-            self._follow(stack, steps)
+            for _ in self.follow(stack, steps):
+                pass
         except StepsTooLong:
             for it in stack:
                 it.forget_steps()
         return root
 
-    def _follow(self, stack: list[FrameWalk], steps: Iterable[Step]) -> None:
+    def follow(self, stack: list[FrameWalk], steps: Iterable[_AnyStep]) -> Iterator[_AnyStep]:
+        """Yield each step once `stack`, which has the outermost frame, has those that are open at it."""
         has_steps_of_its_own = stack[0].frame.to != BOOTLOADER_TEXT
         for step in steps:
             level = step.depth - 1
@@ -175,6 +179,7 @@ class Walker:
                 stack[-1].child = inner
                 stack.append(inner)
             stack[-1].step(step)
+            yield step
 
     def contract_of(self, frame: CallFrame) -> CompiledContract | None:
         """Return the contract whose code a frame runs, if its source is known."""

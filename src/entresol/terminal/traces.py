@@ -14,7 +14,7 @@ from entresol.errors import DeadlinePassed, EntresolError
 from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
-from entresol.rpc.services.stack_traces import failure_of_transaction
+from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources.limits import MAX_STEP_BYTES
 from entresol.sources.registry import SourceRegistry
 from entresol.state_missing import WAIT_SECONDS

@@ -93,21 +93,27 @@ export function overview(tx, receipt, block, layer, reason) {
 }
 
 /**
- * Why it failed, for the title and the overview, as soon as the trace is there.
+ * Why and where it failed, for the title and the overview, as soon as the trace is there.
  * @param {() => Promise<any>} traced
- * @param {string} layer
+ * @param {import("./rpc.js").Floor} floor
+ * @param {string} hash
  */
-export function reasonFor(traced, layer) {
+export function reasonFor(traced, floor, hash) {
   const title = h("span.reason");
-  const fact = h("span", h("span.muted", "…"));
+  const reasoned = h("div", h("span.muted", "…"));
+  const fact = h("div", reasoned);
   const known = import("./reasons.js").then(async ({ reasonByTrace, reasonView }) => {
-    const reason = await reasonByTrace(traced(), layer);
+    const reason = await reasonByTrace(traced(), floor.name);
     if (!reason) throw new Error("nothing in the trace has failed");
     show(title, ": ", h("span.bad", reason.text));
-    show(fact, reasonView(reason, layer));
+    show(reasoned, reasonView(reason, floor.name));
     return reason.text;
   });
-  known.catch((error) => show(fact, h("span.muted", `The node did not trace it: ${error.message}`)));
+  known.catch((error) => show(reasoned, h("span.muted", `The node did not trace it: ${error.message}`)));
+  import("./stack.js").then(
+    (it) => fact.append(it.stackLater(floor, hash)),
+    () => {},
+  );
   return { title, fact, known };
 }
 

@@ -34,11 +34,14 @@ from entresol.rpc.namespaces.dev.tokens import (
     TokenEdits,
 )
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
+from entresol.rpc.namespaces.entresol.executions import EntresolExecutions
 from entresol.rpc.namespaces.sources import EntresolStackTraces, HardhatSources
-from entresol.rpc.services.stack_traces import StackTraces
+from entresol.rpc.services.sources.executions import Executions
+from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import NoForks
+from entresol.sources.recording.recordings import Recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,5 +131,6 @@ def _of_sources(services: ApiServices, sources: SourceRegistry) -> list[Namespac
     )
     return [
         EntresolStackTraces(StackTraces(traces, services.runner, sources)),
+        EntresolExecutions(Executions(traces, sources, Recordings())),
         HardhatSources(sources),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from entresol.errors import (
     BlockNotFound,
@@ -13,45 +13,17 @@ from entresol.errors import (
     TransactionNotFound,
 )
 from entresol.offload import Offload
-from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.models.stack_traces import FailureTrace, failure_trace
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.history import TransactionHash
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 
 if TYPE_CHECKING:
-    from entresol.rpc.services.stack_traces import StackTraces
+    from entresol.rpc.services.sources.stack_traces import StackTraces
     from entresol.sources.registry import SourceRegistry
-    from entresol.sources.stack_trace import StackTrace
-
-
-class SourceFrame(ResultModel, frozen=True, kw_only=True):
-    """A function that was open when an execution failed."""
-
-    contract: Annotated[
-        str | None, says("Its contract; null for a free function, or if no source is known.")
-    ]
-    function: Annotated[
-        str | None,
-        says("Its name, or `constructor`, `<fallback>`, `<receive>`, `<unrecognized-selector>`."),
-    ]
-    file: Annotated[str | None, says("The source, as the compiler names it.")]
-    line: Annotated[int | None, says("The line in it, from one.")]
-    address: Annotated[
-        Address | None, says("The account whose code it is; null while it is created.")
-    ]
-
-
-class FailureTrace(ResultModel, frozen=True, kw_only=True):
-    """Why and where an execution failed."""
-
-    message: Annotated[str, says("The reason, decoded; why the compiler's own checks failed.")]
-    frames: Annotated[list[SourceFrame], says("The open functions, the innermost last.")]
-    omitted: Annotated[int, says("How many frames were left out in the middle, beyond 100.")]
-    text: Annotated[list[str], says("The same as lines for people.")]
 
 
 class EntresolStackTraces:
@@ -75,7 +47,7 @@ class EntresolStackTraces:
         Null if it succeeded, or if no contract that failed has a known source.
         """
         trace = self._stack_traces.of_transaction(hash)
-        return Offload(lambda: _rendered(trace()))
+        return Offload(lambda: failure_trace(trace()))
 
     @method(
         BlockNotFound,
@@ -94,7 +66,7 @@ class EntresolStackTraces:
         Null if it succeeds, or if no contract that fails has a known source.
         """
         trace = self._stack_traces.of_call(transaction, block)
-        return Offload(lambda: _rendered(trace()))
+        return Offload(lambda: failure_trace(trace()))
 
 
 class HardhatSources:
@@ -126,23 +98,3 @@ class HardhatSources:
             return True
 
         return Offload(work)
-
-
-def _rendered(trace: StackTrace | None) -> FailureTrace | None:
-    if trace is None:
-        return None
-    return FailureTrace(
-        message=trace.message,
-        frames=[
-            SourceFrame(
-                contract=it.contract,
-                function=it.function,
-                file=it.file,
-                line=it.line,
-                address=None if it.address is None else Address.parse(it.address),
-            )
-            for it in trace.frames
-        ],
-        omitted=trace.omitted,
-        text=trace.lines(),
-    )

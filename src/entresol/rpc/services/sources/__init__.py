@@ -1,0 +1,1 @@
+"""Executions beside their sources: where they failed, and step by step."""

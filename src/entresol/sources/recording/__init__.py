@@ -1,0 +1,1 @@
+"""Executions of sealed transactions, recorded step by step for a debugger."""

@@ -1,0 +1,260 @@
+"""Record an execution: run it again, follow its steps, and keep what a debugger shows."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.primitives.values import Address
+from entresol.sources.frame_places import FramePlaces
+from entresol.sources.recording.limits import MAX_STACK_BYTES, MAX_STEPS
+from entresol.sources.recording.line_gas import GasByLine
+from entresol.sources.recording.recorded_frames import RecordedFrames
+from entresol.sources.recording.recording import (
+    ExecutionRecording,
+    RecordedStep,
+    StepRange,
+    size_of,
+)
+from entresol.sources.recording.step_places import SourceList, StepPlaces
+from entresol.sources.recording.storage_log import SlotKey, SlotLog
+from entresol.sources.recording.traced_step import (
+    NO_STACK,
+    WITH_STACKS,
+    WITHOUT_STACKS,
+    traced_steps,
+)
+from entresol.sources.stack_trace import knows_any, stack_trace_of_walk
+from entresol.sources.steps import StepsTooLong
+from entresol.sources.walk import FrameWalk, Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from entresol.execution.evm_env import State
+    from entresol.sources.recording.storage_log import SlotAccess
+    from entresol.sources.recording.traced_step import TracedStep
+    from entresol.sources.registry import SourceRegistry
+    from entresol.sources.stack_trace import StackTrace
+
+COUNTS: Final = b'{"ownTracer":"opcodeGasTracer"}'
+
+_WRITES: Final = frozenset(("SSTORE", "TSTORE"))
+_READS: Final = frozenset(("SLOAD", "TLOAD"))
+_TRANSIENT: Final = frozenset(("TLOAD", "TSTORE"))
+
+
+class OpcodeCount(msgspec.Struct):
+    """How often an opcode ran."""
+
+    count: int
+
+
+_counts: Final = msgspec.json.Decoder(list[OpcodeCount]).decode
+
+
+def record(
+    sources: SourceRegistry, run: Callable[[bytes], bytes], state: State
+) -> ExecutionRecording:
+    """Return the recording of an execution on a state; `run` returns its trace with a tracer of these options."""
+    total = sum(it.count for it in _counts(run(COUNTS)))
+    outermost = decode_call_frame(run(CALL_FRAMES))
+
+    def code_of(address: Address) -> bytes:
+        account = state.account(address)
+        return b"" if account is None else state.code(account.code_hash)
+
+    def value_before(key: SlotKey) -> int:
+        address = Address.parse(key.address or "0x")
+        return int.from_bytes(state.slot(address, key.slot.to_bytes(32)))
+
+    walker = Walker(sources, code_of)
+    root = FrameWalk(outermost, walker.contract_of(outermost))
+    recorder = _Recorder(root, total, SlotLog(value_before))
+    recorder.follow(walker, _steps(run))
+    return recorder.close(_stack_trace(walker, root))
+
+
+def _steps(run: Callable[[bytes], bytes]) -> Iterator[TracedStep]:
+    """Yield the steps with their stacks; if they are too many, those that are not the first without them."""
+    first, count = traced_steps(run(WITH_STACKS)), 0
+    try:
+        for step in first:
+            yield step
+            count += 1
+    except StepsTooLong:
+        del first
+        yield from islice(traced_steps(run(WITHOUT_STACKS)), count, None)
+
+
+def _stack_trace(walker: Walker, root: FrameWalk) -> StackTrace | None:
+    if root.frame.error is None or not knows_any(walker, root.frame):
+        return None
+    return stack_trace_of_walk(walker, root)
+
+
+class _Recorder:
+    """Keeps the first and the last steps of an execution that is followed, and sums of all of them.
+
+    Remembers: what the recording will have, and the frames that are open. Fails: never.
+    """
+
+    def __init__(self, root: FrameWalk, total: int, storage: SlotLog) -> None:
+        self._root = root
+        self._total = total
+        self._storage = storage
+        self._sources = SourceList()
+        self._places = StepPlaces(self._sources)
+        self._frames = RecordedFrames(root.frame)
+        self._gas = GasByLine()
+        self._open: list[_OpenFrame] = []
+        is_long = total > MAX_STEPS
+        self._head_end = MAX_STEPS // 2 if is_long else total
+        self._tail_start = total - MAX_STEPS // 2 if is_long else total
+        self._head: list[RecordedStep] = []
+        self._tail: list[RecordedStep] = []
+        self._stack_bytes = 0
+        self._count = 0
+
+    def follow(self, walker: Walker, steps: Iterator[TracedStep]) -> None:
+        """Follow the steps as far as they are known."""
+        stack = [self._root]
+        try:
+            for step in walker.follow(stack, steps):
+                if not self._open or stack[-1] is not self._open[-1].walk:
+                    self._change_frames(stack)
+                self._add(self._open[-1], step)
+        except StepsTooLong:
+            for it in stack:
+                it.forget_steps()
+            self._storage.stop(self._count)
+            return
+        while self._open:
+            self._leave()
+
+    def close(self, stack_trace: StackTrace | None) -> ExecutionRecording:
+        """Return the recording."""
+        frames = self._frames.close()
+        if frames[0].first is not None:
+            frames[0].last = self._total - 1
+        ranges = [StepRange(0, self._head)]
+        if self._tail:
+            ranges.append(StepRange(self._tail_start, self._tail))
+        text_bytes = self._sources.text_bytes
+        return ExecutionRecording(
+            total=self._total,
+            ranges=ranges,
+            frames=frames,
+            omitted_frames=self._frames.omitted,
+            sources=self._sources.files,
+            omitted_sources=self._sources.omitted,
+            gas_by_line=self._gas.lines if self._count == self._total else None,
+            storage=self._storage,
+            stack_trace=stack_trace,
+            size=size_of(
+                ranges, self._frames.kept_bytes, len(frames), len(self._storage), text_bytes
+            ),
+        )
+
+    def _change_frames(self, stack: list[FrameWalk]) -> None:
+        """Leave the frames that are no longer open, and enter those that are new."""
+        common = 0
+        for opened, walk in zip(self._open, stack, strict=False):
+            if opened.walk is not walk:
+                break
+            common += 1
+        while len(self._open) > common:
+            self._leave()
+        for walk in stack[common:]:
+            self._enter(walk)
+
+    def _enter(self, walk: FrameWalk) -> None:
+        index = self._frames.index(walk)
+        self._open.append(_OpenFrame(walk, index))
+        self._storage.enter()
+        self._gas.enter()
+        frame = self._frames.frames[index]
+        if frame.frame is walk.frame:
+            frame.first = self._count
+            if walk.contract is not None:
+                frame.contract = walk.contract
+                frame.function = FramePlaces(walk, walk.contract).function_name()
+
+    def _leave(self) -> None:
+        left = self._open.pop()
+        frame = self._frames.frames[left.index]
+        if frame.frame is left.walk.frame:
+            frame.last = self._count - 1
+        self._storage.leave(self._count - 1, failed=left.walk.frame.error is not None)
+        self._gas.leave(int(left.walk.frame.gas_used, 16))
+
+    def _add(self, opened: _OpenFrame, step: TracedStep) -> None:
+        place = self._places.of(opened.walk, step.pc)
+        functions = opened.functions(self._places, step)
+        change = self._access(opened, step)
+        self._gas.step(place, step)
+        is_kept = self._count < self._head_end or self._count >= self._tail_start
+        if is_kept:
+            kept = self._head if self._count < self._head_end else self._tail
+            kept.append(
+                RecordedStep(
+                    step.op,
+                    step.pc,
+                    step.gas,
+                    step.gas_cost,
+                    step.error,
+                    opened.index,
+                    functions,
+                    place.source,
+                    place.line,
+                    change,
+                    self._stack(step),
+                )
+            )
+        self._count += 1
+
+    def _access(self, opened: _OpenFrame, step: TracedStep) -> SlotAccess | None:
+        is_write = step.op in _WRITES
+        if not (is_write or step.op in _READS) or step.error is not None:
+            return None
+        words = step.words(2 if is_write else 1)
+        if words is None:
+            self._storage.stop(self._count)
+            return None
+        address = self._frames.frames[opened.index].storage_address
+        key = SlotKey(address, words[0], step.op in _TRANSIENT)
+        if is_write:
+            return self._storage.write(self._count, key, words[1])
+        self._storage.read(self._count, key)
+        return None
+
+    def _stack(self, step: TracedStep) -> bytes | None:
+        if step.stack is NO_STACK:
+            return None
+        stack = bytes(step.stack)
+        self._stack_bytes += len(stack)
+        return stack if self._stack_bytes <= MAX_STACK_BYTES else None
+
+
+class _OpenFrame:
+    """A frame that is open, and how many functions are open in it."""
+
+    def __init__(self, walk: FrameWalk, index: int) -> None:
+        self.walk = walk
+        self.index = index
+        self._functions = 0
+        self._length = 0
+        """Of how many open functions those are that are of the source; -1 if they may have changed."""
+
+    def functions(self, places: StepPlaces, step: TracedStep) -> int:
+        """Return how many functions are open at the step that was followed last."""
+        if step.op == "JUMP":
+            # It is part of the function that it leaves.
+            self._length = -1
+        elif len(self.walk.functions) != self._length:
+            self._functions = places.functions(self.walk)
+            self._length = len(self.walk.functions)
+        return self._functions

@@ -1,0 +1,98 @@
+"""A recording: an execution as a debugger shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.sources.recording.line_gas import LineGas
+    from entresol.sources.recording.recorded_frames import RecordedFrame
+    from entresol.sources.recording.storage_log import SlotAccess, SlotLog
+    from entresol.sources.source_file import SourceFile
+    from entresol.sources.stack_trace import StackTrace
+
+_STEP_BYTES = 200
+"""What a step takes in memory, without its stack."""
+_FRAME_BYTES = 600
+_ACCESS_BYTES = 250
+
+
+class RecordedStep(msgspec.Struct, gc=False, frozen=True):
+    """One instruction, and where it is."""
+
+    op: str
+    pc: int
+    gas: int
+    cost: int
+    error: str | None
+    frame: int
+    functions: int
+    """How many functions of the source are open in its frame."""
+    source: int | None
+    line: int | None
+    change: SlotAccess | None
+    """The slot that it writes."""
+    stack: bytes | None
+    """The stack before it, as JSON; None if it is not kept."""
+
+
+class StepRange(NamedTuple):
+    """Steps that follow each other, and the number of the first."""
+
+    first: int
+    steps: Sequence[RecordedStep]
+
+    @property
+    def end(self) -> int:
+        """The number after the last one."""
+        return self.first + len(self.steps)
+
+
+class ExecutionRecording(NamedTuple):
+    """An execution, with the steps that are kept of it."""
+
+    total: int
+    """How many steps there were."""
+    ranges: Sequence[StepRange]
+    frames: Sequence[RecordedFrame]
+    omitted_frames: int
+    sources: Sequence[SourceFile]
+    omitted_sources: int
+    gas_by_line: dict[tuple[int, int], LineGas] | None
+    """By source and line; None if not all steps were followed."""
+    storage: SlotLog
+    stack_trace: StackTrace | None
+    size: int
+    """About how many bytes it takes."""
+
+    @property
+    def is_optimized(self) -> bool | None:
+        """Whether an optimizer has moved instructions; None if that is not known, or no source is."""
+        known = [it.contract.is_optimized for it in self.frames if it.contract is not None]
+        if True in known:
+            return True
+        return None if None in known or not known else False
+
+    def range_at(self, step: int) -> StepRange | None:
+        """Return the range that has a step."""
+        return next((it for it in self.ranges if it.first <= step < it.end), None)
+
+
+def size_of(
+    ranges: Sequence[StepRange], frame_bytes: int, frames: int, accesses: int, text_bytes: int
+) -> int:
+    """Return about how many bytes a recording takes."""
+    stacks = sum(len(step.stack or b"") for it in ranges for step in it.steps)
+    steps = sum(len(it.steps) for it in ranges)
+    return (
+        stacks
+        + steps * _STEP_BYTES
+        + frame_bytes
+        + frames * _FRAME_BYTES
+        + accesses * _ACCESS_BYTES
+        + text_bytes
+    )

@@ -1,0 +1,209 @@
+"""Executions step by step, by RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.chain.api_client import TARGET, ApiClient, running_api
+from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of
+from tests.support.rpc_client import RpcError
+
+Steps = list[dict[str, Any]]
+
+ENDLESS = "0x5b5f56"
+"""Jumps to its beginning until the gas is used up."""
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[ApiClient]:
+    with running_api() as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def contracts(client: ApiClient) -> FailingContracts:
+    return FailingContracts(client)
+
+
+def failed(client: ApiClient, contracts: FailingContracts, name: str) -> str:
+    """Send the transaction of a case, and return its hash."""
+    case = next(it for it in cases_of("plain") if it.name == name)
+    sent: str = client("eth_sendTransaction", {**contracts.transaction(case), "gas": "0x100000"})
+    return sent
+
+
+def ran(client: ApiClient, code: str, **fields: Any) -> str:
+    """Execute code in a transaction, and return its hash."""
+    client("anvil_setCode", TARGET, code)
+    transaction = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x30000", **fields}
+    sent: str = client("eth_sendTransaction", transaction)
+    return sent
+
+
+def steps_of(client: ApiClient, sent: str) -> Steps:
+    """Return the steps that are recorded from the first one on."""
+    steps: Steps = []
+    while True:
+        try:
+            page = client("entresol_getExecutionSteps", sent, len(steps), 2_500)["steps"]
+        except RpcError:
+            return steps
+        steps += page
+
+
+def lines_of(steps: Steps) -> list[tuple[int, int]]:
+    """Return the frames and lines that steps go through."""
+    found: list[tuple[int, int]] = []
+    for it in steps:
+        if it["line"] is not None and (not found or found[-1] != (it["frame"], it["line"])):
+            found.append((it["frame"], it["line"]))
+    return found
+
+
+def test_the_steps_are_those_of_the_struct_logs(
+    client: ApiClient, contracts: FailingContracts
+) -> None:
+    sent = failed(client, contracts, "call through a proxy")
+    logs = client("debug_traceTransaction", sent)["structLogs"]
+    steps = steps_of(client, sent)
+    assert [(it["pc"], it["op"], it["gas"], it["cost"]) for it in steps] == [
+        (it["pc"], it["op"], it["gas"], it["gasCost"]) for it in logs
+    ]
+    frames = client("entresol_getExecution", sent)["frames"]
+    assert [frames[it["frame"]]["depth"] for it in steps] == [it["depth"] for it in logs]
+
+
+def test_steps_go_from_line_to_line_into_functions_and_back(
+    client: ApiClient, contracts: FailingContracts
+) -> None:
+    steps = steps_of(client, failed(client, contracts, "internal functions"))
+    assert lines_of(steps) == [
+        (0, it) for it in (123, 124, 125, 128, 129, 138, 139, 138, 129, 130, 133, 134)
+    ]
+    depths = {it["line"]: it["functions"] for it in steps if it["line"] is not None}
+    assert [depths[it] for it in (125, 129, 139, 134)] == [1, 2, 3, 3]
+
+
+def test_frames_have_their_contracts_functions_and_steps(
+    client: ApiClient, contracts: FailingContracts
+) -> None:
+    sent = failed(client, contracts, "call through a proxy")
+    overview = client("entresol_getExecution", sent)
+    assert overview["stackTrace"] == client("entresol_getStackTrace", sent)
+    assert overview["failed"]
+    assert [
+        (it["parent"], it["depth"], it["type"], it["contract"], it["function"])
+        for it in overview["frames"]
+    ] == [
+        (None, 1, "CALL", "Calls", "throughProxy"),
+        (0, 2, "STATICCALL", "Proxy", "<fallback>"),
+        (1, 3, "DELEGATECALL", "Callee", "fail"),
+    ]
+    steps = steps_of(client, sent)
+    for number, frame in enumerate(overview["frames"]):
+        assert steps[frame["firstStep"]]["pc"] == 0
+        assert steps[frame["firstStep"]]["frame"] == steps[frame["lastStep"]]["frame"] == number
+    [source] = overview["sources"]
+    assert source["name"] == "contracts/Calls.sol"
+    assert source["text"].splitlines()[215].strip().startswith("Callee")
+
+
+def test_the_gas_of_lines_and_of_what_has_none_is_that_of_the_execution(
+    client: ApiClient, contracts: FailingContracts
+) -> None:
+    sent = failed(client, contracts, "call through a proxy")
+    overview = client("entresol_getExecution", sent)
+    counted = client("trace_transactionOpcodeGas", sent)["opcodeGas"]
+    of_lines = sum(it["gas"] for it in overview["gasByLine"])
+    assert 0 < of_lines < sum(it["gasUsed"] for it in counted)
+    assert sum(it["gas"] for it in overview["sources"]) == of_lines
+
+
+def test_without_sources_there_are_opcodes(client: ApiClient) -> None:
+    sent = ran(client, "0x60015f5500")
+    overview = client("entresol_getExecution", sent)
+    assert (overview["steps"], overview["sources"], overview["gasByLine"]) == (4, [], [])
+    assert overview["frames"][0]["contract"] is None
+    assert not overview["failed"]
+    assert overview["stackTrace"] is None
+    assert [it["op"] for it in steps_of(client, sent)] == ["PUSH1", "PUSH0", "SSTORE", "STOP"]
+
+
+def test_a_write_says_the_slot_and_both_values(client: ApiClient) -> None:
+    client("anvil_setStorageAt", TARGET, f"0x{5:064x}", f"0x{7:064x}")
+    steps = steps_of(client, ran(client, "0x600960055560085f5d00"))
+    assert [it["change"] for it in steps if it["change"]] == [
+        {
+            "address": TARGET,
+            "slot": f"0x{slot:064x}",
+            "before": f"0x{before:064x}",
+            "after": f"0x{after:064x}",
+            "transient": is_transient,
+        }
+        for slot, before, after, is_transient in ((5, 7, 9, False), (0, 0, 8, True))
+    ]
+
+
+def test_a_transfer_has_a_frame_and_no_steps(client: ApiClient) -> None:
+    overview = client("entresol_getExecution", ran(client, "0x"))
+    assert overview["steps"] == 0
+    assert overview["recorded"] == []
+    assert [(it["firstStep"], it["lastStep"]) for it in overview["frames"]] == [(None, None)]
+
+
+def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: ApiClient) -> None:
+    sent = ran(client, ENDLESS, gas="0x60000")
+    overview = client("entresol_getExecution", sent)
+    total = overview["steps"]
+    assert total > 60_000
+    assert overview["recorded"] == [
+        {"from": 0, "count": 10_000},
+        {"from": total - 10_000, "count": 10_000},
+    ]
+    page = client("entresol_getExecutionSteps", sent, total - 1, 10)
+    assert [it["error"] for it in page["steps"]] == ["out of gas"]
+    with pytest.raises(RpcError, match=r"step 10000 is not recorded: .* of which 0 to 9999 and"):
+        client("entresol_getExecutionSteps", sent, 10_000, 1)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ([4, 1], "step 4 is beyond the end: the execution has 4 steps, of which 0 to 3"),
+        ([2**64 - 1, 1], "is beyond the end"),
+        ([0, 0], "count is from 1 to 2,500, got 0"),
+        ([0, 2_501], "count is from 1 to 2,500, got 2501"),
+        ([-1, 1], "from"),
+        ([0], "missing"),
+    ],
+)
+def test_steps_that_are_not_there_are_an_error(
+    client: ApiClient, params: list[int], message: str
+) -> None:
+    sent = ran(client, "0x60015f5500")
+    with pytest.raises(RpcError, match=message) as failure:
+        client("entresol_getExecutionSteps", sent, *params)
+    assert failure.value.code == -32602
+
+
+@pytest.mark.parametrize("method", ["entresol_getExecution", "entresol_getExecutionSteps"])
+def test_an_unknown_transaction_is_an_error(client: ApiClient, method: str) -> None:
+    with pytest.raises(RpcError, match="transaction not found"):
+        client(method, "0x" + "11" * 32, *([0, 1] if method.endswith("Steps") else []))
+
+
+def test_sources_that_come_later_are_seen() -> None:
+    with running_api() as client:
+        sent = ran(client, "0x60015f5500")
+        assert client("entresol_getExecution", sent)["frames"][0]["contract"] is None
+        code = {"object": "60015f5500", "sourceMap": "0:9:0:-"}
+        output = {
+            "sources": {"A.sol": {"id": 0}},
+            "contracts": {"A.sol": {"A": {"abi": [], "evm": {"deployedBytecode": code}}}},
+        }
+        text = {"sources": {"A.sol": {"content": "contract A { fallback() external {} }"}}}
+        client("hardhat_addCompilationResult", "0.8.30", text, output)
+        assert client("entresol_getExecution", sent)["frames"][0]["contract"] == "A"
