@@ -92,6 +92,9 @@ class PoolChanges(NamedTuple):
     """Transactions with conditions that are in no block, and not in the pool any more."""
 
 
+UNCHANGED: Final = PoolChanges()
+
+
 class LogWriter:
     """Writes as the producer of one epoch.
 
@@ -113,7 +116,7 @@ class LogWriter:
         self,
         entries: Sequence[Entry],
         head: int,
-        pool: PoolChanges = PoolChanges(),  # noqa: B008 - nothing changes it
+        pool: PoolChanges = UNCHANGED,
     ) -> Sequence[LogPosition]:
         """Write entries and changes of the pool, renew the lease, and return the positions of the entries.
 
@@ -193,14 +196,14 @@ class ClusterJournal:
         self,
         executed: ExecutedBlock,
         prices: Prices | None,
-        pool: PoolChanges = PoolChanges(),  # noqa: B008 - nothing changes it
+        pool: PoolChanges = UNCHANGED,
     ) -> Header:
         """Write an executed block with the changes of the pool, and make it the head."""
         return await self._run(lambda: self._seal(executed, prices, pool))
 
     async def update_pool(
         self,
-        pool: PoolChanges = PoolChanges(),  # noqa: B008 - nothing changes it
+        pool: PoolChanges = UNCHANGED,
     ) -> None:
         """Change the pool, and renew the lease; without changes only that."""
         await self._run(lambda: self._update_pool(pool))

@@ -53,9 +53,8 @@ def test_a_cluster_of_a_version_before_is_brought_forward_and_keeps_its_log(
     async def scenario(cluster: EmptyCluster) -> None:
         async with cluster.connected() as connection:
             await cluster.writer(connection)
-            await connection.execute(
-                f"update version set number = {version}; drop table conditions"
-            )
+            await connection.execute("update version set number = $1", version)
+            await connection.execute("drop table conditions")
             with pytest.raises(
                 InvalidConfig, match=rf"schema {version}, and this version needs {tables.VERSION}"
             ):
