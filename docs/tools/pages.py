@@ -14,8 +14,7 @@ from docs.tools.rpc_markdown import rpc_markdown
 from entresol import errors
 from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
-from entresol.node.config.flags import format_value, metavar_of
-from entresol.node.config.rejected_flags import ANVIL_REJECTED
+from entresol.node.config.flags import ANVIL_REJECTED, format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
 from entresol.rpc.jsonrpc import errors as rpc_errors
 
@@ -45,7 +44,7 @@ subscriptions differ each time."""
 _SETTINGS: Final = """\
 The settings of a node: by flag, by environment variable, or in the TOML file of `--config FILE`. A flag overrides a
 variable, and a variable overrides the file. A switch is a flag without a value; its variable is `true` or `false`.
-Lists are separated by commas, except in the file, where they are arrays; it has at most 1 MiB.
+Lists are separated by commas, except in the file, where they are arrays; it has at most 128 KiB.
 
 ```toml
 [chain]

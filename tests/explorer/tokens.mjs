@@ -9,7 +9,7 @@ const ITEM_CODE = "0x6000353360007fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a
 const ITEMS_CODE =
   "0x6000356000526028602052336000337fc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f6260406000a400";
 
-const text = (it) => `${word(BigInt(it.length))}${Buffer.from(it).toString("hex").padEnd(64, "0")}`;
+const text = (it) => `${word(BigInt(Buffer.byteLength(it)))}${Buffer.from(it).toString("hex").padEnd(64, "0")}`;
 const deploy = async (name, symbol) => {
   const data = `${bytecode}${word(96n)}${word(160n)}${word(6n)}${text(name)}${text(symbol)}`;
   return (await send({ data })).contractAddress;
@@ -31,6 +31,53 @@ check("a token page has the name, the holders with their shares, and the transfe
     await sees(page, ".holders", "1,234.5");
     await sees(page, "table", "0.75");
     await sees(page, "aside", "ERC-20, 6 decimals");
+  });
+});
+
+check("a transaction has its amounts with decimals and symbol, and the exact number as their title", async () => {
+  const { transactionHash } = await send({ to: coin, data: `0xa9059cbb${word(BOB)}${word(1_500_000n)}` });
+  await visit(`l2/tx/${transactionHash}`, async (page) => {
+    for (const part of ["#input", "#events", "#calls"])
+      await page.locator(`${part} [title="1500000"]`, { hasText: "1.50 HARB" }).waitFor();
+    await page.locator('#state [title="-1500000"]', { hasText: "−1.50 HARB" }).waitFor();
+    await page.locator('#state [title="1500000"]', { hasText: "+1.50 HARB" }).waitFor();
+    await sees(page, "h1", "1.50 HARB");
+  });
+  const all = `0x095ea7b3${word(BOB)}${"f".repeat(64)}`;
+  const approved = await send({ to: coin, data: all });
+  await visit(`l2/tx/${approved.transactionHash}`, async (page) => {
+    await sees(page, "#events", "unlimited HARB");
+    await sees(page, "#input", "unlimited HARB");
+  });
+});
+
+check("a token that lies about its decimals has whole units", async () => {
+  // Logs a transfer of 1,500 from nobody without data; else says 255, reverts, or says a megabyte.
+  const transfer = `6105dc6000523360007fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef60206000a300`;
+  for (const [at, says] of ["60ff60005260206000f3", "60006000fd", "620f42406000f3"].entries()) {
+    const liar = `0x${"b1".repeat(19)}0${at}`;
+    const dest = (4 + transfer.length / 2).toString(16).padStart(2, "0");
+    await rpc("anvil_setCode", liar, `0x3660${dest}57${transfer}5b${says}`);
+    const { transactionHash } = await send({ to: liar });
+    await visit(`l2/tx/${transactionHash}`, async (page) => {
+      await page.locator('#events [title="1500"]', { hasText: "1,500 units of " }).waitFor();
+      await sees(page, "#state", "1,500 units of ");
+    });
+    await visit(`token/l2/${liar}`, async (page) => sees(page, "aside", "no decimals"));
+  }
+});
+
+check("emoji that are joined stay together in a name that is shortened", async () => {
+  const family = "\u{1f469}\u200d\u{1f467}";
+  const token = await deploy("Emoji", family);
+  await visit(`token/l2/${token}`, async (page) => {
+    await sees(page, "h1", family);
+    const [short, marks] = await page.evaluate(async (it) => {
+      const { cut, plain } = await import("/explorer/main.js");
+      return [cut(plain(it.repeat(9)), 3), cut(`a${"\u0301".repeat(500)}bcd`, 2)];
+    }, family);
+    expect(short === family.repeat(3), short);
+    expect(marks.length < 5, marks);
   });
 });
 

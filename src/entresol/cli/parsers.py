@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from entresol.cli.short_help import short_help
 from entresol.cli.version import PrintVersion
-from entresol.node.config.flags import HelpFormatter, Parser, add_flags
-from entresol.node.config.rejected_flags import ANVIL_REJECTED, NODE_REJECTED
+from entresol.node.config.flags import (
+    ANVIL_REJECTED,
+    NODE_REJECTED,
+    HelpFormatter,
+    Parser,
+    add_flags,
+)
 from entresol.node.config.schema import SETTINGS
 
 if TYPE_CHECKING:

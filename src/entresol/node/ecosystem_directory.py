@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
+from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.dev.node_chains import identity_of
 from entresol.errors import InvalidConfig, StoreForeign
 from entresol.node.adding.records import added_at
@@ -45,7 +46,7 @@ class StoredChains(msgspec.Struct, frozen=True, kw_only=True):
         """Return what a directory has; None if it is not one of several chains."""
         path = directory / CHAINS_FILE
         try:
-            return msgspec.json.decode(path.read_bytes(), type=cls)
+            return msgspec.json.decode(read_file(path, MAX_DIRECTORY_FILE_BYTES), type=cls)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, msgspec.DecodeError) as error:

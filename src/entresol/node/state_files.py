@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from entresol.background_task import BackgroundTask
+from entresol.bounded_file import read_file
 from entresol.errors import EntresolError, InvalidConfig
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME: Final = "state.json"
 """The file in a directory."""
+
+MAX_FILE_BYTES: Final = 4 << 30
 
 
 def load_at_start(
@@ -39,7 +42,7 @@ def load_at_start(
     if config.l1.l1 and config.l1.l1_url is not None:
         raise InvalidConfig(flag, "the L1 of --l1-url knows nothing of the blocks of a file")
     try:
-        contents = {chain: path.read_bytes() for chain, (_, path) in sources.items()}
+        contents = {chain: read_file(path, MAX_FILE_BYTES) for chain, (_, path) in sources.items()}
         with contextlib.closing(states.prepare(contents)) as prepared:
             states.apply(prepared)
     except OSError as error:

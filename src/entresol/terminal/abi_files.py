@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from entresol.bounded_file import read_file
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
 from entresol.errors import InvalidConfig
 
@@ -43,17 +44,16 @@ def abis_of(config: LogConfig) -> AbiRegistry:
                 raise InvalidConfig(ABI_FLAG, f"{path} is neither an ABI nor an artifact with one")
             continue
         for file in _files(path):
-            # Folders of artifacts also have build information, which is none.
-            registry.add(read_abi(file) or [])
+            # Folders of artifacts also have build information, which is none, and may be large.
+            if file.stat().st_size <= MAX_ABI_FILE_BYTES:
+                registry.add(read_abi(file) or [])
     return registry
 
 
 def read_abi(path: Path) -> list[dict[str, Any]] | None:
     """Return the ABI in a file, decoded from JSON, or None if it has none."""
     try:
-        if path.stat().st_size > MAX_ABI_FILE_BYTES:
-            return None
-        found = _artifact(path.read_bytes())
+        found = _artifact(read_file(path, MAX_ABI_FILE_BYTES))
     except OSError as error:
         raise InvalidConfig(ABI_FLAG, f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError):

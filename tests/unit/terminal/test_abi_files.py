@@ -49,6 +49,18 @@ def test_a_file_without_an_abi_is_rejected(
     assert "--abi" in str(rejected.value)
 
 
+def test_a_file_that_is_too_large_is_rejected_by_its_limit_and_passed_over_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(abi_files, "MAX_ABI_FILE_BYTES", 1_000)
+    path = tmp_path / "large.json"
+    path.write_text(" " * 1_001, encoding="utf-8")
+    with pytest.raises(InvalidConfig, match=r"--abi: .*it has more than 1,000 bytes"):
+        abis_of(LogConfig(abi=(str(path),)))
+    (tmp_path / "mine.json").write_text(json.dumps(ABI), encoding="utf-8")
+    assert abis_of(LogConfig(abi=(str(tmp_path),))).call(MINE) == "mine()"
+
+
 def test_a_folder_of_too_many_files_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Final, Self
 import msgspec
 
 from entresol._native import Account, keccak256, public_key
+from entresol.bounded_file import read_file
 from entresol.chain.genesis import geth_json
 from entresol.chain.genesis.geth_json import (
     optional,
@@ -27,6 +28,7 @@ DEFAULT_GAS_LIMIT: Final = 30_000_000
 DEFAULT_BASE_FEE: Final = 1_000_000_000
 MAX_NUMBER: Final = 2**53 - 1
 """JavaScript clients read numbers of blocks as doubles."""
+MAX_FILE_BYTES: Final = 512 << 20
 
 _NO_FIELDS: Final = ForkFields()
 
@@ -148,9 +150,10 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
     def load(cls, path: Path) -> Self:
         """Read the geth-style JSON file at `path`."""
         try:
-            document = path.read_bytes()
+            document = read_file(path, MAX_FILE_BYTES)
         except OSError as error:
-            raise InvalidGenesis(error.strerror or str(error), field=str(path)) from error
+            problem = f"{error.strerror or error} (--genesis, --init)"
+            raise InvalidGenesis(problem, field=str(path)) from error
         with within(str(path), ": "):
             return cls.parse(document)
 

@@ -3,13 +3,15 @@
 import { parseType } from "./abi.js";
 import { decode } from "./codec.js";
 import { h } from "./dom.js";
-import { amount, big, checksum, count, int, short } from "./format.js";
+import { amount, big, checksum, count, cut, int, short } from "./format.js";
 import { ROOT_IMPORT } from "./houses.js";
 import { callData, decodeCall, nameOf } from "./known.js";
 import { changed } from "./live.js";
 import { addressOf, ETHER, floorOf, isUpper, node } from "./rpc.js";
 
 export const PRIORITY = 255;
+// The decimal digits of 256 bits.
+const MAX_DECIMALS = 77;
 const STEPS = /** @type {Record<string, string>} */ ({
   commitBatchesSharedBridge: "commit",
   proveBatchesSharedBridge: "prove",
@@ -106,11 +108,14 @@ export function doings(transactions) {
   return found;
 }
 
-/** @type {Map<string, Promise<import("./rpc.js").Token | null>>} */
+/** @typedef {import("./rpc.js").Token & {standard: string, supply: bigint | null, isRaw: boolean}} Details what a token
+ *   says of itself; it is raw if it does not say its decimals */
+
+/** @type {Map<string, Promise<Details | null>>} */
 const tokens = new Map();
 
 /**
- * The symbol and decimals of a token, if it is one.
+ * What a token says of itself, within the limits of the node; null if it is none.
  * @param {string} layer
  * @param {string} address
  */
@@ -128,25 +133,49 @@ export function tokenOf(layer, address) {
 /**
  * @param {string} layer
  * @param {string} to
+ * @returns {Promise<Details | null>}
  */
 async function readToken(layer, to) {
   const floor = floorOf(layer);
+  if (!floor?.remote) {
+    const found = await floor?.maybe("entresol_getToken", to);
+    return found ? readDetails(found) : null;
+  }
   const data = ["symbol", "decimals", "name"].map((it) => callData("TestERC20", it));
   const [symbol, decimals, name] = await Promise.all(
     data.map((it) => floor?.maybe("eth_call", { to, data: it }, "latest")),
   );
   const text = (/** @type {string} */ it) => decode([parseType("string")], it)[0];
   try {
+    const said = Number(decode([parseType("uint8")], decimals)[0]);
     return {
-      name: name && name !== "0x" ? text(name).slice(0, 40) : "",
+      name: name && name !== "0x" ? cut(text(name), 40) : "",
       address: to,
-      symbol: text(symbol).slice(0, 20),
-      decimals: Math.min(Number(decode([parseType("uint8")], decimals)[0]), 77),
+      symbol: cut(text(symbol), 20),
+      decimals: said > MAX_DECIMALS ? 0 : said,
+      standard: "ERC-20",
+      supply: null,
+      isRaw: said > MAX_DECIMALS,
     };
   } catch {
     return null;
   }
 }
+
+/**
+ * A token as the node describes it.
+ * @param {any} it
+ * @returns {Details}
+ */
+export const readDetails = (it) => ({
+  name: cut(it.name ?? "", 40),
+  symbol: cut(it.symbol ?? "", 20) || short(it.address),
+  decimals: it.decimals ?? 0,
+  standard: it.standard,
+  address: it.address,
+  supply: it.totalSupply === null ? null : big(it.totalSupply),
+  isRaw: it.decimals === null && it.standard === "ERC-20",
+});
 
 /**
  * @param {string} address

@@ -156,10 +156,30 @@ export const byteLength = (data) => (data.length - 2) / 2;
 export const isBytes = (text) => text.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(text);
 
 /**
- * A text without what hides, or turns the direction of what follows: controls, marks of direction, zero width.
+ * A text without what hides, or turns the direction of what follows: controls, marks of direction, zero width but for
+ * what joins two emoji.
  * @param {string} text
  */
-export const plain = (text) => text.replace(/[^\P{C}\n\t]/gu, "");
+export const plain = (text) =>
+  text.replace(/[^\P{C}\n\t\u200D]|(?<!\p{So}(?:\p{Sk}|\uFE0F)?)\u200D|\u200D(?!\p{So})/gu, "");
+
+const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
+// Marks that are piled on a letter.
+const MAX_MARKS = 30;
+
+/**
+ * The beginning of a text, by letters as readers see them: emoji that are joined stay together.
+ * @param {string} text
+ * @param {number} most
+ */
+export function cut(text, most) {
+  if (text.length <= most) return text;
+  const letters = [...LETTERS.segment(text.slice(0, most * MAX_MARKS))].map((it) => it.segment);
+  return letters
+    .filter((it) => it.length <= MAX_MARKS)
+    .slice(0, most)
+    .join("");
+}
 
 /**
  * The text in bytes, if they are text.
@@ -170,7 +190,7 @@ export function textOf(data) {
   try {
     const bytes = Uint8Array.from(data.slice(2).match(/../g) ?? [], (it) => Number.parseInt(it, 16));
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return /^[\P{C}\n\t]+$/u.test(text) ? text : null;
+    return plain(text) === text ? text : null;
   } catch {
     return null;
   }

@@ -7,7 +7,7 @@
 
 import { parseAbi, parseLine, signatureOf } from "./abi.js";
 import { decode, encode } from "./codec.js";
-import { checksum } from "./format.js";
+import { checksum, cut } from "./format.js";
 import { keccakText } from "./keccak.js";
 import { floors, isUpper, node } from "./rpc.js";
 
@@ -75,7 +75,7 @@ function stored() {
  */
 export function learn(file, fileName, at = []) {
   const json = JSON.parse(file);
-  const name = String(json?.contractName ?? fileName.replace(/\.(abi|json)+$/g, "")).slice(0, 60) || "Contract";
+  const name = cut(String(json?.contractName ?? fileName.replace(/\.(abi|json)+$/g, "")), 60) || "Contract";
   remember(name, json, at);
   const entry = { name, json: Array.isArray(json) ? json : (json.abi ?? json.output?.abi), at };
   const all = JSON.stringify([...stored().filter((it) => it.name !== name), entry]);

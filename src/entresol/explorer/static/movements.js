@@ -1,46 +1,18 @@
 /** Transfers of tokens as the node's index has them, and what accounts have. */
 
+import { readDetails, tokenOf } from "./describe.js";
 import { h } from "./dom.js";
 import { feed, pages } from "./feed.js";
-import { ago, big, byOurClock, int, short, units } from "./format.js";
+import { ago, big, byOurClock, int, units } from "./format.js";
 import { floors, node } from "./rpc.js";
 import { addressLink, badge, empty, txLink } from "./view.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
 /** @typedef {{floor: Floor, it: any}} Movement a transfer on a floor */
-/** @typedef {{name: string, symbol: string, decimals: number, standard: string, address: string, supply: bigint | null}} Details */
+/** @typedef {import("./describe.js").Details} Details */
 
 const NOBODY = /^0x0{40}$/;
 const ITEMS = 3;
-
-/** @type {Map<string, Promise<Details | null>>} */
-const known = new Map();
-
-/**
- * What a token says of itself; null if the floor does not know it as one.
- * @param {Floor} floor
- * @param {string} address
- */
-export function detailsOf(floor, address) {
-  const key = `${floor.name}:${address.toLowerCase()}`;
-  const found = known.get(key) ?? floor.maybe("entresol_getToken", address).then((it) => it && read(it));
-  if (known.size > 500) known.clear();
-  known.set(key, found);
-  return found;
-}
-
-/**
- * @param {any} it
- * @returns {Details}
- */
-const read = (it) => ({
-  name: it.name ?? "",
-  symbol: (it.symbol ?? "").slice(0, 20) || short(it.address),
-  decimals: it.decimals ?? 0,
-  standard: it.standard,
-  address: it.address,
-  supply: it.totalSupply === null ? null : big(it.totalSupply),
-});
 
 /**
  * How much a transfer moves: an amount, or items by their numbers.
@@ -92,7 +64,7 @@ export async function accountTransfers(account) {
   list.load = async (wanted) => {
     await load(wanted);
     await Promise.all(
-      list.all.map(async ({ floor, it }) => tokens.set(floor.name + it.token, await detailsOf(floor, it.token))),
+      list.all.map(async ({ floor, it }) => tokens.set(floor.name + it.token, await tokenOf(floor.name, it.token))),
     );
   };
   return pages(
@@ -138,7 +110,7 @@ export async function tokensOf(account) {
       const found = await floor.maybe("entresol_getAccountTokens", account, null, READ_TOKENS);
       return (found?.tokens ?? []).map((/** @type {any} */ it) => ({
         floor,
-        token: read(it),
+        token: readDetails(it),
         balance: it.balance === null ? null : big(it.balance),
       }));
     }),

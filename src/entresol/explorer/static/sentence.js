@@ -2,7 +2,7 @@
 
 import { called, ofHouse, PRIORITY, tokenOf, what } from "./describe.js";
 import { h } from "./dom.js";
-import { amount, big, byteLength, count, int, plural, short, units } from "./format.js";
+import { amount, big, byteLength, count, int, plural, short } from "./format.js";
 import { ROOT_IMPORT } from "./houses.js";
 import { decodeCall, decodeLog, nameOf } from "./known.js";
 import { ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
@@ -47,7 +47,7 @@ export async function sentence(tx, layer, failed) {
       return [
         from,
         " sent ",
-        strong(`${units(values[1], token.decimals, 2)} ${token.symbol}`),
+        strong(token.isRaw ? `${count(values[1])} units of ${token.symbol}` : amount(values[1], token, 2)),
         " to ",
         called(values[0], layer),
       ];

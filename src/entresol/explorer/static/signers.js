@@ -7,7 +7,7 @@
  */
 
 import { h, show } from "./dom.js";
-import { checksum, hex, plain, short } from "./format.js";
+import { checksum, cut, hex, plain, short } from "./format.js";
 import { nameOf } from "./known.js";
 import { notify } from "./live.js";
 import { isUpper, node } from "./rpc.js";
@@ -31,7 +31,7 @@ addEventListener("eip6963:announceProvider", (event) => {
   const id = String(info.uuid ?? info.rdns ?? info.name).slice(0, 100);
   // The first of an id stays: a later one may be anybody who has heard it.
   if (announced.size < MAX_WALLETS && !announced.has(id))
-    announced.set(id, { id, name: plain(info.name).trim().slice(0, 40) || "A wallet", provider });
+    announced.set(id, { id, name: cut(plain(info.name).trim(), 40) || "A wallet", provider });
 });
 
 /** @returns {any} what a wallet that announces nothing has injected */

@@ -3,7 +3,6 @@
 import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, s } from "./dom.js";
 import { checksum, plural, units } from "./format.js";
-import { detailsOf } from "./movements.js";
 import { addressOf, floorOf, node } from "./rpc.js";
 import { addressIn, ask, assetOf, L2_VAULT } from "./tokens.js";
 import { holders, transferTable } from "./transfers.js";
@@ -24,10 +23,9 @@ const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
 export async function page(layer, text) {
   const address = text.toLowerCase();
   const floor = floorOf(layer);
-  const told = floor && !floor.remote ? await detailsOf(floor, address) : null;
-  const token = told ?? (floor && (await tokenOf(layer, address)));
+  const token = floor && (await tokenOf(layer, address));
   if (!floor || !token) return missing(address);
-  const isSum = !told || told.standard === "ERC-20";
+  const isSum = token.standard === "ERC-20";
   const asset = await assetAt(floor, address);
   const { ground, houses, held, origin } = await placesOf(floor, address, asset);
   const places = [...(ground ? [ground] : []), ...houses];
@@ -41,7 +39,7 @@ export async function page(layer, text) {
       h("p.crumbs", h("span", crumbOf(ground, houses))),
       h("h1.plain", token.name || "Token", " ", h("span.muted", token.symbol)),
       h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
-      ...(told?.supply === null ? [] : [supplies(token, ground, houses, held, born?.title ?? "")]),
+      ...(token.supply === null && !floor.remote ? [] : [supplies(token, ground, houses, held, born?.title ?? "")]),
       h(
         "div.columns",
         h("div", transfers),
@@ -55,7 +53,12 @@ export async function page(layer, text) {
             "section.part.node",
             h("header", h("h2", "About")),
             facts([
-              ["Standard", isSum ? `ERC-20, ${plural(token.decimals, "decimal")}` : `${told?.standard}, items`],
+              [
+                "Standard",
+                isSum
+                  ? `ERC-20, ${token.isRaw ? "no decimals" : plural(token.decimals, "decimal")}`
+                  : `${token.standard}, items`,
+              ],
               ["Born", born ? (node.several ? `in ${born.title}` : "on layer 2") : "on layer 1"],
               [
                 "Asset id",

@@ -1,5 +1,6 @@
 /** The call tree and the state changes of a transaction, from the tracers. */
 
+import { amountsIn, amountView, learnTokens, tokenChanges } from "./amounts.js";
 import { decode } from "./codec.js";
 import { called } from "./describe.js";
 import { h, table } from "./dom.js";
@@ -32,7 +33,7 @@ const KINDS = /** @type {Record<string, string>} */ ({
 export async function callTree(floor, tx, traced) {
   if (floor.remote) return null;
   const [trace] = await Promise.all([traced(), floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null]);
-  const readers = await readersOf(trace);
+  const [readers] = await Promise.all([readersOf(trace), learnTokens(floor.name, calledBy(trace))]);
   if (int(tx.type) === SPONSORED) (await import("./sponsored.js")).learnAccounts();
   /** @type {Node[]} */
   const rows = [];
@@ -77,8 +78,10 @@ function callRow(frame, depth, layer, { reasonOfCall, printedBy }) {
   const printed = isPrint(frame) ? printedBy?.(frame.input) : null;
   if (printed !== null && printed !== undefined) return printRow(printed, depth);
   const decoded = decodeCall(frame.to, frame.input ?? "0x", layer);
+  const amounts = (/** @type {"inputs" | "outputs"} */ part) =>
+    decoded ? amountsIn(decoded.entry, layer, frame.to, part) : undefined;
   const text = decoded
-    ? [h("b", decoded.entry.name), ["(", listed(decoded.entry.inputs, decoded.values, layer), ")"]]
+    ? [h("b", decoded.entry.name), ["(", listed(decoded.entry.inputs, decoded.values, layer, amounts("inputs")), ")"]]
     : frame.type.startsWith("CREATE")
       ? [h("b", "new contract")]
       : [h("b", (frame.input ?? "0x").length > 2 ? frame.input.slice(0, 10) : "transfer")];
@@ -87,7 +90,7 @@ function callRow(frame, depth, layer, { reasonOfCall, printedBy }) {
   if (decoded?.entry.outputs.length && frame.output && !failure)
     try {
       const values = decode(decoded.entry.outputs, frame.output);
-      result = [" → ", listed(decoded.entry.outputs, values, layer)];
+      result = [" → ", listed(decoded.entry.outputs, values, layer, amounts("outputs"))];
     } catch {
       result = null;
     }
@@ -111,9 +114,14 @@ function callRow(frame, depth, layer, { reasonOfCall, printedBy }) {
  * @param {import("./abi.js").Type[]} types
  * @param {any[]} values
  * @param {string} layer
+ * @param {ReturnType<typeof amountsIn>} [amounts] which values are amounts of a token
  * @returns {any[]}
  */
-const listed = (types, values, layer) => types.map((type, at) => [at ? ", " : "", valueLine(type, values[at], layer)]);
+const listed = (types, values, layer, amounts) =>
+  types.map((type, at) => [
+    at ? ", " : "",
+    amounts?.has(at) ? amountView(values[at], amounts.get(at)) : valueLine(type, values[at], layer),
+  ]);
 
 /**
  * @param {import("./abi.js").Type} type
@@ -144,6 +152,18 @@ const CONSOLE = "0x000000000000000000636f6e736f6c652e6c6f67";
 const isPrint = (frame) => frame.to === CONSOLE;
 
 /**
+ * The contracts that a trace calls, as many as are shown.
+ * @param {any} trace
+ * @returns {string[]}
+ */
+function calledBy(trace) {
+  const found = [trace];
+  // It grows while it is read.
+  for (const frame of found) if (found.length < MAX_CALLS) found.push(...(frame.calls ?? []));
+  return found.map((it) => it.to);
+}
+
+/**
  * @param {any} frame
  * @param {(frame: any) => boolean} test
  * @returns {boolean}
@@ -153,20 +173,27 @@ const has = (frame, test) => Boolean(test(frame)) || (frame.calls ?? []).some((/
 /**
  * @param {import("./rpc.js").Floor} floor
  * @param {any} tx
+ * @param {any[]} logs
  */
-export async function stateChanges(floor, tx) {
+export async function stateChanges(floor, tx, logs) {
   if (floor.remote) return null;
-  const found = await floor.call("debug_traceTransaction", tx.hash, {
-    tracer: "prestateTracer",
-    tracerConfig: { diffMode: true },
-  });
-  /** @type {Node[]} */
-  const rows = [];
+  const [found] = await Promise.all([
+    floor.call("debug_traceTransaction", tx.hash, { tracer: "prestateTracer", tracerConfig: { diffMode: true } }),
+    learnTokens(
+      floor.name,
+      logs.map((it) => it.address),
+    ),
+  ]);
+  const rows = tokenChanges(logs, floor.name)
+    .slice(0, 100)
+    .map((it) => tokenRow(floor, it));
   for (const address of new Set([...Object.keys(found.pre), ...Object.keys(found.post)])) {
     const before = found.pre[address] ?? {};
     const after = found.post[address] ?? {};
     if (after.balance !== undefined)
-      rows.push(amountRow(floor, address, "balance", big(before.balance), big(after.balance), true));
+      rows.push(
+        amountRow(floor, address, `balance, ${floor.token.symbol}`, big(before.balance), big(after.balance), true),
+      );
     if (after.nonce !== undefined)
       rows.push(amountRow(floor, address, "nonce", BigInt(before.nonce ?? 0), BigInt(after.nonce), false));
     if (after.code !== undefined)
@@ -199,6 +226,21 @@ function amountRow(floor, address, name, before, after, isEther) {
 }
 
 /**
+ * What a token's logs say that an account gained or lost.
+ * @param {import("./rpc.js").Floor} floor
+ * @param {ReturnType<typeof tokenChanges>[0]} it
+ */
+const tokenRow = (floor, { who, token, by, text }) =>
+  row(
+    floor,
+    who,
+    h("a", { href: `#/token/${floor.name}/${token.address}`, title: token.name }, token.symbol),
+    h("span.faint", "by its logs"),
+    "",
+    h(by < 0n ? "span.bad" : "span.ok", { title: `${by}` }, text),
+  );
+
+/**
  * @param {bigint} by
  * @param {(it: bigint) => string} write
  */
@@ -223,8 +265,8 @@ function slotRow(floor, address, slot, before = "0x0", after = "0x0") {
 /**
  * @param {import("./rpc.js").Floor} floor
  * @param {string} address
- * @param {string} name
- * @param {string} before
+ * @param {any} name
+ * @param {any} before
  * @param {string} after
  * @param {any} by
  */

@@ -1,8 +1,9 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
-import { hasFailedIn, pastNote, tokenOf } from "./describe.js";
+import { amountsIn, learnTokens } from "./amounts.js";
+import { hasFailedIn, pastNote } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { amount, byteLength, count, int, short, textOf } from "./format.js";
+import { byteLength, count, int, short, textOf } from "./format.js";
 import { isPast } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { overview, reasonFor } from "./overview.js";
@@ -54,7 +55,7 @@ export async function page(layer, hash) {
     receipt
       ? section("Calls", () => callTree(floor, tx, traced), { id: "calls", aside: h("span.muted", "gas used") })
       : null,
-    receipt ? section("State", () => stateChanges(floor, tx), { id: "state" }) : null,
+    receipt ? section("State", () => stateChanges(floor, tx, receipt.logs), { id: "state" }) : null,
     h(
       "section.part",
       { id: "raw" },
@@ -155,7 +156,9 @@ function inputSection(tx, layer) {
   const decoded = decodeCall(tx.to, tx.input, layer);
   const body = h("div");
   const text = textOf(tx.input);
+  let shown = decoded ? "decoded" : "hex";
   const draw = (/** @type {string} */ mode) => {
+    shown = mode;
     if (mode === "hex" || !decoded) {
       show(body, h("pre.raw", { tabindex: 0 }, tx.input), text ? h("p", h("span.muted", "As text: "), text) : null);
       return;
@@ -169,12 +172,11 @@ function inputSection(tx, layer) {
         `(${entry.inputs.map((it) => `${it.name}`).join(", ")}) `,
         h("span.faint", `of ${entry.contract}`),
       ),
-      fields(entry.inputs, values, layer),
+      fields(entry.inputs, values, layer, amountsIn(entry, layer, tx.to)),
     );
-    if (entry.name === "transfer" && values.length === 2)
-      tokenOf(layer, tx.to).then((token) => token && body.append(h("p.muted", amount(values[1], token))));
   };
-  draw(decoded ? "decoded" : "hex");
+  draw(shown);
+  if (decoded) learnTokens(layer, [tx.to]).then((found) => found && draw(shown));
   const options = /** @type {["decoded" | "hex", string][]} */ ([
     ["decoded", "Decoded"],
     ["hex", "Hex"],
@@ -186,10 +188,25 @@ function inputSection(tx, layer) {
 }
 
 /**
+ * The amounts in an event; what is a topic is an item.
+ * @param {import("./abi.js").Entry} entry
+ * @param {any} log
+ * @param {string} layer
+ */
+function eventAmounts(entry, log, layer) {
+  const found = amountsIn(entry, layer, log.address);
+  return [...found.keys()].some((at) => entry.inputs[at].indexed) ? new Map() : found;
+}
+
+/**
  * @param {any[]} logs
  * @param {string} layer
  */
 async function eventList(logs, layer) {
+  await learnTokens(
+    layer,
+    logs.map((it) => it.address),
+  );
   return h(
     "ol.events",
     logs.slice(0, 200).map((log, at) => {
@@ -199,7 +216,7 @@ async function eventList(logs, layer) {
         h("span.muted", count(at)),
         h("div", h("b", decoded ? decoded.entry.name : "Unknown event"), h("p.small", addressLink(log.address, layer))),
         decoded
-          ? fields(decoded.entry.inputs, decoded.values, layer)
+          ? fields(decoded.entry.inputs, decoded.values, layer, eventAmounts(decoded.entry, log, layer))
           : h("pre", log.topics.join("\n"), log.data === "0x" ? "" : `\n${log.data.slice(0, 2000)}`),
       );
     }),

@@ -5,8 +5,9 @@
  */
 
 import { typeName } from "./abi.js";
+import { amountView } from "./amounts.js";
 import { h } from "./dom.js";
-import { checksum, count, short, textOf } from "./format.js";
+import { checksum, count, cut, short, textOf } from "./format.js";
 import { nameOf } from "./known.js";
 import { addressLink, copyButton } from "./view.js";
 
@@ -37,7 +38,7 @@ export function partsOf(type, values) {
  * @param {string} layer
  * @returns {Node}
  */
-export function valueView(type, value, layer) {
+function valueView(type, value, layer) {
   if (type.base === "address") return addressLink(value, layer, { both: true });
   if (type.parts) return fields(...partsOf(type, value), layer);
   if (type.base === "array") {
@@ -57,7 +58,7 @@ export function valueView(type, value, layer) {
   return h(
     "span.value",
     h("span.mono", shown),
-    readable ? h("span.muted", ` “${readable.slice(0, 200)}”`) : null,
+    readable ? h("span.muted", ` “${cut(readable, 200)}”`) : null,
     text.length > 12 ? copyButton(String(value), "the value") : null,
   );
 }
@@ -66,15 +67,16 @@ export function valueView(type, value, layer) {
  * @param {Type[]} types
  * @param {any[]} values
  * @param {string} layer
+ * @param {Map<number, import("./describe.js").Details>} [amounts] which values are amounts of a token
  */
-export function fields(types, values, layer) {
+export function fields(types, values, layer, amounts) {
   return h(
     "dl.fields",
     types.map((type, at) =>
       h(
         "div",
         h("dt", type.name || `${at}`, h("span.type", typeName(type))),
-        h("dd", valueView(type, values[at], layer)),
+        h("dd", amounts?.has(at) ? amountView(values[at], amounts.get(at)) : valueView(type, values[at], layer)),
       ),
     ),
   );
@@ -98,7 +100,7 @@ export function valueText(type, value, layer) {
       .slice(0, 3)
       .map((/** @type {any} */ it) => valueText(/** @type {any} */ (type.of), it, layer))
       .join(", ")}${value.length > 3 ? `, … ${value.length}` : ""}]`;
-  if (type.base === "string") return JSON.stringify(value.slice(0, 60));
+  if (type.base === "string") return JSON.stringify(cut(value, 60));
   const text = String(value);
   return text.startsWith("0x") && text.length > 18
     ? `${text.slice(0, 10)}…${text.length > 66 ? ` ${(text.length - 2) / 2} bytes` : ""}`

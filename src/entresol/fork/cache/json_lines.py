@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from entresol._native import keccak256
+from entresol.bounded_file import read_lines
 from entresol.errors import (
     ForkCacheConflict,
     ForkCacheUnusable,
@@ -36,6 +37,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 VERSION: Final = 1
 HEADER: Final = "entresol-fork"
 SUFFIX: Final = ".jsonl"
+MAX_FILE_BYTES: Final = 4 << 30
 
 _MARKERS: Final = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 _COLUMNS: Final = {name: (*kind.key, *kind.value) for name, kind in KINDS.items()}
@@ -55,8 +57,9 @@ def load(path: Path) -> ForkDatabase:
     """Read an export into a database in memory, or raise an error that names the line."""
     try:
         with path.open("rb") as file:
-            database = ForkDatabase.memory(_read_header(path, file.readline()))
-            _load_rows(path, file, database)
+            lines = read_lines(path, file, MAX_FILE_BYTES)
+            database = ForkDatabase.memory(_read_header(path, next(lines, b"")))
+            _load_rows(path, lines, database)
             return database
     except OSError as error:
         raise ForkCacheUnusable(path, error.strerror or str(error)) from error
@@ -66,7 +69,8 @@ def read_header(path: Path) -> Fork:
     """Return which fork an export is of."""
     try:
         with path.open("rb") as file:
-            return _read_header(path, file.readline())
+            lines = read_lines(path, file, MAX_FILE_BYTES)
+            return _read_header(path, next(lines, b""))
     except OSError as error:
         raise ForkCacheUnusable(path, error.strerror or str(error)) from error
 

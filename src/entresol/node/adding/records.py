@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.errors import ChainNotAdded, InvalidConfig, MalformedValue
@@ -151,7 +152,9 @@ def added_at(directory: Path) -> tuple[AddedChain, ...]:
     path = directory / ADDED_FILE
     try:
         return msgspec.json.decode(
-            path.read_bytes(), type=tuple[AddedChain, ...], dec_hook=_parse_address
+            read_file(path, MAX_DIRECTORY_FILE_BYTES),
+            type=tuple[AddedChain, ...],
+            dec_hook=_parse_address,
         )
     except (FileNotFoundError, NotADirectoryError):
         return ()

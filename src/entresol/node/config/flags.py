@@ -14,6 +14,19 @@ from entresol.node.config.setting import MAX_WORDS, Setting, redact, shown_text,
 from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4
+
+# Flags of anvil that are rejected by name, with the reason.
+NODE_REJECTED: Final = {
+    "--timeout": "say --fork-timeout, which is in seconds; anvil's is in milliseconds",
+    "--l1-timeout": "say --l1-fork-timeout, which is in seconds; anvil's is in milliseconds",
+}
+
+_NETWORKS: Final = "the chain is Ethereum's; other networks are not supported"
+
+ANVIL_REJECTED: Final = {
+    **dict.fromkeys(("-n", "--network", "--celo", "--optimism", "--odyssey"), _NETWORKS),
+    "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",
+}
 """More choices than this are listed in the description and not behind the flag."""
 
 _NO_NUMBER: Final = re.compile(r"invalid int value: ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,18 +18,12 @@ from entresol.node.config.suggestions import (
     value_at,
     wrong_value,
 )
+from entresol.node.config.toml_file import read_toml
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 PRESET: Final = "api.preset"
 """The setting that selects other defaults."""
-
-MAX_FILE_BYTES: Final = 1 << 20
-MAX_KEY_PARTS: Final = 16
-"""Parts of a key of a file, which are separated by dots: the time to read one grows with their square."""
-
-_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
-_LONG_KEY: Final = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{MAX_KEY_PARTS}}}{_PART}")
 
 _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
 """What one source sets, by key: the setting, the value, and what errors name it by."""
@@ -91,7 +84,7 @@ class Settings(Generic[T]):
 
         A program may give tables as the value of their name: `{"chains": [{"chain_id": 6565}, …]}`.
         """
-        document = {} if file is None else _read_toml(file)
+        document = {} if file is None else read_toml(file, "--config")
         tables = self._from_tables(f"{file}: ", document)
         given = dict(arguments)
         if self._tables is not None and _has_tables(given.get(self._tables.name)):
@@ -242,29 +235,6 @@ class Settings(Generic[T]):
 
 def _has_tables(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(isinstance(it, Mapping) for it in value)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - only a file needs it
-
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise InvalidConfig(str(path), f"a file has at most {MAX_FILE_BYTES:,} bytes")
-        text = content.decode()
-        if _LONG_KEY.search(text):
-            raise InvalidConfig(str(path), f"a key has at most {MAX_KEY_PARTS} parts")
-        return tomllib.loads(text)
-    except OSError as error:
-        raise InvalidConfig(str(path), error.strerror or str(error)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidConfig(str(path), str(error)) from error
-    except ValueError as error:
-        # A number of thousands of digits: Python's text is about how Python reads more.
-        raise InvalidConfig(str(path), "a number has too many digits") from error
-    except RecursionError as error:
-        raise InvalidConfig(str(path), "its lists or tables are nested too deeply") from error
 
 
 def _has_encoding(value: Any) -> bool:

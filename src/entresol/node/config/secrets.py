@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from entresol.bounded_file import read_file
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DevAccount
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.operator_keys import OperatorKeys
@@ -88,8 +89,7 @@ def _from_file(section: S, name: str, default: str | None = None) -> S:
 
 def _read(path: Path, flag: str) -> str:
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_SECRET_BYTES + 1)
+        content = read_file(path, MAX_SECRET_BYTES)
         mode = path.stat().st_mode
     except OSError as error:
         raise InvalidConfig(flag, f"{path}: {error.strerror or error}") from error
@@ -97,7 +97,7 @@ def _read(path: Path, flag: str) -> str:
         text = content.decode().strip()
     except UnicodeDecodeError:
         text = ""
-    if not text or len(content) > MAX_SECRET_BYTES:
+    if not text:
         raise InvalidConfig(flag, f"{path} has to contain the secret, as text, and nothing else")
     if mode & _OTHERS_MAY_READ:
         log.warning("other users may read %s (%s): chmod 600 it", path, flag)

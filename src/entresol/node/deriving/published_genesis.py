@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol.bounded_file import read_file
 from entresol.errors import (
     GenesisNotPublished,
     InvalidConfig,
@@ -107,9 +108,7 @@ async def _on_l1(contract: ZkChain, check: GenesisCheck) -> bytes:
 def _in_file(file: Path, check: GenesisCheck, l1: str) -> bytes | None:
     """Return what L1 would have of the genesis in a file, if it would have it."""
     try:
-        if file.stat().st_size > MAX_FILE_BYTES:
-            raise InvalidConfig("--genesis", f"{file} has more than {MAX_FILE_BYTES} bytes")
-        found = file.read_bytes()
+        found = read_file(file, MAX_FILE_BYTES)
     except OSError as error:
         raise InvalidConfig("--genesis", f"{file}: {error.strerror}") from error
     is_published = found.startswith(_FRAME)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
+from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.config.forking.folders import L1_FOLDER
@@ -114,7 +115,7 @@ class ManifestFile:
         if self.path is None or not self.path.exists():
             return None
         try:
-            return parse_manifest(self.path.read_bytes())
+            return parse_manifest(read_file(self.path, MAX_DIRECTORY_FILE_BYTES))
         except (OSError, msgspec.DecodeError, MalformedValue, ValueError) as error:
             raise InvalidConfig("--data-dir", f"{self.path} cannot be read: {error}") from error
 

@@ -384,7 +384,7 @@ def test_a_problem_of_a_file_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "genesis.json"
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.load(path)
-    assert str(caught.value) == f"{path}: No such file or directory"
+    assert str(caught.value) == f"{path}: No such file or directory (--genesis, --init)"
     path.write_bytes(document(gasLimit=None))
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.load(path)

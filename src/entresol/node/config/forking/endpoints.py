@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InvalidConfig
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.config.setting import PREFIX
+from entresol.node.config.toml_file import MAX_FILE_BYTES, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,12 +123,11 @@ def _project_file(folder: Path) -> Path | None:
 
 
 def _of_project(file: Path, name: str, flag: str, environment: Mapping[str, str]) -> str | None:
-    import tomllib  # noqa: PLC0415 - only a name needs it
-
     try:
-        document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InvalidConfig(flag, f"{file} cannot be read as TOML") from None
+        document = read_toml(file, flag)
+    except InvalidConfig:
+        problem = f"{file} cannot be read as TOML of at most {MAX_FILE_BYTES:,} bytes"
+        raise InvalidConfig(flag, problem) from None
     endpoints = document.get("rpc_endpoints")
     if endpoints is None:
         profiles = document.get("profile")

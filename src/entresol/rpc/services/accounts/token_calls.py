@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import category
 
 import msgspec
 
@@ -23,6 +24,9 @@ MAX_DECIMALS: Final = 77
 """The decimal digits of 256 bits."""
 
 _WORD: Final = 32
+_JOINER: Final = "\u200d"
+_OF_EMOJI: Final = frozenset({"So", "Sk", "Mn"})
+"""The categories of what may be joined: a picture, its colour, or how it is drawn."""
 
 
 class TokenAnswers(msgspec.Struct, frozen=True):
@@ -68,8 +72,7 @@ class TokenCalls:
         except MalformedValue:
             return None
         text = bytes(data[: 4 * MAX_TEXT]).rstrip(b"\0").decode(errors="replace")
-        # Nothing that hides, or turns the direction of what follows.
-        return "".join(it for it in text if it.isprintable())[:MAX_TEXT]
+        return _printable(text)[:MAX_TEXT]
 
     def _call(self, token: Address, signature: str, *arguments: Any) -> bytes:
         request = CallRequest(to=token, data=abi.encode_call(signature, *arguments))
@@ -77,3 +80,13 @@ class TokenCalls:
             return call(self._evm_env, request, LIMITS)
         except (ExecutionFailed, DeadlinePassed):
             return b""
+
+
+def _printable(text: str) -> str:
+    """Return a text without what hides, or turns the direction of what follows; a joiner stays between two emoji."""
+    return "".join(
+        it
+        for before, it, after in zip("\0" + text, text, text[1:] + "\0", strict=False)
+        if it.isprintable()
+        or (it == _JOINER and category(before) in _OF_EMOJI and category(after) == "So")
+    )

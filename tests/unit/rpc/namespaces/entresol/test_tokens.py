@@ -117,6 +117,26 @@ def test_a_token_says_what_it_is(tokens: Tokens) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("pay\u202e\u200bout", "payout"),
+        ("a\u200db", "ab"),
+        ("\N{WOMAN}\u200d\N{PERSONAL COMPUTER}", "\N{WOMAN}\u200d\N{PERSONAL COMPUTER}"),
+        ("\N{WOMAN}\u200d", "\N{WOMAN}"),
+        ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"),
+        ("x" * 1_000, "x" * 64),
+    ],
+)
+def test_a_name_has_nothing_that_hides_but_what_joins_emoji(
+    tokens: Tokens, said: str, shown: str
+) -> None:
+    snapshot = tokens.client("evm_snapshot")
+    token = tokens.client("entresol_getToken", str(tokens.deploy(said, said)))
+    assert (token["name"], token["symbol"]) == (shown, shown)
+    tokens.client("evm_revert", snapshot)
+
+
 def test_what_is_no_token_is_null(tokens: Tokens) -> None:
     assert tokens.client("entresol_getToken", str(ALICE)) is None
 

@@ -1,0 +1,63 @@
+"""Files that a flag names are read up to a limit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from entresol.bounded_file import read_file, read_lines
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+def test_a_file_of_the_limit_is_read(file: Path) -> None:
+    file.write_bytes(b"x" * 3_000_000)
+    assert read_file(file, 3_000_000) == b"x" * 3_000_000
+
+
+def test_an_empty_file_is_read(file: Path) -> None:
+    file.touch()
+    assert read_file(file, 0) == b""
+
+
+def test_a_file_beyond_the_limit_is_named_with_it(file: Path) -> None:
+    file.write_bytes(b"x" * 4_097)
+    with pytest.raises(OSError, match="it has more than 4,096 bytes") as failed:
+        read_file(file, 4_096)
+    assert failed.value.filename == str(file)
+
+
+def test_a_large_file_is_rejected_before_it_is_read(file: Path) -> None:
+    with file.open("wb") as stream:
+        stream.truncate(1 << 45)
+    with pytest.raises(OSError, match="it has more than"):
+        read_file(file, 1 << 20)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such device")
+def test_a_device_without_an_end_is_read_up_to_the_limit() -> None:
+    with pytest.raises(OSError, match="it has more than 5,000,000 bytes"):
+        read_file(Path("/dev/zero"), 5_000_000)
+
+
+def test_a_pipe_is_read(file: Path) -> None:
+    os.mkfifo(file)
+    writer = Thread(target=file.write_bytes, args=(b"y" * 100_000,))
+    writer.start()
+    assert read_file(file, 100_000) == b"y" * 100_000
+    writer.join()
+
+
+def test_lines_together_have_a_limit(file: Path) -> None:
+    file.write_bytes(b"one\ntwo\nthree")
+    with file.open("rb") as stream:
+        assert list(read_lines(file, stream, 13)) == [b"one\n", b"two\n", b"three"]
+    with file.open("rb") as stream, pytest.raises(OSError, match="it has more than 12 bytes"):
+        list(read_lines(file, stream, 12))
