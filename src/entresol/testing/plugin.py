@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pytest
@@ -26,6 +26,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Show the frames of web3.py, contextlib and entresol in the failures of tests, too.",
     )
+    group.addoption(
+        "--entresol-gas",
+        action="store_true",
+        help="Print at the end how much gas the functions of contracts have used.",
+    )
+    group.addoption(
+        "--entresol-gas-lines",
+        action="append",
+        metavar="FILE",
+        help="Print at the end a source with the gas of each line; give it again for more.",
+    )
+
+
+PROFILING: Final = ("--entresol-gas", "--entresol-gas-lines")
+"""Flags for which executions are counted, which takes time."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "devnet_settings",
     )
     if find_spec("web3") is not None:
-        for name in ("fixtures", "reports"):
+        names = ["fixtures", "reports"]
+        if any(config.getoption(it, default=None) for it in PROFILING):
+            names.append("profiling")
+        for name in names:
             module = import_module(f"entresol.testing.{name}")
             config.pluginmanager.register(module, f"entresol-{name}")
