@@ -83,7 +83,9 @@ class GasReportPage(ResultModel, frozen=True, kw_only=True):
         int,
         says("How many were not, or not all of them: they take too long, or have too much code."),
     ]
-    sources: Annotated[list[SourceGas], says("The sources whose names end with `file`, if it is given.")]
+    sources: Annotated[
+        list[SourceGas], says("The sources whose names end with `file`, if it is given.")
+    ]
     next: Annotated[
         Quantity | None, says("The block from which on nothing was counted yet; null at the end.")
     ]
