@@ -57,7 +57,7 @@ class ContractGasResult(ResultModel, frozen=True, kw_only=True):
     functions: Annotated[list[FunctionGasResult], says("Its functions that were called.")]
 
 
-class LineGas(ResultModel, frozen=True, kw_only=True):
+class SourceLineGas(ResultModel, frozen=True, kw_only=True):
     """What a line has used."""
 
     line: Annotated[int, says("The line, from one.")]
@@ -71,7 +71,7 @@ class SourceGas(ResultModel, frozen=True, kw_only=True):
 
     file: Annotated[str, says("The source.")]
     text: Annotated[str, says("Its text.")]
-    lines: Annotated[list[LineGas], says("The lines of which something ran.")]
+    lines: Annotated[list[SourceLineGas], says("The lines of which something ran.")]
 
 
 class GasReportPage(ResultModel, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ def _source(it: FileCounts) -> SourceGas:
         file=it.source.name,
         text=(it.source.text or b"").decode(errors="replace"),
         lines=[
-            LineGas(line=line, executions=c.executions, gas=c.gas, call_gas=c.call_gas)
+            SourceLineGas(line=line, executions=c.executions, gas=c.gas, call_gas=c.call_gas)
             for line, c in sorted(it.lines.items())
         ],
     )
