@@ -8,10 +8,11 @@ from entresol.primitives.values import Quantity
 from entresol.rpc.models.model import ResultModel, says
 
 if TYPE_CHECKING:
-    from entresol.rpc.services.sources.gas_reports import GasPage
+    from collections.abc import Iterable
+
     from entresol.sources.profile.amounts import Amounts
     from entresol.sources.profile.counts import FileCounts
-    from entresol.sources.profile.report import ContractGas, FunctionGas
+    from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
 
 
 class GasAmounts(ResultModel, frozen=True, kw_only=True):
@@ -91,14 +92,16 @@ class GasReportPage(ResultModel, frozen=True, kw_only=True):
     ]
 
 
-def gas_report_page(page: GasPage) -> GasReportPage:
+def gas_report_page(
+    report: GasReport, files: Iterable[FileCounts], next_block: int | None
+) -> GasReportPage:
     """Return the result of a page."""
     return GasReportPage(
-        contracts=[_contract(it) for it in page.report.contracts],
-        executions=page.report.executions,
-        left_out=page.report.left_out,
-        sources=[_source(it) for it in page.files],
-        next=None if page.next_block is None else Quantity(page.next_block),
+        contracts=[_contract(it) for it in report.contracts],
+        executions=report.executions,
+        left_out=report.left_out,
+        sources=[_source(it) for it in files],
+        next=None if next_block is None else Quantity(next_block),
     )
 
 

@@ -45,4 +45,4 @@ class EntresolGasReport:
         if file is not None and not 0 < len(file) <= MAX_FILE:
             raise MalformedValue(f"from 1 to {MAX_FILE} characters, got {len(file)}", field="file")
         work = self._reports.of_blocks(from_block, to_block, file)
-        return Offload(lambda: gas_report_page(work()))
+        return Offload(lambda: gas_report_page(*work()))

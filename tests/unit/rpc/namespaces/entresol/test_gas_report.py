@@ -72,7 +72,7 @@ def test_a_page_ends_in_time_and_the_next_goes_on(
     whole = api("entresol_getGasReport", "0x1")
     monkeypatch.setattr(gas_reports, "MAX_BLOCKS", 4)
     found, start = 0, "0x1"
-    while start is not None:
+    while start:
         page = api("entresol_getGasReport", start)
         found, start = found + calls(page), page["next"]
     assert found == calls(whole)
