@@ -160,8 +160,8 @@ class _Recorder:
             omitted_sources=self._sources.omitted,
             gas_by_line=self._gas.lines if self._count == self._total else None,
             storage=self._storage,
-            codes=self._codes.codes,
-            read_codes=self._read_codes.codes,
+            codes=self._codes,
+            read_codes=self._read_codes,
             stack_trace=stack_trace,
             size=size_of(
                 ranges,
@@ -192,7 +192,8 @@ class _Recorder:
         frame = self._frames.frames[index]
         if frame.frame is walk.frame:
             frame.first = self._count
-            self._codes.keep(walk.frame.to, self._walker.code(walk.frame))
+            if walk.frame.to is not None and not walk.is_creation:
+                self._codes.keep(self._count, walk.frame.to, self._walker.code(walk.frame))
             if walk.contract is not None:
                 frame.contract = walk.contract
                 frame.function = FramePlaces(walk, walk.contract).function_name()
@@ -211,7 +212,7 @@ class _Recorder:
         change = self._access(opened, step)
         if step.op == "EXTCODECOPY" and (words := step.words(1)) is not None:
             address = Address((words[0] & ADDRESS_MASK).to_bytes(20))
-            self._read_codes.keep(str(address), self._walker.code_of(address))
+            self._read_codes.keep(self._count, str(address), self._walker.code_of(address))
         self._gas.step(place, step)
         is_kept = self._count < self._head_end or self._count >= self._tail_start
         if is_kept:

@@ -11,6 +11,7 @@ from entresol.errors import StepNotRecorded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from entresol.sources.recording.kept_codes import KeptCodes
     from entresol.sources.recording.line_gas import LineGas
     from entresol.sources.recording.open_functions import OpenedFunction
     from entresol.sources.recording.recorded_frames import RecordedFrame
@@ -80,9 +81,9 @@ class ExecutionRecording(NamedTuple):
     gas_by_line: dict[tuple[int, int], LineGas] | None
     """By source and line; None if not all steps were followed."""
     storage: SlotLog
-    codes: dict[str, bytes]
-    """The codes that were run, by their accounts, as far as they are kept."""
-    read_codes: dict[str, bytes]
+    codes: KeptCodes
+    """The codes that were run."""
+    read_codes: KeptCodes
     """The codes that were read; a delegated account runs another one."""
     stack_trace: StackTrace | None
     size: int
