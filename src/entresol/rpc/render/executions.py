@@ -23,6 +23,7 @@ from entresol.rpc.models.execution_steps import (
 from entresol.rpc.models.stack_traces import failure_trace
 from entresol.sources.recording.call_stack import call_stack
 from entresol.sources.recording.frame_memory import memory_at
+from entresol.sources.recording.storage_log import address_of
 
 if TYPE_CHECKING:
     from entresol.sources.recording.call_stack import OpenCall
@@ -124,10 +125,11 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
     """Return a step with all that is there before it runs; raise `StepNotRecorded` if it is not kept."""
     found = recording.known_range(number)
     step = found.steps[number - found.first]
-    address = recording.frames[step.frame].storage_address
+    storage = recording.frames[step.frame].storage
+    address = address_of(storage)
     memory = memory_at(recording, number)
     words = step.words()
-    slots = recording.storage.before(number, address)
+    slots = recording.storage.before(number, storage)
     return ExecutedStepState(
         **msgspec.structs.asdict(executed_step(step)),
         step=int(number),

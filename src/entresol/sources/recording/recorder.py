@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.execution.evm_env import State
-    from entresol.sources.recording.storage_log import SlotAccess
+    from entresol.sources.recording.storage_log import SlotAccess, StorageOwner
     from entresol.sources.recording.traced_step import TracedStep
     from entresol.sources.registry import SourceRegistry
     from entresol.sources.stack_trace import StackTrace
@@ -186,7 +186,8 @@ class _Recorder:
 
     def _enter(self, walk: FrameWalk) -> None:
         index = self._frames.index(walk)
-        self._open.append(_OpenFrame(walk, index, OpenFunctions(walk, self._places)))
+        storage = self._frames.storage(walk)
+        self._open.append(_OpenFrame(walk, index, storage, OpenFunctions(walk, self._places)))
         self._storage.enter()
         self._gas.enter()
         frame = self._frames.frames[index]
@@ -241,8 +242,7 @@ class _Recorder:
         if words is None:
             self._storage.stop(self._count)
             return None
-        address = self._frames.frames[opened.number].storage_address
-        key = SlotKey(address, words[0], step.op in _TRANSIENT)
+        key = SlotKey(opened.storage, words[0], step.op in _TRANSIENT)
         if is_write:
             return self._storage.write(self._count, key, words[1])
         self._storage.read(self._count, key)
@@ -261,4 +261,5 @@ class _OpenFrame(NamedTuple):
 
     walk: FrameWalk
     number: int
+    storage: StorageOwner
     functions: OpenFunctions
