@@ -108,7 +108,7 @@ def test_a_data_directory_is_read_with_sources_and_stays_as_it_is(
         (["--blocks", "one..two"], "FROM..TO"),
         (["--blocks", "-1"], "FROM..TO"),
         (["--sort", "size"], "--sort"),
-        (["--port", "1"], "--port"),
+        (["--host", "::"], "--host"),
     ],
 )
 def test_flags_that_make_no_sense_are_rejected(
