@@ -14,6 +14,7 @@ from entresol.rpc.models.execution_steps import (
     ExecutedStep,
     ExecutedStepState,
     ExecutionOverview,
+    FrameVariable,
     OpenSourceCall,
     RecordedRange,
     StorageVariable,
@@ -23,6 +24,7 @@ from entresol.rpc.models.execution_steps import (
 from entresol.rpc.models.stack_traces import failure_trace
 from entresol.sources.recording.call_stack import call_stack
 from entresol.sources.recording.frame_memory import memory_at
+from entresol.sources.recording.function_variables import variables_at
 from entresol.sources.recording.storage_names import StorageNames
 
 if TYPE_CHECKING:
@@ -138,7 +140,16 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
         memory=None if memory is None else Data(memory[:MAX_MEMORY_SHOWN]),
         memory_size=None if memory is None else len(memory),
         storage=_storage(recording, number, frame),
-        variables=[],
+        variables=[
+            FrameVariable(
+                name=it.name,
+                type=it.type,
+                kind=it.kind,
+                value=it.value,
+                is_certain=it.value is not None,
+            )
+            for it in variables_at(recording, number)
+        ],
     )
 
 
