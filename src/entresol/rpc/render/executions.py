@@ -22,16 +22,16 @@ from entresol.rpc.models.execution_steps import (
     WrittenSlot,
 )
 from entresol.rpc.models.stack_traces import failure_trace
-from entresol.sources.recording.call_stack import call_stack
-from entresol.sources.recording.frame_memory import memory_at
-from entresol.sources.recording.function_variables import variables_at
-from entresol.sources.recording.storage_names import StorageNames
+from entresol.sources.step_state.call_stack import call_stack
+from entresol.sources.step_state.frame_memory import memory_at
+from entresol.sources.step_state.function_variables import variables_at
+from entresol.sources.step_state.storage_names import StorageNames
 
 if TYPE_CHECKING:
-    from entresol.sources.recording.call_stack import OpenCall
     from entresol.sources.recording.recorded_frames import RecordedFrame
     from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
     from entresol.sources.recording.storage_log import SlotAccess, SlotValue
+    from entresol.sources.step_state.call_stack import OpenCall
 
 MAX_MEMORY_SHOWN: Final = 16 << 10
 """Bytes of memory of a step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.sources.recording.declarations import MAX_TEXT, Declarations, declarations
+from entresol.sources.step_state.declarations import MAX_TEXT, Declarations, declarations
 
 
 def declared(text: str) -> Declarations | None:

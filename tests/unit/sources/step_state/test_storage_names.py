@@ -8,7 +8,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.sources.compiler_json import StorageLayout, StoredType, StoredVariable
-from entresol.sources.recording.storage_names import MAX_NAME, MAX_WORK, StorageNames
+from entresol.sources.step_state.storage_names import MAX_NAME, MAX_WORK, StorageNames
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.sources.debugged_contracts import DebuggedContract
 

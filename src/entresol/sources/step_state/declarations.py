@@ -48,7 +48,7 @@ _MODIFIERS: Final = frozenset(
 )
 
 
-class Declared(NamedTuple):
+class DeclaredVariable(NamedTuple):
     """A variable: its type, and how many words of the stack it takes."""
 
     name: str
@@ -70,9 +70,9 @@ class Declared(NamedTuple):
 class Declarations(NamedTuple):
     """The variables of a function."""
 
-    parameters: list[Declared]
-    results: list[Declared]
-    local: list[Declared] | None
+    parameters: list[DeclaredVariable]
+    results: list[DeclaredVariable]
+    local: list[DeclaredVariable] | None
     """None if their places are not certain: modifiers have variables of their own."""
 
 
@@ -106,7 +106,7 @@ def _declarations(code: bytes, start: int) -> Declarations:
         head = code[closing + 1 : returns.start()] + code[last + 1 : body]
     words = re.sub(rb"\boverride\s*\([^)]*+\)", b"", head).split()
     is_plain = all(it in _MODIFIERS for it in words)
-    found: list[Declared] | None = None
+    found: list[DeclaredVariable] | None = None
     if is_plain and _UNKNOWN.search(code, body) is None:
         found = [
             it._replace(start=it.start + start, end=it.end + start)
@@ -115,24 +115,24 @@ def _declarations(code: bytes, start: int) -> Declarations:
     return Declarations(parameters, results, found)
 
 
-def _listed(text: bytes) -> list[Declared]:
+def _listed(text: bytes) -> list[DeclaredVariable]:
     """Return the variables of a list of parameters."""
     if not text.strip():
         return []
     return [_declared(_VARIABLE.fullmatch(it)) for it in text.split(b",")]
 
 
-def _declared(found: re.Match[bytes] | None, start: int = 0, end: int = 0) -> Declared:
+def _declared(found: re.Match[bytes] | None, start: int = 0, end: int = 0) -> DeclaredVariable:
     if found is None or found[1] in _NO_TYPES:
         raise NotUnderstood
     kind = b"".join(found[1].split()).decode()
     locations = set(found[2].decode().split()) - {"payable"}
     if len(locations) > 1:
         raise NotUnderstood
-    return Declared((found[3] or b"").decode(), kind, "".join(locations), start, end)
+    return DeclaredVariable((found[3] or b"").decode(), kind, "".join(locations), start, end)
 
 
-def _block(code: bytes, at: int, end: int, depth: int) -> Iterator[Declared]:
+def _block(code: bytes, at: int, end: int, depth: int) -> Iterator[DeclaredVariable]:
     """Yield what a block declares, and what blocks inside do."""
     if depth > MAX_NESTING:
         raise NotUnderstood
@@ -161,7 +161,7 @@ def _block(code: bytes, at: int, end: int, depth: int) -> Iterator[Declared]:
             at = closing + 1
 
 
-def _statement(code: bytes, start: int, end: int, scope: int) -> Iterator[Declared]:
+def _statement(code: bytes, start: int, end: int, scope: int) -> Iterator[DeclaredVariable]:
     """Yield what a statement declares, from where it ends to the end of its block."""
     left = code[start:end].partition(b"=")[0]
     if left.lstrip().startswith(b"("):

@@ -9,9 +9,9 @@ import msgspec
 from entresol.contracts.abi_registry import AbiEntry, AbiKey, argument_texts
 from entresol.primitives.values import Data
 from entresol.sources.definitions import CONSTRUCTOR
-from entresol.sources.recording.declarations import Declared, declarations
-from entresol.sources.recording.frame_memory import memory_at
-from entresol.sources.recording.word_text import WORD_BITS, bytes_text, word_text
+from entresol.sources.step_state.declarations import DeclaredVariable, declarations
+from entresol.sources.step_state.frame_memory import memory_at
+from entresol.sources.step_state.word_text import WORD_BITS, bytes_text, word_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ class _Reader:
         """How many words the stack has."""
         return len(self._words or ())
 
-    def value(self, variable: Declared, place: int | None) -> str | None:
+    def value(self, variable: DeclaredVariable, place: int | None) -> str | None:
         """Return the value of a variable at a place of the stack; None if it is not certain."""
         words = self._words
         if place is None or words is None or not 0 <= place <= len(words) - variable.words:

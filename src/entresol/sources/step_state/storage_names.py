@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
 from entresol.sources.compiler_json import StoredType, StoredVariable
-from entresol.sources.recording.word_text import bytes_text, word_text
+from entresol.sources.step_state.word_text import bytes_text, word_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
