@@ -15,6 +15,7 @@ from entresol.rpc.namespaces.entresol.statistics import (
     EntresolBatchStatistics,
     EntresolBlockStatistics,
 )
+from entresol.rpc.types.number import Number
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB
 from tests.support.coroutines import completed
@@ -81,10 +82,10 @@ def test_a_page_ends_with_its_time_and_the_next_goes_on_within_the_bucket(
     client: ApiClient,
 ) -> None:
     methods = EntresolBlockStatistics(client.chain.ledger, -1.0)
-    page = methods.get_block_statistics(10).work()
+    page = methods.get_block_statistics(Number(10)).work()
     assert [(it.from_block, it.to_block) for it in page.buckets] == [(25, 25)]
     assert page.next == 24
-    page = methods.get_block_statistics(10, page.next).work()
+    page = methods.get_block_statistics(Number(10), Number(24)).work()
     assert [(it.from_block, it.to_block) for it in page.buckets] == [(24, 24)]
 
 
