@@ -296,6 +296,7 @@ def examples(world: World) -> dict[str, Example]:
         "entresol_getStackTrace": example(RESULT, before=failing),
         "entresol_getExecution": example(RESULT, before=failing),
         "entresol_getExecutionSteps": example(RESULT, 0, 2, before=failing),
+        "entresol_getExecutionStep": example(RESULT, 2, before=failing),
         "hardhat_getStackTraceFailuresCount": example(),
         "anvil_nodeInfo": example(),
         "anvil_metadata": example(before=(call("evm_snapshot"),)),

@@ -87,4 +87,4 @@ def test_a_recipe_does_what_it_shows(name: str, tmp_path: Path) -> None:
 
 def test_every_recipe_of_a_tool_is_run() -> None:
     titles = {name for name, blocks in RECIPES.items() if any(it.title for it in blocks)}
-    assert titles == set(TOOLS) | {"GitHub Actions"}
+    assert titles == set(TOOLS)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ape.exceptions import ConfigError
 from ape.types import AutoGasLimit
 from ape_ethereum.ecosystem import BaseEthereumConfig, NetworkConfig
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 OWN = ("node", "fork", "uri", "l1_uri", "settles_by_itself")
 """Members that are not networks."""
@@ -32,9 +32,9 @@ class EntresolConfig(BaseEthereumConfig):
     default_network: str = "l2"
     l2: LayerConfig = LayerConfig()
     l1: LayerConfig = LayerConfig()
-    node: dict[str, Any] = {}
+    node: dict[str, Any] = Field(default_factory=dict)
     """Settings of the node, by their names in its configuration; `chains` gives the L1 several L2s."""
-    fork: dict[str, Any] = {}
+    fork: dict[str, Any] = Field(default_factory=dict)
     """What the networks `l2-fork` and `l1-fork` add to them: `fork_url`, `l1_fork_url` and their kin."""
     uri: str | list[str] | None = None
     """A node that runs: the URL of its L2, or of each L2. Without it, one is started in this process."""

@@ -22,8 +22,8 @@ def l1() -> ProviderContextManager:
 
 @pytest.fixture
 def l2() -> ProviderContextManager:
-    """Return the layer 2, the first if there are several: `with l2:` makes it the active network."""
-    return _context("l2")
+    """Return the layer 2 of the test, or the first on layer 1: `with l2:` makes it the active network."""
+    return _context(_name(_number_of_l2()))
 
 
 @pytest.fixture
@@ -43,12 +43,18 @@ def bridges() -> tuple[Bridge, ...]:
 
 @pytest.fixture
 def bridge(bridges: tuple[Bridge, ...]) -> Bridge:
-    """Return the bridge of the first L2."""
-    return bridges[0]
+    """Return the bridge of the layer 2 of the test, or of the first on layer 1."""
+    return bridges[_number_of_l2() - 1]
 
 
 def _name(number: int) -> str:
     return "l2" if number == 1 else f"l2-{number}"
+
+
+def _number_of_l2() -> int:
+    name = _active().network.name.removesuffix(FORK_SUFFIX)
+    _, dash, number = name.partition("-")
+    return int(number) if dash else 1
 
 
 def _active() -> EntresolProvider:

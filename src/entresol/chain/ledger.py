@@ -25,7 +25,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import Snapshots
 from entresol.state.state_trie import StateTrie
-from entresol.storage.store_view import memory_of_record
+from entresol.storage.read_cache import memory_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.contracts.abi_registry import AbiRegistry
     from entresol.inprocess.bridge import Bridge
     from entresol.inprocess.interop.relaying import Relayed
+    from entresol.inprocess.profiling.profiler import Profiler
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
@@ -117,6 +118,8 @@ class Devnet:
         """What contracts print by `console.log`."""
         self.failures = FailureRecorder()
         """Which requests and transactions have failed."""
+        self.profiler: Profiler | None = None
+        """Counts what its contracts do, once `profile` was called."""
         self._loop = LoopThread("entresol devnet")
         self._l1: DevnetLayer | None = None
         self._l2s: tuple[DevnetLayer, ...] = ()
@@ -129,6 +132,19 @@ class Devnet:
         if self._node is None:
             return "<devnet that does not run>"
         return f"<devnet: {', '.join(it.title for it in self.layers)}>"
+
+    def profile(self, profiler: Profiler | None = None) -> Profiler:
+        """Count what contracts do from now on, also before the start; several devnets may share a profiler.
+
+        Sealed transactions, and calls of clients in this process, are executed once more for it.
+        """
+        if self.profiler is None:
+            from entresol.inprocess.profiling.profiler import Profiler  # noqa: PLC0415 - nothing else needs it
+
+            self.profiler = profiler or Profiler()
+            for service in self._services:
+                self.profiler.follow(service.chain)
+        return self.profiler
 
     # From start to stop
 
@@ -319,6 +335,8 @@ class Devnet:
         )
 
     def _record(self, label: str, service: ChainService) -> None:
+        if self.profiler is not None:
+            self.profiler.follow(service.chain)
         self.console.follow(service.chain, label)
         self.failures.follow(service.chain, label)
         service.api.on_console.add(partial(self.console.record, label))
@@ -345,7 +363,10 @@ class Devnet:
             body: bytes, connection: ClientConnection
         ) -> bytes | Awaitable[bytes | None] | None:
             # A reset can replace the chain of a layer.
-            return self._services[position].handler(body, connection)
+            service = self._services[position]
+            if self.profiler is not None:
+                self.profiler.on_request(service, body)
+            return service.handler(body, connection)
 
         channel = LayerChannel(self._loop, handle, self.config.server.body_limit_bytes)
         chain_id = service.chain.rules.chain_id

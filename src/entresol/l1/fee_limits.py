@@ -28,6 +28,10 @@ class TxFees(NamedTuple):
     max_fee: int
     tip: int
 
+    def is_too_low(self, base_fee: int) -> bool:
+        """Return whether the block after one with this base fee may ask for more (EIP-1559: an eighth more)."""
+        return self.max_fee * 8 < base_fee * 9
+
 
 class FeeCeiling(NamedTuple):
     """The highest fee cap that is allowed at the moment, and the limit that sets it."""

@@ -44,6 +44,10 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     yield Sample("pool_priority_transactions", "Pending priority transactions.", pending)
     roots = len(chain.filler.roots)
     yield Sample("pool_interop_roots", "Roots of L1 that no block has imported yet.", roots)
+    alarms = chain.batches.derivation.alarm_count
+    if alarms is not None:
+        description = "Derivations of this chain from L1 that ended with an alarm."
+        yield Sample("derivation_alarms_total", description, alarms, "counter")
 
 
 class MemoryUse(NamedTuple):

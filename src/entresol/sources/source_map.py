@@ -62,6 +62,13 @@ class SourceMap:
             return UNMAPPED
         return self._spans[bisect_right(self._firsts, number) - 1]
 
+    def instructions(self) -> Iterator[tuple[int, Span, str]]:
+        """Yield where each instruction is, its span and its kind of jump, in order."""
+        ends = [*self._firsts[1:], len(self._jumps)]
+        for span, first, end in zip(self._spans, self._firsts, ends, strict=True):
+            for number in range(first, end):
+                yield self._offsets[number], span, chr(self._jumps[number])
+
     def jump(self, pc: int) -> str:
         """Return whether the jump at an offset enters a function, `i`, or leaves one, `o`."""
         number = self._number(pc)
@@ -89,6 +96,11 @@ class PositionMap:
     def span(self, pc: int) -> Span:
         """Return the span of the instruction at an offset of the code."""
         return self._spans.get(pc, UNMAPPED)
+
+    def instructions(self) -> Iterator[tuple[int, Span, str]]:
+        """Yield where each instruction is that belongs to something, its span and its kind of jump, in order."""
+        for pc in self._offsets:
+            yield pc, self._spans[pc], self.jump(pc)
 
     def span_from(self, pc: int) -> Span:
         """Return the span of the first instruction from an offset on that belongs to something."""

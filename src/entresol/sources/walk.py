@@ -187,17 +187,21 @@ class Walker:
             if frame.to is not None and frame.error is None:
                 self._created[frame.to] = bytes(Data.parse(frame.output))
             return self._sources.find(bytes(Data.parse(frame.input)), is_creation=True)
-        return self._sources.find(self._code(frame))
+        return self._sources.find(self.code(frame))
 
-    def _code(self, frame: CallFrame) -> bytes:
+    def code(self, frame: CallFrame) -> bytes:
+        """Return the code that a frame runs, unless it creates a contract."""
         if frame.to is None:
             return b""
-        code = self._created.get(frame.to)
-        if code is None:
-            code = self._code_of(Address.parse(frame.to))
+        code = self.code_of(Address.parse(frame.to))
         if code.startswith(_DELEGATION) and len(code) == _DELEGATED_SIZE:
             return self._code_of(Address(code[len(_DELEGATION) :]))
         return code
+
+    def code_of(self, account: Address) -> bytes:
+        """Return the code of an account, which the execution may have created."""
+        created = self._created.get(str(account))
+        return self._code_of(account) if created is None else created
 
     def _entered(self, outer: FrameWalk) -> FrameWalk | None:
         """Return the walk of the next inner frame that has code, and so has steps."""
@@ -210,4 +214,4 @@ class Walker:
     def _runs_code(self, frame: CallFrame) -> bool:
         if frame.type in CREATIONS:
             return frame.input != "0x"
-        return frame.type in CALLS and bool(self._code(frame))
+        return frame.type in CALLS and bool(self.code(frame))

@@ -84,7 +84,8 @@ class DerivationTable:
 
     def begin(self) -> None:
         """Note that the chain is derived, before it has a genesis."""
-        self._db.write([(tables.DERIVING, b"")])
+        count = tables.number(self.alarm_count or 0)
+        self._db.write([(tables.DERIVING, b""), (tables.ALARM_COUNT, count)])
 
     def end(self) -> None:
         """Note that a node continues the chain, whose blocks L1 does not know."""
@@ -98,11 +99,18 @@ class DerivationTable:
         return None if row is None else row.decode()
 
     def set_alarm(self, alarm: str | None) -> None:
-        """Note why a derivation has ended, or that it has not."""
+        """Note why a derivation has ended, and count it, or that it has not."""
         if alarm is not None:
-            self._db.write([(tables.ALARM, alarm.encode())])
+            count = tables.number((self.alarm_count or 0) + 1)
+            self._db.write([(tables.ALARM, alarm.encode()), (tables.ALARM_COUNT, count)])
         elif self.alarm is not None:
             self._db.write([], [tables.ALARM])
+
+    @property
+    def alarm_count(self) -> int | None:
+        """How often a derivation has ended with an alarm; None if the chain was not derived."""
+        row = self._db.get(tables.ALARM_COUNT)
+        return None if row is None else int.from_bytes(row)
 
     @property
     def final_batch(self) -> int:

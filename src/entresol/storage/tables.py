@@ -71,6 +71,7 @@ DERIVING: Final = META + b"deriving"
 FINAL_BATCH: Final = META + b"finalbatch"
 ACCEPTED: Final = META + b"accepted"
 ALARM: Final = META + b"alarm"
+ALARM_COUNT: Final = META + b"alarmcount"
 
 # The tables that can be rebuilt from the records.
 DERIVED: Final = (

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol.inprocess.devnet import Devnet, SettingValue
+    from entresol.testing.profiling import Profiled
 
 MAX_DEVNETS: Final = 4
 """How many with settings of a marker run at once; the one that was used least recently is stopped for another."""
@@ -23,8 +24,9 @@ class DevnetPool:
     Remembers: those of markers, by their settings. Persists: nothing.
     """
 
-    def __init__(self, *, is_offline: bool = False) -> None:
+    def __init__(self, *, is_offline: bool = False, profiled: Profiled | None = None) -> None:
         self._is_offline = is_offline
+        self._profiled = profiled
         self._running: dict[str, Devnet] = {}
 
     def started(self, settings: Mapping[str, SettingValue]) -> Devnet:
@@ -32,7 +34,10 @@ class DevnetPool:
         given: dict[str, Any] = {"settle": False, **settings}
         if self._is_offline and any(given.get(name) for name in FORKS):
             given["offline"] = True
-        return new_devnet(**given)
+        devnet = new_devnet(**given)
+        if self._profiled is not None:
+            self._profiled.follow(devnet)
+        return devnet
 
     def get(self, settings: Mapping[str, SettingValue]) -> Devnet:
         """Return a running devnet with these settings; tests isolate themselves on it."""

@@ -33,7 +33,13 @@ def devnet_pool(pytestconfig: pytest.Config) -> Iterator[DevnetPool]:
     """Return the devnets of the session, by their settings; `--entresol-offline` is for all of them."""
     from entresol.testing.devnet_pool import DevnetPool  # noqa: PLC0415
 
-    pool = DevnetPool(is_offline=bool(pytestconfig.getoption("--entresol-offline", default=False)))
+    is_offline = bool(pytestconfig.getoption("--entresol-offline", default=False))
+    profiled = None
+    if pytestconfig.pluginmanager.has_plugin("entresol-profiling"):
+        from entresol.testing.profiling import PROFILED  # noqa: PLC0415
+
+        profiled = pytestconfig.stash[PROFILED]
+    pool = DevnetPool(is_offline=is_offline, profiled=profiled)
     yield pool
     pool.close()
 

@@ -84,6 +84,16 @@ def test_a_chain_reports_its_head_and_pending_transactions() -> None:
     assert (samples["pool_transactions"], samples["pool_priority_transactions"]) == (1, 1)
 
 
+def test_a_chain_that_was_derived_reports_its_alarms() -> None:
+    chain = SettlingChain.begin()
+    assert "derivation_alarms_total" not in {it.name for it in chain_samples(chain)}
+    chain.batches.derivation.set_alarm("batch 2, state_root: 0x01 on L1, 0x02 here")
+    chain.batches.derivation.end()
+    (alarms,) = (it for it in chain_samples(chain) if it.name == "derivation_alarms_total")
+    chain.close()
+    assert (alarms.value, alarms.kind) == (1, "counter")
+
+
 def test_a_server_reports_its_connections() -> None:
     counters = Counters()
     counters.connections_open = 2

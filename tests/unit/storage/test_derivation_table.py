@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -48,6 +49,24 @@ def test_a_chain_that_a_node_continues_is_not_derived_any_more(store: Store) -> 
         change()
         found.append(table.is_open)
     assert found == [False, True, True, False, False]
+
+
+def test_alarms_are_counted_for_a_chain_that_is_derived_also_once_a_node_continues_it(
+    store: Store,
+) -> None:
+    table = store.batches.derivation
+    counts = [table.alarm_count]
+    for change in (
+        table.begin,
+        partial(table.set_alarm, "batch 2"),
+        partial(table.set_alarm, None),
+        partial(table.set_alarm, "batch 2"),
+        table.begin,
+        table.end,
+    ):
+        change()
+        counts.append(table.alarm_count)
+    assert counts == [None, 0, 1, 1, 2, 2, 2]
 
 
 def test_the_final_batch_never_falls(store: Store) -> None:

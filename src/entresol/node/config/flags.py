@@ -14,6 +14,7 @@ from entresol.node.config.setting import MAX_WORDS, Setting, redact, shown_text,
 from entresol.node.config.suggestions import none_of, similar
 
 MAX_INLINE_CHOICES: Final = 4
+"""More choices than this are listed in the description and not behind the flag."""
 
 # Flags of anvil that are rejected by name, with the reason.
 NODE_REJECTED: Final = {
@@ -27,7 +28,6 @@ ANVIL_REJECTED: Final = {
     **dict.fromkeys(("-n", "--network", "--celo", "--optimism", "--odyssey"), _NETWORKS),
     "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",
 }
-"""More choices than this are listed in the description and not behind the flag."""
 
 _NO_NUMBER: Final = re.compile(r"invalid int value: ")
 _NO_VALUE: Final = re.compile(r"expected (?:at least )?one argument")

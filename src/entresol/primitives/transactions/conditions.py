@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, Self, TypeAlias
 
 import msgspec
 
 from entresol.errors import ConditionNotMet
 from entresol.primitives.values import Address, Hash32
+
+_Packed: TypeAlias = tuple[
+    int | None, int | None, int | None, int | None, tuple[tuple[bytes, bytes, bytes], ...]
+]
+
+_unpack: Final = msgspec.msgpack.Decoder(_Packed).decode
 
 
 class TransactionConditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +26,29 @@ class TransactionConditions(msgspec.Struct, frozen=True, kw_only=True):
     timestamp_max: int | None = None
     slots: tuple[tuple[Address, Hash32, Hash32], ...] = ()
     """Accounts with a slot and its value."""
+
+    def encode(self) -> bytes:
+        """Return the conditions in MessagePack: the bounds, and addresses, slots and values."""
+        slots = [tuple(map(bytes, it)) for it in self.slots]
+        bounds = (
+            self.block_number_min,
+            self.block_number_max,
+            self.timestamp_min,
+            self.timestamp_max,
+        )
+        return msgspec.msgpack.encode((*bounds, slots))
+
+    @classmethod
+    def decode(cls, packed: bytes) -> Self:
+        """Read what `encode` writes."""
+        first, last, earliest, latest, slots = _unpack(packed)
+        return cls(
+            block_number_min=first,
+            block_number_max=last,
+            timestamp_min=earliest,
+            timestamp_max=latest,
+            slots=tuple((Address(a), Hash32(slot), Hash32(value)) for a, slot, value in slots),
+        )
 
     def check(self, number: int, timestamp: int, slot_of: Callable[[bytes, bytes], bytes]) -> None:
         """Raise `ConditionNotMet` for the first that a block, with the slots so far, does not meet."""

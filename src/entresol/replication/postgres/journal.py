@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+import msgspec
+
 from entresol.errors import ClusterFenced, InvalidTransaction, OutcomeUnknown, PoolRejection
 from entresol.primitives.transactions import decode
+from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.replication.own_store import apply_entry, check_deposits
 from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
 from entresol.replication.postgres.tables import CHANNEL, digest_after
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
+    from entresol.primitives.transactions import Transaction
     from entresol.replication.postgres.lease import HeldLease
     from entresol.storage.block_rows import Prices
     from entresol.storage.replication.entries import Entry
@@ -46,6 +50,13 @@ with held as (
     select item.hash, item.raw, item.arrived
     from held, unnest($12::bytea[], $13::bytea[], $14::bigint[]) as item (hash, raw, arrived)
     on conflict (hash) do nothing
+), wanted as (
+    insert into conditions (hash, packed)
+    select item.hash, item.packed
+    from held, unnest($16::bytea[], $17::bytea[]) as item (hash, packed)
+    on conflict (hash) do update set packed = excluded.packed
+), unwanted as (
+    delete from conditions using held where hash = any($18::bytea[])
 )
 select case when seq > $2 then pg_notify($15, seq::text) end,
     extract(epoch from clock_timestamp())::float8 as clock
@@ -66,6 +77,22 @@ class PoolRow(NamedTuple):
     hash: bytes
     raw: bytes
     arrived: int
+    conditions: bytes | None = None
+    """What it was sent with, packed."""
+
+
+class PoolChanges(NamedTuple):
+    """Changes of the rows of the pool."""
+
+    added: Sequence[PoolRow] = ()
+    removed: Sequence[bytes] = ()
+    included: Mapping[bytes, bytes] = {}
+    """The conditions of transactions in the block that is written with the rows: a revert makes them pending again."""
+    forgotten: Sequence[bytes] = ()
+    """Transactions with conditions that are in no block, and not in the pool any more."""
+
+
+UNCHANGED: Final = PoolChanges()
 
 
 class LogWriter:
@@ -89,9 +116,7 @@ class LogWriter:
         self,
         entries: Sequence[Entry],
         head: int,
-        *,
-        added: Sequence[PoolRow] = (),
-        removed: Sequence[bytes] = (),
+        pool: PoolChanges = UNCHANGED,
     ) -> Sequence[LogPosition]:
         """Write entries and changes of the pool, renew the lease, and return the positions of the entries.
 
@@ -100,6 +125,8 @@ class LogWriter:
         payloads = [encode_entry(entry) for entry in entries]
         positions = self._positions(payloads)
         end = positions[-1] if positions else self.end
+        conditions = {it.hash: it.conditions for it in pool.added if it.conditions is not None}
+        conditions |= pool.included
         before = time.time()
         try:
             written = await self._connection.fetchrow(
@@ -114,9 +141,12 @@ class LogWriter:
                 [it.digest for it in positions],
                 [kind_of(entry) for entry in entries],
                 payloads,
-                removed,
-                *([it[column] for it in added] for column in range(3)),
+                pool.removed,
+                *([it[column] for it in pool.added] for column in range(3)),
                 CHANNEL,
+                list(conditions),
+                list(conditions.values()),
+                pool.forgotten,
             )
         except BROKEN as error:
             raise OutcomeUnknown(str(error) or type(error).__name__) from error
@@ -166,17 +196,17 @@ class ClusterJournal:
         self,
         executed: ExecutedBlock,
         prices: Prices | None,
-        added: Sequence[PoolRow] = (),
-        removed: Sequence[bytes] = (),
+        pool: PoolChanges = UNCHANGED,
     ) -> Header:
         """Write an executed block with the changes of the pool, and make it the head."""
-        return await self._run(lambda: self._seal(executed, prices, added, removed))
+        return await self._run(lambda: self._seal(executed, prices, pool))
 
     async def update_pool(
-        self, added: Sequence[PoolRow] = (), removed: Sequence[bytes] = ()
+        self,
+        pool: PoolChanges = UNCHANGED,
     ) -> None:
         """Change the pool, and renew the lease; without changes only that."""
-        await self._run(lambda: self._update_pool(added, removed))
+        await self._run(lambda: self._update_pool(pool))
 
     async def close(self) -> None:
         """Accept no more writes, and wait for the one in flight."""
@@ -221,42 +251,39 @@ class ClusterJournal:
         self._on_applied(entry)
 
     async def _seal(
-        self,
-        executed: ExecutedBlock,
-        prices: Prices | None,
-        added: Sequence[PoolRow],
-        removed: Sequence[bytes],
+        self, executed: ExecutedBlock, prices: Prices | None, pool: PoolChanges
     ) -> Header:
         check_deposits(self._chain.blocks, executed.record)
         entry = BlockEntry.of(executed.record, prices)
-        (position,) = await self._writer.write(
-            [entry], executed.header.number, added=added, removed=removed
-        )
+        (position,) = await self._writer.write([entry], executed.header.number, pool)
         with self._chain.ledger.store.position.advancing(position):
             header = self._chain.append(executed, prices)
         self._on_applied(entry)
         return header
 
-    async def _update_pool(self, added: Sequence[PoolRow], removed: Sequence[bytes]) -> None:
-        await self._writer.write([], self._chain.number, added=added, removed=removed)
+    async def _update_pool(self, pool: PoolChanges) -> None:
+        await self._writer.write([], self._chain.number, pool)
 
 
 class PoolRows:
     """Writes the pool in memory to the rows of the pool.
 
-    Remembers: the hashes of the rows. Persists: rows, all changes since the last time in one statement. A transaction
+    Remembers: the hashes of the rows, and which have conditions. Persists: rows, all changes since the last time in one statement. A transaction
     that was replaced, evicted or made invalid leaves the pool, and so its row goes with the next statement.
     """
 
     def __init__(self, chain: Chain, rows: Iterable[PoolRow] = ()) -> None:
         self._pool = chain.pool
         self._hashes: set[bytes] = set()
+        self._conditional: set[bytes] = set()
         self._arrived = 0
         for row in rows:
             self._hashes.add(row.hash)
             self._arrived = max(self._arrived, row.arrived + 1)
+            if row.conditions is not None:
+                self._conditional.add(row.hash)
             try:
-                chain.add(decode(row.raw))
+                chain.add(_transaction_of(row))
             except (InvalidTransaction, PoolRejection) as error:
                 # Without a place in the pool its row is removed next.
                 log.info("transaction 0x%s of the pool is dropped: %s", row.hash.hex(), error)
@@ -266,30 +293,52 @@ class PoolRows:
         """Whether the pool has changed since its rows were written."""
         return self._pool.hashes != self._hashes
 
-    def changes(
-        self, included: Collection[bytes] = ()
-    ) -> tuple[Sequence[PoolRow], Sequence[bytes]]:
-        """Return the rows to add and the hashes of those to remove since the last time, which the caller writes.
+    def changes(self, block: Sequence[Transaction] = ()) -> PoolChanges:
+        """Return what has changed since the last time, which the caller writes.
 
-        Transactions that a block has `included`, which is written with the rows, leave the pool. One with conditions has no
-        row: another producer would not know them.
+        Transactions of a `block`, which is written with the rows, leave the pool.
         """
         pool = self._pool
+        included = {it.hash for it in block}
         added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
         removed = [it for it in self._hashes if it not in pool or it in included]
         rows = [
-            PoolRow(it, transaction.raw, self._arrived + index)
+            PoolRow(it, transaction.raw, self._arrived + index, _packed(transaction))
             for index, it in enumerate(added)
-            if (transaction := pool.get(it)) is not None and transaction.conditions is None
+            if (transaction := pool.get(it)) is not None
         ]
         self._arrived += len(rows)
         self._hashes.difference_update(removed)
         self._hashes.update(added)
-        return rows, removed
+        gone = self._conditional.intersection(removed)
+        self._conditional -= gone
+        self._conditional.update(it.hash for it in rows if it.conditions is not None)
+        kept = {bytes(it.hash): it.conditions.encode() for it in block if it.conditions is not None}
+        return PoolChanges(rows, removed, kept, list(gone.difference(included)))
 
     async def flush(self, journal: ClusterJournal) -> None:
         """Write the changes since the last time."""
-        await journal.update_pool(*self.changes())
+        await journal.update_pool(self.changes())
+
+
+def _packed(transaction: Transaction) -> bytes | None:
+    return None if transaction.conditions is None else transaction.conditions.encode()
+
+
+def _transaction_of(row: PoolRow) -> Transaction:
+    transaction = decode(row.raw)
+    if row.conditions is None:
+        return transaction
+    conditions = TransactionConditions.decode(row.conditions)
+    return msgspec.structs.replace(transaction, conditions=conditions)
+
+
+async def read_conditions(
+    connection: asyncpg.Connection[Any], hashes: Collection[bytes]
+) -> Mapping[bytes, bytes]:
+    """Return the packed conditions of those of some transactions that were sent with some."""
+    query = "select hash, packed from conditions where hash = any($1::bytea[])"
+    return dict(await connection.fetch(query, list(hashes)))
 
 
 async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
@@ -298,8 +347,8 @@ async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
     while True:
         last = (rows[-1].arrived, rows[-1].hash) if rows else (-(2**63), b"")
         page = await connection.fetch(
-            "select hash, raw, arrived from pool where (arrived, hash) > ($1, $2) "
-            "order by arrived, hash limit $3",
+            "select hash, raw, arrived, packed from pool left join conditions using (hash) "
+            "where (arrived, hash) > ($1, $2) order by arrived, hash limit $3",
             *last,
             PAGE_ROWS,
         )

@@ -97,10 +97,10 @@ class ClusterSealer:
         executed = block.executed
         assert executed is not None
         # In the same statement: with a distant database each one takes long.
-        added, removed = self._rows.changes({it.hash for it in executed.transactions})
+        pool = self._rows.changes(executed.transactions)
         waiting, self._served, self._pending = self._served + self._pending, [], []
         try:
-            header = await self.journal.seal(executed, block.prices, added, removed)
+            header = await self.journal.seal(executed, block.prices, pool)
         except BaseException:
             self._served = waiting + self._served
             raise

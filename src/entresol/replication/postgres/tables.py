@@ -84,7 +84,15 @@ values (0, '', '', '-infinity', 0, decode(repeat('00', 32), 'hex'), 0);
 _SECOND: Final = "comment on table log is 'settled entries say what L1 took for the step'"
 """Nothing in the tables differs: the entries of the log do, which earlier versions cannot read."""
 
-MIGRATIONS: Final[Sequence[str]] = (_FIRST, _SECOND)
+_THIRD: Final = """
+create table conditions (
+    hash bytea primary key,
+    packed bytea not null
+);
+"""
+"""What transactions of the pool, and of blocks, were sent with (EIP-7796)."""
+
+MIGRATIONS: Final[Sequence[str]] = (_FIRST, _SECOND, _THIRD)
 """What leads from each version to the next one; the first one creates everything."""
 
 VERSION: Final = len(MIGRATIONS)

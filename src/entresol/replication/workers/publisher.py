@@ -14,7 +14,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address
 from entresol.replication.workers.state_page import MAX_REVERTS, ChainState, Revert, StatePage
-from entresol.storage.store_view import memory_of_record
+from entresol.storage.read_cache import memory_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -186,7 +186,7 @@ class TxManager:
         """Return a replacement of the best attempt, or itself if it is not stuck or a limit forbids it."""
         assert self._signed_at is not None
         # After a revert the base fee can be above what was signed, and an L1 that only this would wake makes no blocks.
-        if not _is_too_low(best, head):
+        if not best.fees.is_too_low(head.base_fee):
             if now - self._signed_at < self._replace_seconds:
                 return best
             if head.number < self._signed_head + _BLOCKS_UNTIL_STUCK:
@@ -245,8 +245,3 @@ class TxManager:
         except ExecutionFailed as failure:
             return failure_reason(failure)
         return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
-
-
-def _is_too_low(attempt: SignedTransaction, head: L1Block) -> bool:
-    """Return whether the next block may have a base fee that the attempt does not pay (EIP-1559: an eighth more)."""
-    return attempt.fees.max_fee * 8 < head.base_fee * 9

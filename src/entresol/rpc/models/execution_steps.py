@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import field
 
-from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.models.model import ResultModel, says
 from entresol.rpc.models.stack_traces import FailureTrace
 
@@ -120,3 +120,61 @@ class StepPage(ResultModel, frozen=True, kw_only=True):
 
     from_: Annotated[int, says("The number of the first one.")] = field(name="from")
     steps: Annotated[list[ExecutedStep], says("As many as were asked for, or as there are.")]
+
+
+class OpenSourceCall(ResultModel, frozen=True, kw_only=True):
+    """A function that is open at a step."""
+
+    frame: Annotated[int, says("Its frame.")]
+    contract: Annotated[str | None, says("The contract; null for a free function, or if unknown.")]
+    function: Annotated[str | None, says("What was called, as in stack traces.")]
+    source: Annotated[int | None, says("The source where it is.")]
+    file: Annotated[str | None, says("The name of the source.")]
+    line: Annotated[int | None, says("The line where it is, or has called the next one.")]
+    address: Annotated[Address | None, says("The account whose code it is.")]
+
+
+class StorageVariable(ResultModel, frozen=True, kw_only=True):
+    """A state variable, or a part of one, in a slot."""
+
+    name: Annotated[str, says("Its name with keys and members, as `balances[0x…].amount`.")]
+    type: Annotated[str, says("Its type.")]
+    value: Annotated[str | None, says("Its value; null if the slot does not tell.")]
+
+
+class UsedSlot(ResultModel, frozen=True, kw_only=True):
+    """A slot that was used until a step."""
+
+    slot: Hash32
+    before: Annotated[Hash32, says("The value before the transaction.")]
+    value: Annotated[Hash32, says("The value now.")]
+    transient: Annotated[bool, says("Whether it is transient storage.")]
+    variables: Annotated[
+        list[StorageVariable], says("What the compiler's `storageLayout` says is in it.")
+    ]
+
+
+class FrameVariable(ResultModel, frozen=True, kw_only=True):
+    """A variable of the function that is open."""
+
+    name: Annotated[str, says("Its name; that of a parameter may be empty.")]
+    type: Annotated[str, says("Its type.")]
+    kind: Annotated[str, says("`parameter`, `result` or `local`.")]
+    value: Annotated[str | None, says("Its value; null if it is not certain.")]
+    is_certain: Annotated[bool, says("Whether the value is known.")]
+
+
+class ExecutedStepState(ExecutedStep, frozen=True, kw_only=True):
+    """One instruction, with all that is there before it runs."""
+
+    step: Annotated[int, says("Its number.")]
+    storage_address: Annotated[Address | None, says("The account whose storage the frame uses.")]
+    call_stack: Annotated[list[OpenSourceCall], says("The open functions, the innermost last.")]
+    stack: Annotated[list[Quantity] | None, says("The stack, its top last; null if not kept.")]
+    memory: Annotated[Data | None, says("The first 16 KiB of memory; null if it is not known.")]
+    memory_size: Annotated[int | None, says("How many bytes there are.")]
+    storage: Annotated[
+        list[UsedSlot] | None,
+        says("The account's slots used until now, the latest first, up to 200; null if not known."),
+    ]
+    variables: Annotated[list[FrameVariable], says("The variables of the innermost function.")]

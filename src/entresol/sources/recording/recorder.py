@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.primitives.values import Address
 from entresol.sources.frame_places import FramePlaces
+from entresol.sources.recording.kept_codes import KeptCodes
 from entresol.sources.recording.limits import MAX_STACK_BYTES, MAX_STEPS
 from entresol.sources.recording.line_gas import GasByLine
+from entresol.sources.recording.open_functions import OpenFunctions
 from entresol.sources.recording.recorded_frames import RecordedFrames
 from entresol.sources.recording.recording import (
     ExecutionRecording,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from entresol.sources.stack_trace import StackTrace
 
 COUNTS: Final = b'{"ownTracer":"opcodeGasTracer"}'
+
+ADDRESS_MASK: Final = (1 << 160) - 1
 
 _WRITES: Final = frozenset(("SSTORE", "TSTORE"))
 _READS: Final = frozenset(("SLOAD", "TLOAD"))
@@ -73,8 +77,8 @@ def record(
 
     walker = Walker(sources, code_of)
     root = FrameWalk(outermost, walker.contract_of(outermost))
-    recorder = _Recorder(root, total, SlotLog(value_before))
-    recorder.follow(walker, _steps(run))
+    recorder = _Recorder(walker, root, total, SlotLog(value_before))
+    recorder.follow(_steps(run))
     return recorder.close(_stack_trace(walker, root))
 
 
@@ -102,7 +106,8 @@ class _Recorder:
     Remembers: what the recording will have, and the frames that are open. Fails: never.
     """
 
-    def __init__(self, root: FrameWalk, total: int, storage: SlotLog) -> None:
+    def __init__(self, walker: Walker, root: FrameWalk, total: int, storage: SlotLog) -> None:
+        self._walker = walker
         self._root = root
         self._total = total
         self._storage = storage
@@ -110,6 +115,8 @@ class _Recorder:
         self._places = StepPlaces(self._sources)
         self._frames = RecordedFrames(root.frame)
         self._gas = GasByLine()
+        self._codes = KeptCodes()
+        self._read_codes = KeptCodes()
         self._open: list[_OpenFrame] = []
         is_long = total > MAX_STEPS
         self._head_end = MAX_STEPS // 2 if is_long else total
@@ -119,11 +126,11 @@ class _Recorder:
         self._stack_bytes = 0
         self._count = 0
 
-    def follow(self, walker: Walker, steps: Iterator[TracedStep]) -> None:
+    def follow(self, steps: Iterator[TracedStep]) -> None:
         """Follow the steps as far as they are known."""
         stack = [self._root]
         try:
-            for step in walker.follow(stack, steps):
+            for step in self._walker.follow(stack, steps):
                 if not self._open or stack[-1] is not self._open[-1].walk:
                     self._change_frames(stack)
                 self._add(self._open[-1], step)
@@ -153,9 +160,15 @@ class _Recorder:
             omitted_sources=self._sources.omitted,
             gas_by_line=self._gas.lines if self._count == self._total else None,
             storage=self._storage,
+            codes=self._codes.codes,
+            read_codes=self._read_codes.codes,
             stack_trace=stack_trace,
             size=size_of(
-                ranges, self._frames.kept_bytes, len(frames), len(self._storage), text_bytes
+                ranges,
+                self._frames.kept_bytes + self._codes.kept_bytes + self._read_codes.kept_bytes,
+                len(frames),
+                len(self._storage),
+                text_bytes,
             ),
         )
 
@@ -173,19 +186,20 @@ class _Recorder:
 
     def _enter(self, walk: FrameWalk) -> None:
         index = self._frames.index(walk)
-        self._open.append(_OpenFrame(walk, index))
+        self._open.append(_OpenFrame(walk, index, OpenFunctions(walk, self._places)))
         self._storage.enter()
         self._gas.enter()
         frame = self._frames.frames[index]
         if frame.frame is walk.frame:
             frame.first = self._count
+            self._codes.keep(walk.frame.to, self._walker.code(walk.frame))
             if walk.contract is not None:
                 frame.contract = walk.contract
                 frame.function = FramePlaces(walk, walk.contract).function_name()
 
     def _leave(self) -> None:
         left = self._open.pop()
-        frame = self._frames.frames[left.index]
+        frame = self._frames.frames[left.number]
         if frame.frame is left.walk.frame:
             frame.last = self._count - 1
         self._storage.leave(self._count - 1, failed=left.walk.frame.error is not None)
@@ -193,8 +207,11 @@ class _Recorder:
 
     def _add(self, opened: _OpenFrame, step: TracedStep) -> None:
         place = self._places.of(opened.walk, step.pc)
-        functions = opened.functions(self._places, step)
+        function = opened.functions.at(step)
         change = self._access(opened, step)
+        if step.op == "EXTCODECOPY" and (words := step.words(1)) is not None:
+            address = Address((words[0] & ADDRESS_MASK).to_bytes(20))
+            self._read_codes.keep(str(address), self._walker.code_of(address))
         self._gas.step(place, step)
         is_kept = self._count < self._head_end or self._count >= self._tail_start
         if is_kept:
@@ -206,10 +223,9 @@ class _Recorder:
                     step.gas,
                     step.gas_cost,
                     step.error,
-                    opened.index,
-                    functions,
-                    place.source,
-                    place.line,
+                    opened.number,
+                    function,
+                    place,
                     change,
                     self._stack(step),
                 )
@@ -224,7 +240,7 @@ class _Recorder:
         if words is None:
             self._storage.stop(self._count)
             return None
-        address = self._frames.frames[opened.index].storage_address
+        address = self._frames.frames[opened.number].storage_address
         key = SlotKey(address, words[0], step.op in _TRANSIENT)
         if is_write:
             return self._storage.write(self._count, key, words[1])
@@ -239,22 +255,9 @@ class _Recorder:
         return stack if self._stack_bytes <= MAX_STACK_BYTES else None
 
 
-class _OpenFrame:
-    """A frame that is open, and how many functions are open in it."""
+class _OpenFrame(NamedTuple):
+    """A frame that is open."""
 
-    def __init__(self, walk: FrameWalk, index: int) -> None:
-        self.walk = walk
-        self.index = index
-        self._functions = 0
-        self._length = 0
-        """Of how many open functions those are that are of the source; -1 if they may have changed."""
-
-    def functions(self, places: StepPlaces, step: TracedStep) -> int:
-        """Return how many functions are open at the step that was followed last."""
-        if step.op == "JUMP":
-            # It is part of the function that it leaves.
-            self._length = -1
-        elif len(self.walk.functions) != self._length:
-            self._functions = places.functions(self.walk)
-            self._length = len(self.walk.functions)
-        return self._functions
+    walk: FrameWalk
+    number: int
+    functions: OpenFunctions

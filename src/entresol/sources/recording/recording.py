@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from entresol.errors import StepNotRecorded
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.sources.recording.line_gas import LineGas
+    from entresol.sources.recording.open_functions import OpenedFunction
     from entresol.sources.recording.recorded_frames import RecordedFrame
+    from entresol.sources.recording.step_places import StepPlace
     from entresol.sources.recording.storage_log import SlotAccess, SlotLog
     from entresol.sources.source_file import SourceFile
     from entresol.sources.stack_trace import StackTrace
@@ -19,6 +23,9 @@ _STEP_BYTES = 200
 """What a step takes in memory, without its stack."""
 _FRAME_BYTES = 600
 _ACCESS_BYTES = 250
+
+
+_words = msgspec.json.Decoder(list[str]).decode
 
 
 class RecordedStep(msgspec.Struct, gc=False, frozen=True):
@@ -30,14 +37,22 @@ class RecordedStep(msgspec.Struct, gc=False, frozen=True):
     cost: int
     error: str | None
     frame: int
-    functions: int
-    """How many functions of the source are open in its frame."""
-    source: int | None
-    line: int | None
+    function: OpenedFunction | None
+    """The innermost function that is open in its frame."""
+    place: StepPlace
     change: SlotAccess | None
     """The slot that it writes."""
     stack: bytes | None
     """The stack before it, as JSON; None if it is not kept."""
+
+    @property
+    def functions(self) -> int:
+        """How many functions of the source are open in its frame."""
+        return 0 if self.function is None else self.function.count
+
+    def words(self) -> list[str] | None:
+        """Return the stack before it, its top last; None if it is not kept."""
+        return None if self.stack is None else _words(self.stack)
 
 
 class StepRange(NamedTuple):
@@ -65,6 +80,10 @@ class ExecutionRecording(NamedTuple):
     gas_by_line: dict[tuple[int, int], LineGas] | None
     """By source and line; None if not all steps were followed."""
     storage: SlotLog
+    codes: dict[str, bytes]
+    """The codes that were run, by their accounts, as far as they are kept."""
+    read_codes: dict[str, bytes]
+    """The codes that were read; a delegated account runs another one."""
     stack_trace: StackTrace | None
     size: int
     """About how many bytes it takes."""
@@ -76,6 +95,19 @@ class ExecutionRecording(NamedTuple):
         if True in known:
             return True
         return None if None in known or not known else False
+
+    def step(self, number: int) -> RecordedStep | None:
+        """Return a step, if it is kept."""
+        found = self.range_at(number)
+        return None if found is None else found.steps[number - found.first]
+
+    def known_range(self, step: int) -> StepRange:
+        """Return the range that has a step; raise `StepNotRecorded` if there is none."""
+        found = self.range_at(step)
+        if found is None:
+            ranges = [f"{it.first:d} to {it.end - 1:d}" for it in self.ranges if it.steps]
+            raise StepNotRecorded(step, self.total, " and ".join(ranges))
+        return found
 
     def range_at(self, step: int) -> StepRange | None:
         """Return the range that has a step."""

@@ -10,19 +10,22 @@ from entresol.sources.source_file import SourceFile
 
 if TYPE_CHECKING:
     from entresol.sources.compiled import CompiledCode
+    from entresol.sources.frame_places import Located
     from entresol.sources.walk import FrameWalk
 
 
 class StepPlace(NamedTuple):
     """A line of a source; both are None for what the compiler has added."""
 
-    source: int | None
-    line: int | None
-    is_entry: bool
-    """Whether a function begins there."""
+    source: int | None = None
+    line: int | None = None
+    located: Located | None = None
+    """The part of the source that the instruction belongs to, and the function around it."""
+    entry: Located | None = None
+    """The function that begins there."""
 
 
-NOWHERE: Final = StepPlace(None, None, is_entry=False)
+NOWHERE: Final = StepPlace()
 
 
 class SourceList:
@@ -82,17 +85,12 @@ class StepPlaces:
             place = places[pc] = self._place(walk, pc)
         return place
 
-    def functions(self, walk: FrameWalk) -> int:
-        """Return how many functions of the source are open in a frame."""
-        return sum(self.of(walk, it.entry).is_entry for it in walk.functions)
-
     def _place(self, walk: FrameWalk, pc: int) -> StepPlace:
         assert walk.contract is not None
         places = FramePlaces(walk, walk.contract)
-        is_entry = places.entry(pc) is not None
-        found = places.located(pc)
+        entry, found = places.entry(pc), places.located(pc)
         if found is None:
-            return StepPlace(None, None, is_entry=is_entry)
+            return StepPlace(entry=entry)
         source = self._sources.number(found.source)
         line = None if source is None else found.source.line(found.span.start)
-        return StepPlace(source if line is not None else None, line, is_entry)
+        return StepPlace(source if line is not None else None, line, found, entry)

@@ -30,6 +30,14 @@ class TracedStep(Step, gc=False, rename={"gas_cost": "gasCost"}):
     error: str | None = None
     stack: msgspec.Raw = NO_STACK
 
+    @property
+    def height(self) -> int | None:
+        """How many words the stack has; None if it is not known."""
+        if self.stack is NO_STACK:
+            return None
+        # Words are hex digits, so that quotes are only around them.
+        return bytes(self.stack).count(b'"') // 2
+
     def words(self, count: int) -> list[int] | None:
         """Return as many words of the stack, its top first; None if it is not known or has fewer."""
         if self.stack is NO_STACK:

@@ -43,3 +43,15 @@ def test_the_first_that_does_not_hold_is_named(conditions: TransactionConditions
     with pytest.raises(ConditionNotMet, match="transaction rejected: ") as rejection:
         conditions.check(5, 100, value_of)
     assert isinstance(rejection.value, InvalidTransaction)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        TransactionConditions(),
+        TransactionConditions(block_number_min=0, timestamp_max=2**64 - 1),
+        TransactionConditions(block_number_max=7, slots=((SOME, SLOT, VALUE), (SOME, OTHER, SLOT))),
+    ],
+)
+def test_what_is_packed_is_read_again(conditions: TransactionConditions) -> None:
+    assert TransactionConditions.decode(conditions.encode()) == conditions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import ClusterFenced, OutcomeUnknown
-from entresol.replication.postgres.journal import PoolRow, read_pool
+from entresol.replication.postgres.journal import PoolChanges, PoolRow, read_pool
 from entresol.replication.postgres.tables import read_page
 from entresol.storage.replication.entries import ConfirmedEntry, UnwindEntry
 from entresol.storage.replication.position import START
@@ -41,7 +41,7 @@ def test_a_producer_that_was_fenced_writes_nothing(postgres: Postgres) -> None:
             await cluster.expire(first)
             new = await cluster.writer(second, "b")
             with pytest.raises(ClusterFenced):
-                await old.write([UnwindEntry(1)], 1, added=ROWS)
+                await old.write([UnwindEntry(1)], 1, PoolChanges(ROWS))
             assert await read_page(second, START) == []
             assert await read_pool(second) == []
             await new.write([UnwindEntry(2)], 2)
@@ -67,9 +67,11 @@ def test_the_pool_changes_with_the_entry_or_not_at_all(postgres: Postgres) -> No
     async def scenario(cluster: EmptyCluster) -> None:
         async with cluster.connected() as connection:
             writer = await cluster.writer(connection)
-            await writer.write([], 0, added=ROWS)
+            await writer.write([], 0, PoolChanges(ROWS))
             assert await read_pool(connection) == ROWS
-            await writer.write([UnwindEntry(1)], 1, removed=[ROWS[0].hash, ROWS[2].hash])
+            await writer.write(
+                [UnwindEntry(1)], 1, PoolChanges(removed=[ROWS[0].hash, ROWS[2].hash])
+            )
             assert await read_pool(connection) == [ROWS[1]]
             assert writer.end.seq == 1
 

@@ -16,7 +16,7 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
-from entresol.replication.postgres.journal import PoolRows
+from entresol.replication.postgres.journal import UNCHANGED, PoolRows
 from entresol.replication.postgres.sequencer import BLOCKS_WAITED, ClusterSealer
 from tests.support.chain.dev_chain import ALICE, long_transaction, open_chain, transaction
 from tests.support.cluster.database import EmptyCluster, play
@@ -35,17 +35,17 @@ class BusyJournal:
         self.writes: list[tuple[int, int]] = []
         """How many rows each write adds and removes."""
 
-    async def seal(self, executed: Any, prices: Any, added: Any = (), removed: Any = ()) -> Any:
+    async def seal(self, executed: Any, prices: Any, pool: Any = UNCHANGED) -> Any:
         """Append a block, and let the next transaction arrive."""
-        self.writes.append((len(added), len(removed)))
+        self.writes.append((len(pool.added), len(pool.removed)))
         await asyncio.sleep(0)
         if self.chain.number < LAST:
             self.chain.add(transaction(self.chain.number + 1))
         return self.chain.append(executed, prices)
 
-    async def update_pool(self, added: Any = (), removed: Any = ()) -> None:
+    async def update_pool(self, pool: Any = UNCHANGED) -> None:
         """Count the write."""
-        self.writes.append((len(added), len(removed)))
+        self.writes.append((len(pool.added), len(pool.removed)))
 
 
 def sealing(chain: Chain) -> tuple[ClusterSealer, BusyJournal]:

@@ -46,14 +46,18 @@ def test_tables_of_another_version_are_rejected_with_what_to_do(
     play(postgres, scenario)
 
 
-def test_a_cluster_of_the_version_before_is_brought_forward_and_keeps_its_log(
-    postgres: Postgres,
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_cluster_of_a_version_before_is_brought_forward_and_keeps_its_log(
+    postgres: Postgres, version: int
 ) -> None:
     async def scenario(cluster: EmptyCluster) -> None:
         async with cluster.connected() as connection:
             await cluster.writer(connection)
-            await connection.execute("update version set number = 1")
-            with pytest.raises(InvalidConfig, match=r"schema 1, and this version needs 2"):
+            await connection.execute("update version set number = $1", version)
+            await connection.execute("drop table conditions")
+            with pytest.raises(
+                InvalidConfig, match=rf"schema {version}, and this version needs {tables.VERSION}"
+            ):
                 await tables.check(connection)
             await tables.create(connection)
             await tables.check(connection)

@@ -150,7 +150,7 @@ class EthSendConditional:
         """Submit a signed transaction that is included only in a block that meets conditions; return its hash.
 
         They are checked for the next block at once, and again for each block that would include it: then it is dropped. A
-        slot is compared after the transactions before it. In a cluster, another producer does not take it over.
+        slot is compared after the transactions before it. They stay if its block is reverted, and in a cluster.
         """
         wanted = None if conditions is None else conditions.conditions()
         if wanted is None:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.chain.api_client import TARGET, ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of
 from tests.support.rpc_client import RpcError
+from tests.support.sources.debugged_contracts import DebuggedContract, line_of
 
 Steps = list[dict[str, Any]]
 
@@ -26,6 +27,11 @@ def client() -> Iterator[ApiClient]:
 @pytest.fixture(scope="module")
 def contracts(client: ApiClient) -> FailingContracts:
     return FailingContracts(client)
+
+
+@pytest.fixture(scope="module")
+def debugged(client: ApiClient) -> DebuggedContract:
+    return DebuggedContract(client)
 
 
 def failed(client: ApiClient, contracts: FailingContracts, name: str) -> str:
@@ -207,3 +213,91 @@ def test_sources_that_come_later_are_seen() -> None:
         text = {"sources": {"A.sol": {"content": "contract A { fallback() external {} }"}}}
         client("hardhat_addCompilationResult", "0.8.30", text, output)
         assert client("entresol_getExecution", sent)["frames"][0]["contract"] == "A"
+
+
+@pytest.mark.parametrize("settings", ["plain", "optimized"])
+@pytest.mark.parametrize(
+    ("signature", "arguments"),
+    [
+        ("open(address,uint256,string,uint256[])", (bytes(19) + b"A", 7, "Alice", [3, 4])),
+        ("tryToCount(uint256)", (100,)),
+        ("tryToCount(uint256)", (1,)),
+        ("pay(address,uint256)", (bytes(19) + b"A", 5)),
+    ],
+)
+def test_stack_and_memory_of_each_step_are_those_of_the_struct_logs(
+    client: ApiClient, settings: str, signature: str, arguments: tuple[object, ...]
+) -> None:
+    contract = DebuggedContract(client, settings)
+    sent = contract.send(signature, *arguments)
+    logs = client("debug_traceTransaction", sent, {"enableMemory": True})["structLogs"]
+    for number, log in enumerate(logs):
+        state = contract.state(sent, number)
+        assert state["stack"] == log["stack"]
+        assert state["memory"] == "0x" + "".join(it[2:] for it in log.get("memory", []))
+        assert state["memorySize"] == 32 * len(log.get("memory", []))
+
+
+def test_of_memory_the_beginning_is_returned(client: ApiClient) -> None:
+    sent = ran(client, "0x60ff620100005300")
+    state = client("entresol_getExecutionStep", sent, 3)
+    assert state["memorySize"] == 65_568
+    assert state["memory"] == "0x" + "00" * 16_384
+
+
+def test_the_call_stack_has_functions_of_all_frames_with_their_lines(
+    debugged: DebuggedContract,
+) -> None:
+    sent = debugged.send("tryToCount(uint256)", 100)
+    state = debugged.state_at_line(sent, "now_ = count")
+    assert [
+        (it["frame"], it["contract"], it["function"], it["line"]) for it in state["callStack"]
+    ] == [
+        (0, "Debugged", "tryToCount", line_of("abi.encodeCall")),
+        (1, "Counted", "increase", line_of("now_ = count")),
+    ]
+    assert state["callStack"][0]["address"] == debugged.address
+
+
+def test_internal_functions_are_in_the_call_stack_under_their_library(
+    debugged: DebuggedContract,
+) -> None:
+    sent = debugged.send("locals(int8,bool,bytes3)", 1, True, b"abc")
+    state = debugged.state_at_line(sent, "sum = a + b")
+    assert [(it["contract"], it["function"]) for it in state["callStack"]] == [
+        ("Debugged", "locals"),
+        ("Sums", "add"),
+    ]
+
+
+def test_storage_has_what_the_account_used_until_the_step(
+    debugged: DebuggedContract,
+) -> None:
+    sent = debugged.send("tryToCount(uint256)", 1)
+    steps = debugged.steps(sent)
+    inner = [number for number, it in enumerate(steps) if it["frame"] == 1]
+    [count] = debugged.state(sent, inner[-1])["storage"]
+    assert int(count["value"], 16) == int(count["before"], 16) + 3
+    outer = debugged.state(sent, len(steps) - 1)
+    assert outer["storageAddress"] == debugged.address
+    assert [int(it["slot"], 16) for it in outer["storage"]] == [0, 9]
+
+
+def test_what_a_failing_frame_wrote_is_undone(client: ApiClient) -> None:
+    writes = "60075f55"
+    inner = "0x" + "22" * 20
+    client("anvil_setCode", inner, f"0x{writes}5f5ffd")
+    # Writes 5 to slot 0, delegates to what writes 7 there and fails, and stops.
+    sent = ran(client, f"0x60055f555f5f5f5f73{inner[2:]}5af400")
+    steps = client("entresol_getExecution", sent)["steps"]
+    within = client("entresol_getExecutionStep", sent, steps - 2)["storage"]
+    assert [int(it["value"], 16) for it in within] == [7]
+    after = client("entresol_getExecutionStep", sent, steps - 1)["storage"]
+    assert [int(it["value"], 16) for it in after] == [5]
+
+
+def test_a_step_that_is_not_there_is_an_error(client: ApiClient) -> None:
+    sent = ran(client, "0x60015f5500")
+    with pytest.raises(RpcError, match="step 4 is beyond the end") as failure:
+        client("entresol_getExecutionStep", sent, 4)
+    assert failure.value.code == -32602

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entresol.primitives.records import BlockRecord
-from entresol.storage.store_view import ReadCache
+from entresol.storage.read_cache import ReadCache
 
 
 class Records:

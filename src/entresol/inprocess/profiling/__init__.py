@@ -1,0 +1,1 @@
+"""What the contracts of a devnet do, counted while a program uses it."""

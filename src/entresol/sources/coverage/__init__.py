@@ -1,0 +1,1 @@
+"""Coverage: which parts of a source can be executed, which instructions belong to them, and which of them ran."""

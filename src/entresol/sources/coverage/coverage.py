@@ -1,0 +1,89 @@
+"""What ran of the sources of contracts, in all codes that have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.sources.coverage.counts import SourceCoverage
+from entresol.sources.coverage.places import places_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from entresol.sources.compiled import CompiledCode, CompiledContract
+    from entresol.sources.coverage.index import PartsIndex
+    from entresol.sources.coverage.places import SourcePlaces
+    from entresol.sources.source_file import SourceFile
+
+
+class Coverage:
+    """What ran of the sources of contracts.
+
+    Remembers: the sources by name and text, so that contracts and compilations which share one are counted together.
+    Fails: never. Assumes: the contracts that have run are among those that it was made of.
+    """
+
+    def __init__(
+        self,
+        contracts: Iterable[CompiledContract],
+        is_counted: Callable[[SourceFile], bool] = lambda _: True,
+    ) -> None:
+        """Count the parts of all contracts, of sources that `is_counted` says."""
+        self._is_counted = is_counted
+        self._sources: dict[tuple[str, bytes | None], SourceCoverage] = {}
+        self._places: dict[int, list[tuple[SourceCoverage, SourcePlaces]]] = {}
+        """Of each code, by identity: the contracts are kept, too."""
+        self._contracts = list(contracts)
+        for contract in self._contracts:
+            for compiled in (contract.creation, contract.deployed):
+                if compiled is not None:
+                    for source, places in self._places_of(contract, compiled):
+                        source.know(places)
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether a contract was compiled with an optimizer, which merges lines and removes some."""
+        return any(it.is_optimized for it in self._contracts)
+
+    @property
+    def files(self) -> list[SourceCoverage]:
+        """The sources that have anything to execute, by name."""
+        found = (it for it in self._sources.values() if it.index.parts.functions)
+        return sorted(found, key=lambda it: it.source.name)
+
+    def add(
+        self,
+        contract: CompiledContract,
+        executions: Mapping[int, int],
+        taken: Mapping[int, int],
+        *,
+        is_creation: bool,
+    ) -> None:
+        """Add what ran of a contract's code: its instructions, and conditional jumps that were taken."""
+        compiled = contract.creation if is_creation else contract.deployed
+        if compiled is not None:
+            for source, places in self._places_of(contract, compiled):
+                source.add(places, executions, taken)
+
+    def _places_of(
+        self, contract: CompiledContract, compiled: CompiledCode
+    ) -> list[tuple[SourceCoverage, SourcePlaces]]:
+        found = self._places.get(id(compiled))
+        if found is None:
+            read = places_of(compiled, lambda number: self._index(contract, number))
+            pairs = ((self._source(contract, number), it) for number, it in read.items())
+            found = self._places[id(compiled)] = [(it, own) for it, own in pairs if it is not None]
+        return found
+
+    def _index(self, contract: CompiledContract, number: int) -> PartsIndex | None:
+        found = self._source(contract, number)
+        return None if found is None else found.index
+
+    def _source(self, contract: CompiledContract, number: int) -> SourceCoverage | None:
+        source = contract.source(number)
+        if source is None or source.text is None or not self._is_counted(source):
+            return None
+        key = source.name, source.text
+        if key not in self._sources:
+            self._sources[key] = SourceCoverage(source)
+        return self._sources[key]

@@ -1,0 +1,235 @@
+"""Which instructions of a code tell how often the parts of its sources ran."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from entresol.sources.coverage.parts import CHECK, CONDITIONAL, DO, Range
+from entresol.sources.source_map import JUMP_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from entresol.sources.compiled import CompiledCode
+    from entresol.sources.coverage.index import PartsIndex
+    from entresol.sources.coverage.parts import BranchPart
+
+JUMP: Final = 0x56
+JUMPI: Final = 0x57
+JUMPDEST: Final = 0x5B
+PUSH0: Final = 0x5F
+PUSH32: Final = 0x7F
+FAILING: Final = frozenset((0xFD, 0xFE))
+ENDING: Final = frozenset((0x00, JUMP, JUMPI, 0xF3, 0xFF, *FAILING))
+
+STRAIGHT_STEPS: Final = 48
+"""Instructions after a jump that are looked at to see where it leads."""
+
+_TAKEN_IF_IT_HOLDS: Final = frozenset((CHECK, CONDITIONAL, DO))
+"""Branches of which solc jumps if the condition holds, unless its optimizer has turned them."""
+
+
+class Instruction(NamedTuple):
+    """An instruction: its place, its opcode, what it pushes, and its part of the source."""
+
+    pc: int
+    opcode: int
+    value: int | None
+    source: int
+    span: Range
+    is_call: bool
+    """Whether it jumps into a function."""
+
+
+class Jump(NamedTuple):
+    """A conditional jump that decides a branch."""
+
+    pc: int
+    is_taken_first: bool
+    """Whether it is taken for the first way of the branch."""
+
+
+class SourcePlaces:
+    """The instructions that count for the parts of one source; a part that is in the code several times has several."""
+
+    def __init__(self) -> None:
+        self.functions: dict[int, set[int]] = defaultdict(set)
+        """The functions that have code, and where they are entered; nothing for those that are not entered by a jump."""
+        self.wholes: dict[int, set[int]] = defaultdict(set)
+        """Instructions that belong to all of a function."""
+        self.first_statements: dict[int, int] = {}
+        """The first statement of each function that has code."""
+        self.statements: dict[int, list[int]] = defaultdict(list)
+        self.branches: dict[int, list[Jump]] = defaultdict(list)
+        self.selections: dict[int, list[int]] = defaultdict(list)
+        self.arms: dict[tuple[int, int], list[int]] = defaultdict(list)
+
+
+class _Parts(NamedTuple):
+    """The parts that a span belongs to."""
+
+    places: SourcePlaces
+    finder: PartsIndex
+    function: int
+    statement: int | None
+    is_whole: bool
+    arms: list[tuple[int, int]]
+
+
+def places_of(
+    compiled: CompiledCode, index_of: Callable[[int], PartsIndex | None]
+) -> dict[int, SourcePlaces]:
+    """Return the places of a code, by the numbers of its sources."""
+    return _CodeReader(compiled, index_of).read()
+
+
+class _CodeReader:
+    """Reads the instructions of a code.
+
+    Remembers: the instructions, and what they belong to. Fails: never.
+    """
+
+    def __init__(
+        self, compiled: CompiledCode, index_of: Callable[[int], PartsIndex | None]
+    ) -> None:
+        self._index_of = index_of
+        self._all = _instructions(compiled)
+        self._numbers = {it.pc: number for number, it in enumerate(self._all)}
+        self._found: dict[int, SourcePlaces] = {}
+        self._parts: dict[tuple[int, Range], _Parts | None] = {}
+
+    def read(self) -> dict[int, SourcePlaces]:
+        """Return the places of all parts."""
+        entries = self._entries()
+        seen: set[object] = set()
+        owner, run = None, 0
+        for number, it in enumerate(self._all):
+            parts = self._parts_of(it)
+            if parts is None:
+                continue
+            # What the compiler has put at several places, as modifiers, is interrupted by another function.
+            if owner != (it.source, parts.function):
+                owner, run = (it.source, parts.function), run + 1
+            self._place(it, parts, seen, run, is_entry=it.pc in entries)
+            if it.opcode == JUMPI:
+                self._decide(number, it, parts, seen, run)
+        self._decide_by_conditions()
+        return self._found
+
+    def _parts_of(self, it: Instruction) -> _Parts | None:
+        key = it.source, it.span
+        if key not in self._parts:
+            self._parts[key] = self._find(it)
+        return self._parts[key]
+
+    def _find(self, it: Instruction) -> _Parts | None:
+        index = self._index_of(it.source)
+        function = None if index is None else index.function(it.span)
+        if index is None or function is None:
+            return None
+        places = self._found.setdefault(it.source, SourcePlaces())
+        part = index.parts.functions[function]
+        return _Parts(
+            places,
+            index,
+            function,
+            index.statement(it.span),
+            it.span == part.whole,
+            index.arms(it.span),
+        )
+
+    def _place(
+        self, it: Instruction, parts: _Parts, seen: set[object], run: int, *, is_entry: bool
+    ) -> None:
+        places = parts.places
+        entries = places.functions[parts.function]
+        if parts.is_whole:
+            places.wholes[parts.function].add(it.pc)
+            if is_entry and it.opcode == JUMPDEST:
+                entries.add(it.pc)
+        firsts: list[tuple[object, list[int]]] = []
+        if parts.statement is not None:
+            first = places.first_statements.get(parts.function, parts.statement)
+            places.first_statements[parts.function] = min(first, parts.statement)
+            firsts.append((parts.statement, places.statements[parts.statement]))
+        firsts += [((it.source, arm), places.arms[arm]) for arm in parts.arms]
+        for part, found in firsts:
+            key = it.source, part, run
+            if key not in seen:
+                seen.add(key)
+                found.append(it.pc)
+
+    def _decide(
+        self, number: int, it: Instruction, parts: _Parts, seen: set[object], run: int
+    ) -> None:
+        """Find the branch that a conditional jump decides."""
+        branch = parts.finder.branch(it.span)
+        if branch is not None:
+            jump = self._jump(number, parts.finder.parts.branches[branch])
+            parts.places.branches[branch].append(jump)
+        selection = parts.finder.selection(it.span)
+        if selection is not None and (it.source, "selection", selection, run) not in seen:
+            seen.add((it.source, "selection", selection, run))
+            parts.places.selections[selection].append(it.pc)
+
+    def _decide_by_conditions(self) -> None:
+        """Find branches that are decided where their conditions are."""
+        decided = {number: set(it.branches) for number, it in self._found.items()}
+        for number, it in enumerate(self._all):
+            parts = self._parts_of(it) if it.opcode == JUMPI else None
+            branch = None if parts is None else parts.finder.branch_of_condition(it.span)
+            if parts is not None and branch is not None and branch not in decided[it.source]:
+                jump = self._jump(number, parts.finder.parts.branches[branch])
+                parts.places.branches[branch].append(jump)
+
+    def _jump(self, number: int, branch: BranchPart) -> Jump:
+        """Return a jump with what it is taken for: what is reached in a straight line, or else as solc does it."""
+        it = self._all[number]
+        target = None if not number else self._all[number - 1].value
+        jumped = self._numbers.get(-1 if target is None else target)
+        for place, arm in enumerate(branch.arms):
+            if arm is None:
+                continue
+            is_next = self._leads(number + 1, it.source, arm)
+            is_jumped = jumped is not None and self._leads(jumped, it.source, arm)
+            if is_next != is_jumped:
+                return Jump(it.pc, is_jumped == (place == 0))
+        if branch.kind == CHECK and jumped is not None:
+            fails = self._fails(number + 1), self._fails(jumped)
+            if fails[0] != fails[1]:
+                return Jump(it.pc, fails[0])
+        return Jump(it.pc, branch.kind in _TAKEN_IF_IT_HOLDS)
+
+    def _leads(self, number: int, source: int, arm: Range) -> bool:
+        for it in self._all[number : number + STRAIGHT_STEPS]:
+            if it.source == source and arm.contains(*it.span):
+                return True
+            if it.opcode in ENDING:
+                return False
+        return False
+
+    def _fails(self, number: int) -> bool:
+        for it in self._all[number : number + STRAIGHT_STEPS]:
+            if it.opcode in ENDING:
+                return it.opcode in FAILING
+        return False
+
+    def _entries(self) -> set[int]:
+        """Return where jumps into functions lead, as far as the instruction before says it."""
+        return {
+            before.value
+            for before, it in zip(self._all, self._all[1:], strict=False)
+            if it.is_call and it.opcode == JUMP and before.value is not None
+        }
+
+
+def _instructions(compiled: CompiledCode) -> list[Instruction]:
+    code, found = compiled.code, []
+    for pc, span, jump in compiled.source_map.instructions():
+        opcode = code[pc]
+        size = opcode - PUSH0 if PUSH0 <= opcode <= PUSH32 else None
+        value = None if size is None else int.from_bytes(code[pc + 1 : pc + 1 + size])
+        place = Range(span.start, span.end)
+        found.append(Instruction(pc, opcode, value, span.source, place, jump == JUMP_IN))
+    return found

@@ -1,0 +1,255 @@
+"""The parts of a source in Solidity that can be executed.
+
+The text is read instead of the compiler's syntax tree, as for definitions: Foundry's artifacts have none by default. The
+tree is the oracle of the tests.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from entresol.sources.coverage.assembly import AssemblyReader
+from entresol.sources.coverage.expressions import branches_of
+from entresol.sources.coverage.parts import (
+    DO,
+    IF,
+    LOOP,
+    SELECTION,
+    BranchPart,
+    FunctionPart,
+    Range,
+    SourceParts,
+    StatementPart,
+)
+from entresol.sources.coverage.tokens import Tokens
+from entresol.sources.definitions import CONSTRUCTOR, FALLBACK, RECEIVE
+
+_CONTAINERS: Final = frozenset((b"contract", b"library", b"interface"))
+_UNNAMED: Final = {b"constructor": CONSTRUCTOR, b"fallback": FALLBACK, b"receive": RECEIVE}
+_FUNCTIONS: Final = frozenset((b"function", b"modifier", *_UNNAMED))
+_WITH_BODY: Final = frozenset((b"struct", b"enum"))
+_VALUES: Final = frozenset((b"return", b"emit", b"delete"))
+_PLACEHOLDER: Final = b"_"
+_BARE_RETURN: Final = b"return"
+"""The only simple statement whose semicolon solc counts."""
+
+
+def solidity_parts(text: bytes) -> SourceParts:
+    """Return the functions of a source, with their statements and branches."""
+    reader = _SourceReader(text)
+    reader.read()
+    found = reader.parts
+    found.functions.sort(key=lambda it: it.whole)
+    found.statements.sort(key=lambda it: it.evaluated)
+    found.branches.sort(key=lambda it: it.whole)
+    return found
+
+
+class _SourceReader:
+    """Reads a source in Solidity.
+
+    Remembers: the text, and what was found. Fails: never; the text has been compiled, so what is not understood is
+    skipped.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._tokens = Tokens(text)
+        self._assembly = AssemblyReader(self._tokens)
+        self.parts = SourceParts([], [], [])
+
+    def read(self) -> None:
+        """Find the parts of the source."""
+        self._members(0, len(self._tokens), None)
+
+    def _members(self, start: int, end: int, container: str | None) -> None:
+        """Find the parts of what is defined between two places."""
+        at, tokens = start, self._tokens
+        while at < end:
+            first = tokens.text(at)
+            place = at + (first == b"abstract")
+            if container is None and tokens.text(place) in _CONTAINERS:
+                opening = tokens.find(b"{", at, end)
+                name = tokens.text(place + 1).decode()
+                self._members(opening + 1, tokens.closing(opening), name)
+                at = tokens.after(opening)
+            elif first in _FUNCTIONS:
+                at = self._function(at, end, container)
+            else:
+                last = b"{" if first in _WITH_BODY else b";"
+                at = tokens.after(tokens.find(last, at, end))
+
+    def _function(self, at: int, end: int, container: str | None) -> int:
+        """Find the parts of a function; return the place after it."""
+        tokens = self._tokens
+        last = next((it for it in tokens.top(at, end) if tokens.text(it) in (b"{", b";")), end)
+        if tokens.text(last) != b"{":
+            return last + 1
+        following = tokens.after(last)
+        name = _UNNAMED.get(tokens.text(at)) or tokens.text(at + 1).decode()
+        # Before Solidity 0.6 a function without a name was the fallback.
+        name = FALLBACK if name == "(" else name
+        shown = name if container is None else f"{container}.{name}"
+        body = tokens.range(last, following)
+        self.parts.functions.append(FunctionPart(shown, tokens.range(at, following), body))
+        self._block(last)
+        return following
+
+    def _block(self, opening: int) -> None:
+        at, end = opening + 1, self._tokens.closing(opening)
+        while at < end:
+            at = max(self._statement(at), at + 1)
+
+    def _statement(self, at: int) -> int:
+        """Find the parts of a statement; return the place after it."""
+        tokens = self._tokens
+        match tokens.text(at):
+            case b"{":
+                self._block(at)
+                return tokens.after(at)
+            case b"unchecked" if tokens.text(at + 1) == b"{":
+                self._block(at + 1)
+                return tokens.after(at + 1)
+            case b"if":
+                return self._if(at)
+            case b"for":
+                return self._for(at)
+            case b"while":
+                return self._while(at)
+            case b"do":
+                return self._do(at)
+            case b"try":
+                return self._try(at)
+            case b"assembly":
+                return self._inline(at)
+        following = tokens.find(b";", at, len(tokens))
+        self._simple(at, following)
+        return following + 1
+
+    def _simple(self, start: int, end: int) -> None:
+        tokens = self._tokens
+        if start >= end or (end == start + 1 and tokens.text(start) == _PLACEHOLDER):
+            return
+        self._evaluated(start, self._range_of_statement(start, end + 1))
+        value = start + (tokens.text(start) in _VALUES)
+        self._expression(value, end)
+
+    def _if(self, at: int) -> int:
+        tokens = self._tokens
+        condition, body = self._condition(at), tokens.after(at + 1)
+        self._evaluated(at, condition)
+        between = following = self._statement(body)
+        other = None
+        if tokens.text(between) == b"else":
+            following = self._statement(between + 1)
+            other = self._range_of_statement(between + 1, following)
+        whole = self._range_of_statement(at, following)
+        arms = (self._range_of_statement(body, between), other)
+        self.parts.branches.append(BranchPart(IF, whole, condition, arms))
+        return following
+
+    def _while(self, at: int) -> int:
+        condition = self._condition(at)
+        self._evaluated(at, condition)
+        body = self._tokens.after(at + 1)
+        following = self._statement(body)
+        self._loop(at, condition, body, following)
+        return following
+
+    def _for(self, at: int) -> int:
+        tokens = self._tokens
+        closing, body = tokens.closing(at + 1), tokens.after(at + 1)
+        first = tokens.find(b";", at + 2, closing)
+        second = tokens.find(b";", first + 1, closing)
+        self._expression(at + 2, first)
+        self._expression(first + 1, second)
+        condition = tokens.range(first + 1, second)
+        last = second if second > first + 1 else first
+        if last > at + 2:
+            self._evaluated(at, tokens.range(at + 2, last))
+        if closing > second + 1:
+            self._evaluated(second + 1, tokens.range(second + 1, closing))
+            self._expression(second + 1, closing)
+        following = self._statement(body)
+        self._loop(at, condition, body, following)
+        return following
+
+    def _loop(self, at: int, condition: Range, body: int, following: int) -> None:
+        whole = self._range_of_statement(at, following)
+        arms = (self._range_of_statement(body, following), None)
+        if not self._is_constant(condition):
+            self.parts.branches.append(BranchPart(LOOP, whole, condition, arms))
+
+    def _do(self, at: int) -> int:
+        tokens = self._tokens
+        last = self._statement(at + 1)
+        condition, following = self._condition(last), tokens.after(last + 1) + 1
+        self._evaluated(last, condition)
+        body = self._range_of_statement(at + 1, last)
+        # solc counts the semicolon.
+        whole = tokens.range(at, following)
+        if not self._is_constant(condition):
+            self.parts.branches.append(BranchPart(DO, whole, condition, (body, None)))
+        return following
+
+    def _is_constant(self, condition: Range) -> bool:
+        """Return whether a loop is left only from inside, or never repeated."""
+        return self._text[condition.start : condition.end] in (b"", b"true", b"false")
+
+    def _try(self, at: int) -> int:
+        tokens = self._tokens
+        following = self._after_call(at + 1)
+        called = tokens.range(at + 1, following)
+        self._evaluated(at, called)
+        self._expression(at + 1, following)
+        arms: list[Range | None] = []
+        while True:
+            opening = tokens.find(b"{", following, len(tokens))
+            self._block(opening)
+            following = tokens.after(opening)
+            arms.append(tokens.range(opening, following))
+            if tokens.text(following) != b"catch":
+                break
+        whole = tokens.range(at, following)
+        self.parts.branches.append(BranchPart(SELECTION, whole, called, tuple(arms)))
+        return following
+
+    def _after_call(self, at: int) -> int:
+        """Return the place after the call of a `try`: what follows is `returns`, or a block and no call option."""
+        tokens = self._tokens
+        for it in tokens.top(at, len(tokens)):
+            if tokens.text(it) == b"returns":
+                return it
+            if tokens.text(it) == b"{" and tokens.text(tokens.after(it)) != b"(":
+                return it
+        return len(tokens)
+
+    def _inline(self, at: int) -> int:
+        tokens = self._tokens
+        opening = tokens.find(b"{", at, len(tokens))
+        for part in self._assembly.block(opening):
+            if isinstance(part, BranchPart):
+                self.parts.branches.append(part)
+            else:
+                self.parts.statements.append(part)
+        return tokens.after(opening)
+
+    def _condition(self, at: int) -> Range:
+        """Return what is in the brackets after a word, and find its branches."""
+        closing = self._tokens.closing(at + 1)
+        self._expression(at + 2, closing)
+        return self._tokens.range(at + 2, closing)
+
+    def _evaluated(self, at: int, evaluated: Range) -> None:
+        start = self._tokens.range(at, at + 1).start
+        self.parts.statements.append(StatementPart(start, evaluated))
+
+    def _expression(self, start: int, end: int) -> None:
+        self.parts.branches.extend(branches_of(self._tokens, start, end))
+
+    def _range_of_statement(self, start: int, following: int) -> Range:
+        """Return a statement without its semicolon, as solc has it."""
+        tokens = self._tokens
+        if tokens.text(following - 1) != b";" or tokens.text(following - 2) == _BARE_RETURN:
+            return tokens.range(start, following)
+        return tokens.range(start, following - 1)

@@ -1,0 +1,198 @@
+"""What many executions have done together: of each code by instruction, and of each function by its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+import msgspec
+
+from entresol.sources.profile.amounts import Amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from entresol.execution.trace.profile import CodeProfile, FrameProfile, Profile
+
+MAX_CODE_BYTES: Final = 64 << 20
+"""Bytes of codes that are remembered; what runs of others is counted as left out."""
+
+MAX_FUNCTIONS: Final = 100_000
+MAX_ADDRESSES: Final = 8
+
+CREATION_MARK: Final = "+"
+"""What the key of a code has in front that creates a contract."""
+
+
+class CodeTotals(msgspec.Struct):
+    """What ran of a code, by the offsets of its instructions."""
+
+    code: bytes
+    is_creation: bool
+    addresses: list[str] = []
+    """The first accounts that had it, or that it has created."""
+    executions: dict[int, int] = {}
+    gas: dict[int, int] = {}
+    """Without the gas of the frames that were opened there."""
+    call_gas: dict[int, int] = {}
+    """The gas of the frames that were opened there."""
+    taken: dict[int, int] = {}
+    """How often a conditional jump has jumped."""
+
+    def add(self, profile: CodeProfile) -> None:
+        """Add what ran in one execution."""
+        self._name(profile.addresses)
+        executions, gas = self.executions, self.gas
+        for pc, times, used in profile.steps:
+            executions[pc] = executions.get(pc, 0) + times
+            gas[pc] = gas.get(pc, 0) + used
+        _add(self.call_gas, profile.calls)
+        _add(self.taken, profile.taken)
+
+    def merge(self, other: CodeTotals) -> None:
+        """Add what others have."""
+        self._name(other.addresses)
+        _add(self.executions, other.executions.items())
+        _add(self.gas, other.gas.items())
+        _add(self.call_gas, other.call_gas.items())
+        _add(self.taken, other.taken.items())
+
+    def _name(self, addresses: Iterable[str]) -> None:
+        for it in addresses:
+            if it not in self.addresses and len(self.addresses) < MAX_ADDRESSES:
+                self.addresses.append(it)
+
+
+class FunctionKey(NamedTuple):
+    """What frames are counted by."""
+
+    code: str
+    """The key of the code that ran."""
+    via: str
+    """The key of the code that has called, if the frame ran in its account; else nothing."""
+    kind: str
+    selector: str
+    is_outermost: bool
+
+
+class FunctionTotals(msgspec.Struct):
+    """The frames of a function: transactions and calls, or those that contracts have opened."""
+
+    succeeded: Amounts = msgspec.field(default_factory=Amounts)
+    failed: Amounts = msgspec.field(default_factory=Amounts)
+    size: int = 0
+    """The size of the largest code that was deployed."""
+
+    def merge(self, other: FunctionTotals) -> None:
+        """Add what others have."""
+        self.succeeded.merge(other.succeeded)
+        self.failed.merge(other.failed)
+        self.size = max(self.size, other.size)
+
+
+class _Encoded(msgspec.Struct):
+    codes: dict[str, CodeTotals]
+    functions: list[tuple[FunctionKey, FunctionTotals]]
+    left_out: int
+    executions: int
+
+
+class ProfileTotals:
+    """The sum of profiles.
+
+    Remembers: counts of codes and functions, up to limits. Fails: never. Assumes: one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[str, CodeTotals] = {}
+        self.functions: dict[FunctionKey, FunctionTotals] = {}
+        self.executions = 0
+        """Transactions and calls that were counted."""
+        self.left_out = 0
+        """Executions of which something was not counted, because they took too long or had too many codes."""
+        self._code_bytes = 0
+
+    def add(self, profile: Profile, gas_used: int | None = None) -> None:
+        """Add one execution; `gas_used` is all of its gas, which is more than that of its frames."""
+        keys = [self._add_code(it) for it in profile.codes]
+        self.executions += 1
+        self.left_out += None in keys
+        outermost = [it for it in profile.frames if it.is_outermost]
+        is_single = sum(times for it in outermost for _, times in it.gas) == 1
+        for frame in profile.frames:
+            whole = gas_used if frame.is_outermost and is_single else None
+            self._add_frame(frame, keys, whole)
+
+    def leave_out(self, executions: int = 1) -> None:
+        """Count executions that have no profile."""
+        self.left_out += executions
+
+    def merge(self, other: ProfileTotals) -> None:
+        """Add what others have."""
+        for key, code in other.codes.items():
+            known = self._code(key, code.code, is_creation=code.is_creation)
+            if known is not None:
+                known.merge(code)
+        for function, totals in other.functions.items():
+            if function.code in self.codes:
+                self._function(function).merge(totals)
+        self.executions += other.executions
+        self.left_out += other.left_out
+
+    def encode(self) -> bytes:
+        """Return it as bytes, for another process."""
+        functions = list(self.functions.items())
+        encoded = _Encoded(self.codes, functions, self.left_out, self.executions)
+        return msgspec.msgpack.encode(encoded)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Return what `encode` has encoded."""
+        decoded = msgspec.msgpack.decode(data, type=_Encoded)
+        totals = cls()
+        totals.codes = decoded.codes
+        totals.functions = dict(decoded.functions)
+        totals.left_out, totals.executions = decoded.left_out, decoded.executions
+        totals._code_bytes = sum(len(it.code) for it in decoded.codes.values())
+        return totals
+
+    def _add_code(self, profile: CodeProfile) -> str | None:
+        key = f"{CREATION_MARK if profile.is_creation else ''}{profile.hash}"
+        known = self.codes.get(key)
+        if known is None:
+            code = bytes.fromhex(profile.code[2:])
+            known = self._code(key, code, is_creation=profile.is_creation)
+            if known is None:
+                return None
+        known.add(profile)
+        return key
+
+    def _code(self, key: str, code: bytes, *, is_creation: bool) -> CodeTotals | None:
+        """Return a code that is known, or remember another one; None if there are too many."""
+        known = self.codes.get(key)
+        if known is None and self._code_bytes + len(code) <= MAX_CODE_BYTES:
+            self._code_bytes += len(code)
+            known = self.codes[key] = CodeTotals(code, is_creation)
+        return known
+
+    def _add_frame(self, frame: FrameProfile, keys: list[str | None], whole: int | None) -> None:
+        code = keys[frame.code]
+        via = None if frame.via is None else keys[frame.via]
+        if code is None:
+            return
+        key = FunctionKey(code, via or "", frame.kind, frame.selector, frame.is_outermost)
+        if key not in self.functions and len(self.functions) >= MAX_FUNCTIONS:
+            self.left_out += 1
+            return
+        function = self._function(key)
+        function.size = max(function.size, frame.size)
+        amounts = function.failed if frame.failed else function.succeeded
+        for amount, times in frame.gas:
+            amounts.add(amount if whole is None else whole, times)
+
+    def _function(self, key: FunctionKey) -> FunctionTotals:
+        return self.functions.setdefault(key, FunctionTotals())
+
+
+def _add(totals: dict[int, int], rows: Iterable[tuple[int, int]]) -> None:
+    for pc, number in rows:
+        totals[pc] = totals.get(pc, 0) + number

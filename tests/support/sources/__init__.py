@@ -1,0 +1,1 @@
+"""Sources that are executed, and what is known of them."""

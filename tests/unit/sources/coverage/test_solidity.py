@@ -1,0 +1,106 @@
+"""What can be executed of a source in Solidity; solc's syntax trees say the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from entresol.sources.coverage.parts import SourceParts
+from entresol.sources.coverage.solidity import solidity_parts
+from tests.support.sources.covered_contracts import FOLDER
+
+TREES: dict[str, Any] = json.loads((FOLDER / "parts.json").read_bytes())
+
+
+def parts(body: str) -> SourceParts:
+    return solidity_parts(f"contract A {{ function f() {{ {body} }} }}".encode())
+
+
+def texts(body: str) -> list[str]:
+    """Return what is evaluated by the statements of a function."""
+    source = f"contract A {{ function f() {{ {body} }} }}"
+    found = solidity_parts(source.encode()).statements
+    return [source[it.evaluated.start : it.evaluated.end] for it in found]
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_functions_statements_and_branches_are_those_of_the_compilers_syntax_tree(
+    name: str,
+) -> None:
+    found = solidity_parts((FOLDER / name).read_bytes())
+    tree = TREES[name]
+    assert sorted(list(it.whole) for it in found.functions) == sorted(tree["functions"])
+    assert sorted(list(it.evaluated) for it in found.statements) == sorted(tree["statements"])
+    branches = sorted([it.kind, *it.whole] for it in found.branches)
+    assert branches == sorted(tree["branches"])
+
+
+def test_what_has_no_body_is_no_function() -> None:
+    source = b"""
+    interface I { function a() external; }
+    abstract contract B { function c() public virtual; modifier d() virtual; uint256 public e = 5; }
+    struct S { uint256 x; }
+    enum E { F, G }
+    using { h } for S global;
+    function h(S memory s) pure returns (uint256) { return s.x; }
+    """
+    assert [it.name for it in solidity_parts(source).functions] == ["h"]
+
+
+def test_functions_have_the_names_of_their_contracts() -> None:
+    source = b"""
+    contract A { constructor() {} receive() external payable {} fallback() external {} }
+    library B { function c() internal {} modifier d() { _; } }
+    abstract contract Old { function () payable {} }
+    """
+    assert [it.name for it in solidity_parts(source).functions] == [
+        "A.constructor",
+        "A.<receive>",
+        "A.<fallback>",
+        "B.c",
+        "B.d",
+        "Old.<fallback>",
+    ]
+
+
+def test_of_a_statement_with_others_inside_only_the_condition_is_its_own() -> None:
+    assert texts("if (a) { b(); } else c = 1;") == ["a", "b()", "c = 1"]
+    assert texts("for (uint i = 0; i < 3; i++) d();") == ["uint i = 0; i < 3", "i++", "d()"]
+    assert texts("do { e(); } while (g);") == ["e()", "g"]
+    assert texts("try this.f{gas: 1}(2) returns (uint) {} catch { h(); }") == [
+        "this.f{gas: 1}(2)",
+        "h()",
+    ]
+
+
+def test_blocks_and_placeholders_are_no_statements() -> None:
+    assert texts("{ unchecked { a++; } } _;") == ["a++"]
+
+
+def test_comments_and_texts_hide_what_looks_like_a_statement() -> None:
+    assert texts("a = 'if (b) { c; }'; // d();\n /* e(); */ g();") == ["a = 'if (b) { c; }'", "g()"]
+
+
+def test_a_loop_that_ends_only_from_inside_has_no_branch() -> None:
+    assert not parts("while (true) { a(); }").branches
+    assert not parts("for (;;) { a(); }").branches
+
+
+def test_a_text_that_is_no_solidity_has_parts_that_do_not_matter() -> None:
+    for text in (b"", b"}}}{{{", b"contract", b"function f(", b"contract A { if (", b"assembly {"):
+        solidity_parts(text)
+    for body in (
+        "if",
+        "for (",
+        "try",
+        "do",
+        "while",
+        "assembly",
+        "assembly { switch",
+        "a ? b",
+        "?",
+    ):
+        parts(body)
+        solidity_parts(f"function f() {{ {body}".encode())

@@ -1,0 +1,69 @@
+"""What ran of each line and of each function."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.sources.profile.counts import PlaceCounts, SourceCounts
+from entresol.sources.profile.totals import ProfileTotals
+from entresol.sources.registry import SourceRegistry
+from tests.support.contracts.shop import FILE
+
+
+@pytest.fixture
+def counts(totals: ProfileTotals, sources: SourceRegistry) -> SourceCounts:
+    return SourceCounts.of(totals, sources)
+
+
+def line(counts: SourceCounts, text: str) -> PlaceCounts | None:
+    (file,) = counts.files
+    lines = (file.source.text or b"").decode().splitlines()
+    return file.lines.get(next(at for at, it in enumerate(lines, 1) if text in it))
+
+
+def test_a_line_has_how_often_it_ran_and_its_gas(counts: SourceCounts) -> None:
+    # Three calls bought something, and one did not send enough.
+    assert line(counts, "if (msg.value < price)") == PlaceCounts(4, 99, 0)
+    found = line(counts, "revert TooLittle")
+    assert found is not None
+    assert found.executions == 1
+
+
+def test_the_gas_of_calls_is_told_from_the_lines_own(counts: SourceCounts) -> None:
+    found = line(counts, "Prices.withTax(prices[item], tax)")
+    assert found is not None
+    assert found.call_gas == 4 * 1_337
+    assert found.gas_with_calls == found.gas + found.call_gas
+
+
+def test_the_lines_of_a_proxys_target_are_counted_where_they_are_written(
+    counts: SourceCounts,
+) -> None:
+    found = line(counts, "        prices.push(price);")
+    assert found is not None
+    assert found.executions == 3
+
+
+def test_lines_that_did_not_run_have_none(counts: SourceCounts) -> None:
+    assert line(counts, "receive() external payable {}") is None
+
+
+def test_functions_have_the_gas_of_their_lines_also_private_ones(counts: SourceCounts) -> None:
+    (file,) = counts.files
+    assert file.source.name == FILE
+    thank = next(it for it in file.functions if it.name == "_thank")
+    body = line(counts, "bought[address(0)] += 1")
+    assert body is not None
+    assert file.functions[thank].executions == 3
+    assert file.functions[thank].gas == body.gas + 27
+
+
+def test_all_gas_of_known_codes_is_counted_once(
+    totals: ProfileTotals, counts: SourceCounts
+) -> None:
+    lines = sum(it.gas for file in counts.files for it in file.lines.values())
+    assert lines + counts.unmapped == sum(sum(it.gas.values()) for it in totals.codes.values())
+
+
+def test_without_sources_there_is_none(totals: ProfileTotals) -> None:
+    assert SourceCounts.of(totals, SourceRegistry()).files == []

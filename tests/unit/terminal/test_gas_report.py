@@ -1,0 +1,116 @@
+"""Gas reports as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.sources.profile.amounts import amounts_of
+from entresol.sources.profile.counts import FileCounts, PlaceCounts
+from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
+from entresol.sources.source_file import SourceFile
+from entresol.terminal.gas_report import NO_CALLS, NO_SOURCES, gas_lines, gas_table
+
+HOSTILE = "\x1b[2J\u202eevil\u2066\n" + "x" * 10_000
+
+
+def function(name: str, *gas: int, failed: int = 0, caller: str | None = None) -> FunctionGas:
+    failures = amounts_of([(10, failed)] if failed else [])
+    return FunctionGas(name, caller, amounts_of((it, 1) for it in gas), failures)
+
+
+def contract(name: str, *functions: FunctionGas, file: str | None = "A.sol") -> ContractGas:
+    return ContractGas(name, file, functions=list(functions))
+
+
+def names(report: GasReport, sort: str) -> list[str]:
+    rows = (it.split() for it in gas_table(report, sort) if it.startswith("  "))
+    return [it[0] for it in rows if it[0] != "function"]
+
+
+def test_each_function_has_a_row_below_its_contract() -> None:
+    deployed = ContractGas(
+        "Token",
+        "Token.sol",
+        size=1_234,
+        deployments=function("constructor", 100, 300, failed=1),
+        functions=[function("mint", 10, 20), function("burn", failed=2, caller="Proxy")],
+    )
+    assert list(gas_table(GasReport([deployed]))) == [
+        "Token (Token.sol)",
+        "  deployed 2 times: 100 to 300 gas, 1,234 bytes, 1 failed",
+        "  function         calls  min  avg  median  max  failed",
+        "  mint                 2   10   15      15   20",
+        "  burn (by Proxy)      2   10   10      10   10       2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("name", ["often", "much", "once"]),
+        ("calls", ["often", "much", "once"]),
+        ("avg", ["much", "once", "often"]),
+        ("max", ["much", "once", "often"]),
+        ("total", ["much", "often", "once"]),
+    ],
+)
+def test_rows_can_be_sorted(sort: str, expected: list[str]) -> None:
+    functions = function("often", 40, 50, 40), function("much", 500), function("once", 60)
+    assert names(GasReport([contract("A", *functions)]), sort) == expected
+
+
+def test_names_do_not_control_the_terminal() -> None:
+    hostile = contract(HOSTILE, function(HOSTILE, 1, caller=HOSTILE), file=HOSTILE)
+    lines = list(gas_table(GasReport([hostile])))
+    assert all(it.isprintable() for it in lines)
+    assert max(map(len, lines)) < 600
+
+
+def test_contracts_without_a_source_are_only_counted_beside_others() -> None:
+    unknown = contract("0x" + "11" * 20, function("0x12345678", 1), file=None)
+    lines = list(gas_table(GasReport([contract("A", function("f", 1)), unknown])))
+    assert lines[-1] == "1 more contracts have no source"
+    assert not any("0x11" in it for it in lines)
+
+
+def test_without_any_source_they_are_shown_by_address_and_selector() -> None:
+    unknown = [
+        contract(f"{number:#042x}", function("0x12345678", 1), file=None)
+        for number in range(10_000)
+    ]
+    lines = list(gas_table(GasReport(unknown)))
+    assert lines[0] == "0x" + "0" * 40
+    assert lines[2].split()[0] == "0x12345678"
+    assert lines[-3:] == [NO_SOURCES, "", "9,980 more contracts have no source"]
+    assert len(lines) < 100
+
+
+def test_many_functions_are_cut() -> None:
+    many = contract("A", *(function(f"f{number}", 1) for number in range(1_000)))
+    assert list(gas_table(GasReport([many])))[-1] == "  … 800 more functions"
+
+
+def test_what_was_not_counted_is_said() -> None:
+    assert list(gas_table(GasReport(left_out=3))) == [
+        NO_CALLS,
+        "",
+        "3 executions took too long or had too many contracts: not everything of them is counted",
+    ]
+
+
+def test_a_source_has_its_gas_beside_each_line() -> None:
+    file = FileCounts(SourceFile("A.sol", f"a;\n\tb();\n{HOSTILE}\nc;".encode()))
+    file.lines = {1: PlaceCounts(2, 1_000), 2: PlaceCounts(1, 20, 3_000)}
+    lines = list(gas_lines(file))
+    assert lines[:4] == [
+        "A.sol",
+        "     runs          gas   with calls",
+        "        2        1,000              │ a;",
+        "        1           20        3,020 │     b();",
+    ]
+    assert all(it.isprintable() for it in lines)
+    assert lines[-1] == " " * 35 + " │ c;"
+
+
+def test_a_source_in_another_encoding_is_shown() -> None:
+    assert list(gas_lines(FileCounts(SourceFile("A.sol", b"\xff"))))[-1].endswith("│ \ufffd")
