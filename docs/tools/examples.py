@@ -177,6 +177,8 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
         "entresol_getBatchBooks": example(1),
+        "entresol_getBatchStatistics": example(None, 1),
+        "entresol_getBlockStatistics": example(10, None, 1),
         "entresol_getEdits": example(
             "latest", 0, before=(call("anvil_setBalance", bob, hex(10**18)), call("evm_mine"))
         ),
@@ -293,6 +295,7 @@ def examples(world: World) -> dict[str, Example]:
         "entresol_getCallStackTrace": example({"to": FAILING}, before=SOURCES),
         "entresol_getStackTrace": example(RESULT, before=failing),
         "entresol_getExecution": example(RESULT, before=failing),
+        "entresol_getGasReport": example("0x1", "0x1"),
         "entresol_getExecutionSteps": example(RESULT, 0, 2, before=failing),
         "entresol_getExecutionStep": example(RESULT, 2, before=failing),
         "hardhat_getStackTraceFailuresCount": example(),
