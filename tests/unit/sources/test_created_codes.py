@@ -100,30 +100,3 @@ def test_a_contract_whose_creation_is_undone_has_no_code(client: ApiClient) -> N
     frames = compare(client, ran(client, code))
     accounts = [("CALL", TARGET), ("CALL", OTHER), ("CREATE2", created), ("CALL", THIRD)]
     assert with_steps(frames) == accounts
-
-
-def test_contracts_that_are_never_created_have_storages_of_their_own(client: ApiClient) -> None:
-    inner = f"5f545060075f55{REVERT}"
-    outer = f"60095f55{create(inner)}5f5450{REVERT}"
-    words = [outer[at : at + 64].ljust(64, "0") for at in range(0, len(outer), 64)]
-    stored = "".join(f"7f{word}60{32 * at:02x}52" for at, word in enumerate(words))
-    sent = ran(client, f"{stored}60{len(outer) // 2:02x}5f5ff05000")
-    steps = client("entresol_getExecutionSteps", sent, 0, 100)["steps"]
-    changes = [(it["change"]["before"], it["change"]["after"]) for it in steps if it["change"]]
-    assert changes == [(f"0x{0:064x}", f"0x{value:064x}") for value in (9, 7)]
-    read = [number for number, it in enumerate(steps) if it["op"] == "SLOAD"]
-    states = [client("entresol_getExecutionStep", sent, it + 1) for it in read]
-    assert [it["storage"][0]["value"] for it in states] == [f"0x{value:064x}" for value in (0, 9)]
-    assert [it["stack"][-1] for it in states] == ["0x0", "0x9"]
-
-
-def test_writes_of_frames_that_are_left_out_are_of_their_own_accounts(client: ApiClient) -> None:
-    client("anvil_setCode", OTHER, "0x5f546001015f5500")
-    client("anvil_setStorageAt", OTHER, "0x0", f"0x{0:064x}")
-    sent = ran(client, f"6117705b{call(OTHER)}600190038060035700")
-    overview = client("entresol_getExecution", sent)
-    assert (len(overview["frames"]), overview["omittedFrames"]) == (5_000, 1_001)
-    page = client("entresol_getExecutionSteps", sent, overview["steps"] - 100, 100)["steps"]
-    changes = [it["change"] for it in page if it["change"]]
-    assert {it["address"] for it in changes} == {OTHER}
-    assert changes[-1]["after"] == f"0x{6_000:064x}"
