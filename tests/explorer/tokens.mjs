@@ -141,10 +141,11 @@ check("all of a token is sent by Max, and what pays for gas keeps some", async (
     const take = async (/** @type {string} */ token) => {
       await page.getByRole("button", { name: "Send on L2" }).click();
       await dialog.getByLabel("Token", { exact: true }).selectOption({ label: token });
-      await sees(page, "dialog .have", `${token} there`);
+      await sees(page, "dialog .have", token);
       await dialog.getByRole("button", { name: "Max" }).click();
-      await sees(page, "dialog", "The fee is about");
-      const amount = await dialog.getByLabel("Amount in").inputValue();
+      const input = dialog.getByLabel("Amount in");
+      await until(async () => (await input.inputValue()) !== "1");
+      const amount = await input.inputValue();
       await dialog.locator("button.primary").click();
       await dialog.waitFor({ state: "detached" });
       return amount;
