@@ -158,6 +158,17 @@ check("all of a token is sent by Max, and what pays for gas keeps some", async (
   await rpc("evm_revert", snapshot);
 });
 
+check("a token that has the symbol of another one is told apart by its address", async () => {
+  const false_ = await deploy("Not ether", "ETH");
+  await mint(false_, BOB, 1n);
+  await visit(`address/${BOB}`, async (page) => {
+    await page.getByRole("button", { name: "Send on L2" }).click();
+    const options = page.locator("dialog").getByLabel("Token", { exact: true }).locator("option");
+    await options.filter({ hasText: new RegExp(`^ETH ${false_.slice(0, 6)}`, "i") }).waitFor({ state: "attached" });
+    expect((await options.first().innerText()) === "ETH", "what pays for gas comes first");
+  });
+});
+
 check("a token that was born on layer 2 is withdrawn with all that it needs before", async () => {
   await visit(`address/${ALICE}`, async (page) => {
     await page.getByRole("button", { name: "Withdraw to L1" }).click();

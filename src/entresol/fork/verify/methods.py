@@ -69,7 +69,7 @@ PROVEN: Final[Mapping[str, str]] = {
             *("debug_accountInfoAt", "debug_getRawTransactions", "debug_traceBlockByHash"),
             *("debug_traceBlockByNumber", "debug_traceTransaction", "entresol_getExecution"),
             *("entresol_getExecutionStep", "entresol_getExecutionSteps"),
-            "entresol_getStackTrace",
+            *("entresol_getGasReport", "entresol_getStackTrace"),
             *("ots_getInternalOperations", "ots_getTransactionError", "ots_traceTransaction"),
             *("trace_block", "trace_blockOpcodeGas", "trace_get"),
             *("trace_replayBlockTransactions", "trace_replayTransaction"),
