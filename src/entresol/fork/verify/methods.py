@@ -57,7 +57,7 @@ PROVEN: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("debug_traceCall", "debug_traceCallMany", "entresol_getCallStackTrace"),
-            *("eth_call", "eth_callBundle", "eth_callMany"),
+            *("entresol_getContracts", "eth_call", "eth_callBundle", "eth_callMany"),
             *("eth_createAccessList", "eth_estimateGas", "eth_getAccountInfo"),
             *("eth_getStorageValues", "eth_simulateV1", "ots_hasCode"),
             *("trace_call", "trace_callMany", "trace_rawTransaction"),
