@@ -100,6 +100,12 @@ def read_contracts(paths: Sequence[str]) -> Iterator[CompiledContract]:
         yield from OutputFolder(path).contracts()
 
 
+def roots_of(path: Path) -> tuple[Path, ...]:
+    """Return where the sources are looked for that the output in a file or a folder only names."""
+    folder = path if _is_folder(path) else path.parent
+    return folder.parent, folder, Path.cwd()
+
+
 class OutputFolder:
     """The output of a compiler, or of Foundry or Hardhat, in a folder or a file.
 
@@ -112,9 +118,7 @@ class OutputFolder:
         self._texts: dict[str, bytes | None] = {}
         self._inputs: dict[Path, CompilerInput | None] = {}
         """The standard JSON input of each folder that has an output."""
-        folder = path if _is_folder(path) else path.parent
-        self._roots = (folder.parent, folder, Path.cwd())
-        """Where sources are looked for that the output only names."""
+        self._roots = roots_of(path)
         self._artifacts: list[FoundryArtifact] = []
         self._builds: list[dict[int, str]] = []
         """The sources of each build of Foundry by their numbers, the latest build first."""

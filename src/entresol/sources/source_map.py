@@ -42,7 +42,7 @@ class SourceMap:
     """
 
     def __init__(self, code: bytes, compressed: str) -> None:
-        self._offsets = _offsets(code)
+        self._offsets = offsets_of(code)
         self._spans: list[Span] = []
         self._firsts = array("L")
         """The instruction from which on each span holds."""
@@ -97,11 +97,6 @@ class PositionMap:
         """Return the span of the instruction at an offset of the code."""
         return self._spans.get(pc, UNMAPPED)
 
-    def instructions(self) -> Iterator[tuple[int, Span, str]]:
-        """Yield where each instruction is that belongs to something, its span and its kind of jump, in order."""
-        for pc in self._offsets:
-            yield pc, self._spans[pc], self.jump(pc)
-
     def span_from(self, pc: int) -> Span:
         """Return the span of the first instruction from an offset on that belongs to something."""
         place = bisect_left(self._offsets, pc)
@@ -116,7 +111,7 @@ class PositionMap:
         return self._checks.get(pc)
 
 
-def _offsets(code: bytes) -> Sequence[int]:
+def offsets_of(code: bytes) -> Sequence[int]:
     """Return where each instruction starts."""
     offsets, at, size = array("L"), 0, len(code)
     while at < size:

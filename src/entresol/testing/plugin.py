@@ -37,9 +37,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="Print at the end a source with the gas of each line; give it again for more.",
     )
+    group.addoption(
+        "--entresol-coverage",
+        nargs="?",
+        const="lcov.info",
+        metavar="FILE",
+        help="Print at the end how much of the contracts has run, and write FILE for lcov (lcov.info).",
+    )
+    group.addoption(
+        "--entresol-coverage-exclude",
+        action="append",
+        metavar="GLOB",
+        help="Do not measure sources whose names match; give it again for more.",
+    )
+    group.addoption(
+        "--entresol-coverage-fail-under",
+        type=float,
+        metavar="N",
+        help="Fail if less than N percent of the lines have run.",
+    )
 
 
-PROFILING: Final = ("--entresol-gas", "--entresol-gas-lines")
+COVERAGE: Final = "--entresol-coverage"
+PROFILING: Final = ("--entresol-gas", "--entresol-gas-lines", COVERAGE)
 """Flags for which executions are counted, which takes time."""
 
 
@@ -54,6 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
         names = ["fixtures", "reports"]
         if any(config.getoption(it, default=None) for it in PROFILING):
             names.append("profiling")
+        if config.getoption(COVERAGE, default=None):
+            names.append("coverage")
         for name in names:
             module = import_module(f"entresol.testing.{name}")
             config.pluginmanager.register(module, f"entresol-{name}")

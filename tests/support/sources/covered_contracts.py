@@ -45,7 +45,9 @@ class CoveredContracts:
     """Takes the steps on a node."""
 
     def __init__(self, request: Request, settings: str = "plain") -> None:
-        output = json.loads((FOLDER / f"{settings}-output.json").read_bytes())
+        """Take the contracts as they were compiled: not optimized, optimized, by way of Yul, or those in Vyper."""
+        name = "vyper/output.json" if settings == "vyper" else f"{settings}-output.json"
+        output = json.loads((FOLDER / name).read_bytes())
         contracts = output["contracts"].values()
         self._contracts = {name: it for found in contracts for name, it in found.items()}
         self._request = request
@@ -70,8 +72,8 @@ class CoveredContracts:
 
     def _deploy(self, name: str, args: list[Any]) -> None:
         compiled = self._contracts[name]
-        digits = compiled["evm"]["bytecode"]["object"]
-        for libraries in compiled["evm"]["bytecode"]["linkReferences"].values():
+        digits = compiled["evm"]["bytecode"]["object"].removeprefix("0x")
+        for libraries in compiled["evm"]["bytecode"].get("linkReferences", {}).values():
             for library, places in libraries.items():
                 for it in places:
                     start = 2 * it["start"]
@@ -104,19 +106,25 @@ class CoveredContracts:
 @cache
 def coverage_of_steps(settings: str = "plain") -> dict[str, SourceCoverage]:
     """Return the coverage of the steps on a chain of their own, by the names of sources."""
-    contracts = list(read_contracts([str(FOLDER / f"{settings}-output.json")]))
-    coverage, registry = Coverage(contracts), SourceRegistry(lambda: contracts)
     with running_api() as api:
         # What is only called is sent, so that a block has it.
         taken = [["send" if kind == "call" else kind, *rest] for kind, *rest in steps()]
         CoveredContracts(api, settings).take(taken)
-        for it in profiles_of(api.chain):
-            for code in it.codes:
-                found = registry.find(bytes.fromhex(code.code[2:]), is_creation=code.is_creation)
-                if found is not None:
-                    executions = {pc: times for pc, times, _ in code.steps}
-                    coverage.add(found, executions, dict(code.taken), is_creation=code.is_creation)
-    return {it.source.name: it for it in coverage.files}
+        found = coverage_of(api.chain, FOLDER / f"{settings}-output.json")
+    return {it.source.name: it for it in found.files}
+
+
+def coverage_of(chain: Chain, output: Path) -> Coverage:
+    """Return the coverage of the transactions of a chain."""
+    contracts = list(read_contracts([str(output)]))
+    coverage, registry = Coverage(contracts), SourceRegistry(lambda: contracts)
+    for it in profiles_of(chain):
+        for code in it.codes:
+            found = registry.find(bytes.fromhex(code.code[2:]), is_creation=code.is_creation)
+            if found is not None:
+                executions = {pc: times for pc, times, _ in code.steps}
+                coverage.add(found, executions, dict(code.taken), is_creation=code.is_creation)
+    return coverage
 
 
 def profiles_of(chain: Chain) -> Iterator[Profile]:

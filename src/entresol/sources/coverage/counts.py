@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.sources.coverage.index import PartsIndex
-from entresol.sources.coverage.parts import SELECTION, Range
+from entresol.sources.coverage.parts import SELECTION, Range, SourceParts
 from entresol.sources.coverage.solidity import solidity_parts
+from entresol.sources.coverage.vyper import vyper_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from entresol.sources.coverage.places import SourcePlaces
     from entresol.sources.source_file import SourceFile
+
+log = logging.getLogger(__name__)
 
 
 class Share(NamedTuple):
@@ -60,7 +65,7 @@ class SourceCoverage:
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
-        self.index = PartsIndex(solidity_parts(source.text or b""))
+        self.index = PartsIndex(_parts_of(source))
         parts = self.index.parts
         self._functions = [0] * len(parts.functions)
         self._statements = [0] * len(parts.statements)
@@ -74,6 +79,7 @@ class SourceCoverage:
         """Remember what a code has of the source."""
         self._with_code.update(places.functions)
         self._known.update(("statement", it) for it in places.statements)
+        self._known.update(("statement", it) for it in places.jumps)
         self._known.update(("branch", it) for it in places.branches)
         self._known.update(("branch", number) for number, _ in places.arms)
         self._known.update(("branch", it) for it in places.selections)
@@ -86,18 +92,12 @@ class SourceCoverage:
         def times(pcs: Iterable[int]) -> int:
             return sum(executions.get(it, 0) for it in pcs)
 
-        for number, entries in places.functions.items():
-            first = places.first_statements.get(number)
-            if not entries and first is not None:
-                # A constructor or a modifier, or what the optimizer has put into others.
-                self._functions[number] += times(places.statements[first])
-            elif entries:
-                self._functions[number] += times(entries)
-            else:
-                wholes = (executions.get(it, 0) for it in places.wholes.get(number, ()))
-                self._functions[number] += max(wholes, default=0)
+        for number in places.functions:
+            self._functions[number] += _entered(places, number, executions)
         for number, pcs in places.statements.items():
             self._statements[number] += times(pcs)
+        for number, pcs in places.jumps.items():
+            self._statements[number] += sum(taken.get(it, 0) for it in pcs)
         for number, jumps in places.branches.items():
             for it in jumps:
                 jumped = taken.get(it.pc, 0)
@@ -184,3 +184,25 @@ class SourceCoverage:
 
     def _line(self, position: int) -> int:
         return self.source.line(position) or 0
+
+
+def _entered(places: SourcePlaces, number: int, executions: Mapping[int, int]) -> int:
+    """Return how often a function was entered."""
+    first = places.first_statements.get(number)
+    if entries := places.functions[number]:
+        return sum(executions.get(it, 0) for it in entries)
+    if first is not None:
+        # A constructor or a modifier, or what the optimizer has put into others.
+        return sum(executions.get(it, 0) for it in places.statements[first])
+    return max((executions.get(it, 0) for it in places.wholes.get(number, ())), default=0)
+
+
+def _parts_of(source: SourceFile) -> SourceParts:
+    text = source.text or b""
+    try:
+        if source.is_vyper:
+            return vyper_parts(text, PurePosixPath(source.name).stem)
+        return solidity_parts(text)
+    except RecursionError:
+        log.warning("%s has too many brackets in each other: it is not covered", source.name)
+        return SourceParts([], [], [])

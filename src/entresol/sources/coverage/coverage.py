@@ -41,6 +41,11 @@ class Coverage:
                         source.know(places)
 
     @property
+    def is_inexact(self) -> bool:
+        """Whether a contract was compiled with an optimizer, which merges lines and removes some."""
+        return any(it.is_optimized for it in self._contracts)
+
+    @property
     def files(self) -> list[SourceCoverage]:
         """The sources that have anything to execute, by name."""
         found = (it for it in self._sources.values() if it.index.parts.functions)

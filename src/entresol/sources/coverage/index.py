@@ -32,6 +32,7 @@ class PartsIndex:
             if it.condition is not None and it.condition not in self._wholes
         }
         self._selections = {it.whole: number for number, it in selections}
+        self._ways = {it.arms[0]: number for number, it in jumps}
         self._arms = [
             (arm, number, place)
             for number, it in selections
@@ -54,6 +55,10 @@ class PartsIndex:
     def branch_of_condition(self, span: Range) -> int | None:
         """Return the branch whose condition a span is; code that was made by way of Yul has jumps there."""
         return self._conditions.get(span)
+
+    def branch_into(self, statement: int) -> int | None:
+        """Return the branch whose first way is just a statement."""
+        return self._ways.get(self._statements[statement])
 
     def selection(self, span: Range) -> int | None:
         """Return the `try` or `switch` that a span is all of."""

@@ -1,0 +1,137 @@
+"""How much of the contracts a test run has executed: a file of lcov, and a table at the end.
+
+The plugin registers this module only if `--entresol-coverage` is given.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from entresol.sources.coverage.coverage import Coverage
+from entresol.sources.coverage.lcov import lcov_of
+from entresol.sources.folders import read_contracts, roots_of
+from entresol.sources.registry import SourceRegistry
+from entresol.terminal.coverage_table import coverage_table, total_of
+from entresol.testing.profiling import PROFILED, Profiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from entresol.sources.coverage.counts import SourceCoverage
+    from entresol.sources.source_file import SourceFile
+
+COVERAGE: Final = "--entresol-coverage"
+EXCLUDE: Final = "--entresol-coverage-exclude"
+FAIL_UNDER: Final = "--entresol-coverage-fail-under"
+
+NOT_COUNTED: Final = ("lib/*", "*node_modules/*", "@*", "npm/*", "hardhat/*", "*.t.sol", "*.s.sol")
+"""Sources that are dependencies, or tests and scripts of Foundry."""
+
+NO_SOURCES: Final = (
+    "there are no sources: the setting sources names Foundry's out or Hardhat's artifacts"
+)
+INEXACT: Final = "contracts were compiled with an optimizer, or by way of Yul: lines may be inexact. Compile without to measure."
+
+
+class CoverageReport:
+    """The coverage of a test run.
+
+    Remembers: the sources with their paths, and what the report says besides.
+    """
+
+    def __init__(self, files: Sequence[tuple[str, SourceCoverage]], notes: Iterable[str]) -> None:
+        self.files = files
+        self.notes = list(notes)
+
+    @classmethod
+    def of(cls, profiled: Profiled, excluded: Sequence[str]) -> CoverageReport:
+        """Return the coverage of what was counted."""
+        contracts = list(read_contracts(profiled.paths))
+        coverage = Coverage(contracts, partial(_is_counted, excluded))
+        registry = SourceRegistry(lambda: contracts)
+        for code in profiled.totals.codes.values():
+            found = registry.find(code.code, is_creation=code.is_creation)
+            if found is not None:
+                is_creation = code.is_creation
+                coverage.add(found, code.executions, code.taken, is_creation=is_creation)
+        paths = [_path_of(it.source.name, profiled.paths) for it in coverage.files]
+        return cls(list(zip(paths, coverage.files, strict=True)), _notes(profiled, coverage))
+
+    @property
+    def line_percent(self) -> float:
+        """How many of all lines ran."""
+        return total_of(it for _, it in self.files)[0].percent
+
+
+REPORT: Final = pytest.StashKey[CoverageReport]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reject a file that is none: `--entresol-coverage tests` would take the tests for it."""
+    file = Path(config.getoption(COVERAGE))
+    if file.is_dir() or file.suffix == ".py":
+        text = f"{COVERAGE} {file}: write {COVERAGE}=FILE, or put {file} first"
+        raise pytest.UsageError(text)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the file of lcov, and fail a run that has passed with too few lines."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        return
+    report = CoverageReport.of(config.stash[PROFILED], config.getoption(EXCLUDE) or ())
+    config.stash[REPORT] = report
+    file = config.invocation_params.dir / config.getoption(COVERAGE)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(lcov_of(report.files), encoding="utf-8")
+    wanted = config.getoption(FAIL_UNDER)
+    if wanted is not None and report.line_percent < wanted and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the table."""
+    report = config.stash.get(REPORT, None)
+    if report is None:
+        return
+    terminalreporter.section("coverage of contracts")
+    for line in (*coverage_table(report.files), *report.notes):
+        terminalreporter.write_line(line)
+    terminalreporter.write_line(f"written to {config.getoption(COVERAGE)}")
+    wanted = config.getoption(FAIL_UNDER)
+    if wanted is not None and report.line_percent < wanted:
+        text = f"{report.line_percent:.2f}% of lines ran, {FAIL_UNDER} wants {wanted:g}%"
+        terminalreporter.write_line(text, red=True)
+
+
+def _is_counted(excluded: Sequence[str], source: SourceFile) -> bool:
+    return not any(fnmatchcase(source.name, it) for it in (*NOT_COUNTED, *excluded))
+
+
+def _path_of(name: str, paths: Sequence[str]) -> str:
+    """Return the path of a source from the working directory, or its name if it is no file."""
+    for path in paths:
+        for root in roots_of(Path(path)):
+            found = root / name
+            if found.is_file():
+                here = Path.cwd()
+                return str(found.relative_to(here) if found.is_relative_to(here) else found)
+    return name
+
+
+def _notes(profiled: Profiled, coverage: Coverage) -> Iterator[str]:
+    """Yield what the figures leave out."""
+    if not coverage.files:
+        yield NO_SOURCES
+    if coverage.is_inexact:
+        yield INEXACT
+    if profiled.totals.left_out:
+        yield f"{profiled.totals.left_out:,} executions were too large to be counted."
