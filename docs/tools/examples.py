@@ -293,6 +293,7 @@ def examples(world: World) -> dict[str, Example]:
         "entresol_getCallStackTrace": example({"to": FAILING}, before=SOURCES),
         "entresol_getStackTrace": example(RESULT, before=failing),
         "entresol_getExecution": example(RESULT, before=failing),
+        "entresol_getGasReport": example("0x1", "0x1"),
         "entresol_getExecutionSteps": example(RESULT, 0, 2, before=failing),
         "entresol_getExecutionStep": example(RESULT, 2, before=failing),
         "hardhat_getStackTraceFailuresCount": example(),

@@ -11,7 +11,6 @@ import msgspec
 from entresol.chain.events import BlockSealed
 from entresol.errors import EntresolError, MalformedValue
 from entresol.execution.call.overrides import override
-from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_trace import trace_call
 from entresol.execution.trace.profile import PROFILE, decode_profile
@@ -19,12 +18,13 @@ from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.overrides import BlockOverride, StateOverrides, state_overrides
+from entresol.sources.profile.block_profiles import block_profiles
 from entresol.sources.profile.totals import ProfileTotals
 
 if TYPE_CHECKING:
-    from entresol._native import ExecutionResult
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
+    from entresol.execution.trace.profile import Profile
     from entresol.node.api.services import ApiServices
     from entresol.node.chain_service import ChainService
 
@@ -85,11 +85,11 @@ class Profiler:
     def _block(self, chain: Chain, number: int) -> None:
         budget = TraceBudget(LIMITS)
         try:
-            for it in trace_block(chain.ledger.sealed_block(number), PROFILE, budget):
-                if isinstance(it.outcome, EntresolError):
+            for it in block_profiles(chain.ledger.sealed_block(number), budget):
+                if it is None:
                     self._leave_out()
                 else:
-                    self._add(it.outcome)
+                    self._add(*it)
         except EntresolError as error:
             log.debug("block %d is not profiled: %s", number, error)
             self._leave_out()
@@ -110,13 +110,12 @@ class Profiler:
             self._leave_out()
             return
         if not is_estimate or ran.status != SUCCESS:
-            self._add(ran)
+            assert ran.trace is not None
+            self._add(decode_profile(ran.trace), ran.gas_used)
 
-    def _add(self, ran: ExecutionResult) -> None:
-        assert ran.trace is not None
-        profile = decode_profile(ran.trace)
+    def _add(self, profile: Profile, gas_used: int) -> None:
         with self._lock:
-            self.totals.add(profile, ran.gas_used)
+            self.totals.add(profile, gas_used)
 
     def _leave_out(self) -> None:
         with self._lock:

@@ -102,7 +102,8 @@ class ProfileTotals:
     Remembers: counts of codes and functions, up to limits. Fails: never. Assumes: one thread at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_functions: int = MAX_FUNCTIONS) -> None:
+        self._max_functions = max_functions
         self.codes: dict[str, CodeTotals] = {}
         self.functions: dict[FunctionKey, FunctionTotals] = {}
         self.executions = 0
@@ -133,8 +134,11 @@ class ProfileTotals:
             if known is not None:
                 known.merge(code)
         for function, totals in other.functions.items():
-            if function.code in self.codes:
+            has_room = function in self.functions or len(self.functions) < self._max_functions
+            if function.code in self.codes and has_room:
                 self._function(function).merge(totals)
+            else:
+                self.left_out += 1
         self.executions += other.executions
         self.left_out += other.left_out
 
@@ -180,7 +184,7 @@ class ProfileTotals:
         if code is None:
             return
         key = FunctionKey(code, via or "", frame.kind, frame.selector, frame.is_outermost)
-        if key not in self.functions and len(self.functions) >= MAX_FUNCTIONS:
+        if key not in self.functions and len(self.functions) >= self._max_functions:
             self.left_out += 1
             return
         function = self._function(key)

@@ -74,9 +74,9 @@ def test_codes_beyond_a_limit_are_left_out_and_counted(monkeypatch: pytest.Monke
     assert list(totals.functions) == [CALL]
 
 
-def test_functions_beyond_a_limit_are_left_out_and_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "MAX_FUNCTIONS", 1)
-    totals = sum_of(Profile([code()], [frame(), frame(is_outermost=False)]))
+def test_functions_beyond_a_limit_are_left_out_and_counted() -> None:
+    totals = ProfileTotals(max_functions=1)
+    totals.add(Profile([code()], [frame(), frame(is_outermost=False)]))
     assert (len(totals.functions), totals.left_out) == (1, 1)
+    totals.merge(sum_of(Profile([code()], [frame(), frame(is_outermost=False)])))
+    assert (len(totals.functions), totals.left_out) == (1, 2)

@@ -1,0 +1,247 @@
+"""The command `gas-report`: the gas that contracts have used in blocks of a node, or of a data directory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.request import ProxyHandler, Request, build_opener
+
+import msgspec
+
+from entresol.cli.exit_codes import SUCCEEDED
+from entresol.errors import EntresolError, InvalidConfig, MethodFailed
+from entresol.l1.urls import is_http_url
+from entresol.primitives.values import Quantity
+from entresol.sources.profile.amounts import Amounts
+from entresol.sources.profile.counts import FileCounts, PlaceCounts
+from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
+from entresol.sources.source_file import SourceFile
+from entresol.storage.database.directory import FORMAT_FILE
+from entresol.terminal.gas_report import gas_lines, gas_table
+
+if TYPE_CHECKING:
+    from entresol.inprocess.devnet import Devnet
+
+METHOD: Final = "entresol_getGasReport"
+DEFAULT_URL: Final = "http://127.0.0.1:3050"
+TIMEOUT: Final = 60.0
+
+RequestMethod = Callable[..., Any]
+"""Calls a method with its parameters, and returns the result."""
+
+
+class ReportedChain(NamedTuple):
+    """What was reported of a chain."""
+
+    name: str
+    report: GasReport
+    files: list[FileCounts]
+
+
+def run_gas_report(flags: Mapping[str, Any]) -> int:
+    """Print the report of what the flags name, and return the exit code."""
+    first, last = _blocks(flags["blocks"])
+    with _chains(flags) as chains:
+        reported = [
+            ReportedChain(name, *_fetched(request, first, last, flags["lines"]))
+            for name, request in chains.items()
+        ]
+    if flags["json"]:
+        sys.stdout.write(msgspec.json.encode([_json(it) for it in reported]).decode() + "\n")
+        return SUCCEEDED
+    for number, chain in enumerate(reported):
+        if len(reported) > 1:
+            print(f"{chr(10) if number else ''}{chain.name}\n")
+        _print(chain, flags)
+    return SUCCEEDED
+
+
+def _print(chain: ReportedChain, flags: Mapping[str, Any]) -> None:
+    if flags["lines"] is None:
+        lines = gas_table(chain.report, flags["sort"])
+    elif chain.files:
+        lines = (line for it in chain.files for line in gas_lines(it))
+    else:
+        lines = iter((f"nothing ran of a source whose name ends with {flags['lines']}",))
+    print("\n".join(lines))
+
+
+@contextmanager
+def _chains(flags: Mapping[str, Any]) -> Iterator[dict[str, RequestMethod]]:
+    """Yield what calls methods of each chain, by its name."""
+    if flags["data_dir"] is None:
+        if flags["sources"]:
+            raise InvalidConfig("--sources", "the node has its own: start it with --sources")
+        yield {"L2": _Node(flags["l2_url"] or DEFAULT_URL)}
+        return
+    if flags["l2_url"] is not None:
+        raise InvalidConfig("--l2-url", "give it or --data-dir, not both")
+    with _opened(flags) as net:
+        yield {str(it.chain_id): it.request for it in net.l2s}
+
+
+def _opened(flags: Mapping[str, Any]) -> Devnet:
+    """Return a node on a data directory, which seals and settles nothing."""
+    directory = Path(flags["data_dir"])
+    if not any(directory.glob(f"**/{FORMAT_FILE}")):
+        raise InvalidConfig("--data-dir", f"there is no chain in {directory}")
+    from entresol.inprocess.devnet import Devnet, devnet_config  # noqa: PLC0415 - a node at a URL needs none
+
+    given = {
+        name: flags[name]
+        for name in ("data_dir", "sources", "chain_id", "chains")
+        if flags.get(name)
+    }
+    settings = {**given, "settle": False, "mining": False}
+    return Devnet(devnet_config(settings, os.environ, flags["config"]))
+
+
+class _Node:
+    """A node in another process."""
+
+    def __init__(self, url: str) -> None:
+        if not is_http_url(url):
+            raise InvalidConfig("--l2-url", f"not a URL with http:// or https://: {url!r}")
+        self._url = url
+        # A proxy for the internet is none for a node, which is nearly always on the same machine.
+        self._open = build_opener(ProxyHandler({})).open
+
+    def __call__(self, method: str, *params: Any) -> Any:
+        body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        request = Request(self._url, body, {"Content-Type": "application/json"})  # noqa: S310 - of a user
+        try:
+            with self._open(request, timeout=TIMEOUT) as response:
+                decoded = msgspec.json.decode(response.read())
+        except (OSError, HTTPException, msgspec.DecodeError) as error:
+            raise self._no_node(error) from error
+        if not isinstance(decoded, dict) or not {"result", "error"} & decoded.keys():
+            raise self._no_node("what it sends is no JSON-RPC")
+        if "error" in decoded:
+            found = decoded["error"]
+            raise MethodFailed(method, found["code"], found["message"], found.get("data"))
+        return decoded["result"]
+
+    def _no_node(self, problem: object) -> InvalidConfig:
+        return InvalidConfig("--l2-url", f"no node responds at {self._url}: {problem}")
+
+
+def _blocks(text: str | None) -> tuple[str, str]:
+    """Return the first and the last block of `FROM..TO`, as the method wants them."""
+    first, dots, last = (text or "..").partition("..")
+    if not dots:
+        last = first
+    return _block(first or "earliest"), _block(last or "latest")
+
+
+def _block(text: str) -> str:
+    if text in ("earliest", "latest", "safe", "finalized"):
+        return text
+    try:
+        return str(Quantity(int(text, 0)))
+    except (ValueError, EntresolError):
+        problem = f"FROM..TO with numbers or tags, such as 10..20 or 100..latest, got {text!r}"
+        raise InvalidConfig("--blocks", problem) from None
+
+
+def _fetched(
+    request: RequestMethod, first: str, last: str, file: str | None
+) -> tuple[GasReport, list[FileCounts]]:
+    """Return the report of all pages."""
+    report, files = GasReport(), dict[tuple[str, str], FileCounts]()
+    start: str | None = first
+    # Blocks that come meanwhile would make it endless.
+    last = str(request("eth_blockNumber")) if last == "latest" else last
+    while start is not None:
+        page = request(METHOD, start, last, *([] if file is None else [file]))
+        report.merge(_report(page))
+        for source in page["sources"]:
+            key = source["file"], source["text"]
+            known = files.setdefault(key, FileCounts(SourceFile(key[0], key[1].encode())))
+            for it in source["lines"]:
+                counts = known.lines.setdefault(it["line"], PlaceCounts())
+                counts.executions += it["executions"]
+                counts.gas += it["gas"]
+                counts.call_gas += it["callGas"]
+        start = page["next"]
+    return report, list(files.values())
+
+
+def _report(page: Mapping[str, Any]) -> GasReport:
+    contracts = [
+        ContractGas(
+            it["name"],
+            it["file"],
+            it["addresses"],
+            it["size"],
+            _function(it["deployments"]),
+            [_function(function) for function in it["functions"]],
+        )
+        for it in page["contracts"]
+    ]
+    return GasReport(contracts, page["executions"], page["leftOut"])
+
+
+def _function(it: Mapping[str, Any]) -> FunctionGas:
+    amounts = (_amounts(it[name]) for name in ("succeeded", "failed"))
+    return FunctionGas(it["name"], it["caller"], *amounts)
+
+
+def _amounts(it: Mapping[str, Any]) -> Amounts:
+    distinct = dict(map(tuple, it["amounts"]))
+    return Amounts(it["count"], it["total"], it["min"], it["max"], distinct, it["width"])
+
+
+def _json(chain: ReportedChain) -> dict[str, Any]:
+    """Return what was reported of a chain for programs."""
+    return {
+        "chain": chain.name,
+        "contracts": [
+            {
+                "name": it.name,
+                "file": it.file,
+                "addresses": it.addresses,
+                "size": it.size,
+                "deployments": _figures(it.deployments),
+                "functions": [
+                    {"name": function.name, "caller": function.caller, **_figures(function)}
+                    for function in it.functions
+                ],
+            }
+            for it in chain.report.contracts
+        ],
+        "executions": chain.report.executions,
+        "leftOut": chain.report.left_out,
+        "sources": [
+            {
+                "file": it.source.name,
+                "lines": [
+                    {
+                        "line": line,
+                        "executions": counts.executions,
+                        "gas": counts.gas,
+                        "gasWithCalls": counts.gas_with_calls,
+                    }
+                    for line, counts in sorted(it.lines.items())
+                ],
+            }
+            for it in chain.files
+        ],
+    }
+
+
+def _figures(function: FunctionGas) -> dict[str, int]:
+    shown = function.shown
+    return {
+        "calls": function.calls,
+        "failed": function.failed.count,
+        "min": shown.least,
+        "avg": shown.average,
+        "median": shown.median,
+        "max": shown.most,
+        "total": function.total,
+    }

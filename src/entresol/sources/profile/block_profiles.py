@@ -1,0 +1,39 @@
+"""Profiles of the transactions of a sealed block, which is executed again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from entresol.errors import DeadlinePassed, TraceTooLarge
+from entresol.execution.trace.block_trace import trace_block
+from entresol.execution.trace.profile import PROFILE, decode_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.trace.profile import Profile
+
+
+class ProfiledTransaction(NamedTuple):
+    """A transaction and all of its gas."""
+
+    profile: Profile
+    gas_used: int
+
+
+def block_profiles(block: SealedBlock, budget: TraceBudget) -> Iterator[ProfiledTransaction | None]:
+    """Yield the profile of each transaction; None for one that took too long, or after which there is no room."""
+    left = len(block.record.transactions)
+    try:
+        for it in trace_block(block, PROFILE, budget):
+            left -= 1
+            if isinstance(it.outcome, DeadlinePassed):
+                yield None
+            else:
+                assert it.outcome.trace is not None
+                yield ProfiledTransaction(decode_profile(it.outcome.trace), it.outcome.gas_used)
+    except (DeadlinePassed, TraceTooLarge):
+        for _ in range(left):
+            yield None
