@@ -177,6 +177,8 @@ def examples(world: World) -> dict[str, Example]:
         "zks_getL1GasPrice": example(),
         "zks_getL2Multicall3": example(),
         "entresol_getBatchBooks": example(1),
+        "entresol_getBatchStatistics": example(None, 1),
+        "entresol_getBlockStatistics": example(10, None, 1),
         "entresol_getEdits": example(
             "latest", 0, before=(call("anvil_setBalance", bob, hex(10**18)), call("evm_mine"))
         ),

@@ -49,6 +49,9 @@ async function pagesOf() {
     "pool",
     `console/eth_getBalance?p=${call}`,
     "controls",
+    "charts",
+    "l1/charts",
+    "l2/transactions",
     "nowhere",
   ];
 }

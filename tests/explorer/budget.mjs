@@ -35,6 +35,8 @@ check("a visit to any page stays within the budget", async () => {
     "pool",
     "console",
     "controls",
+    "charts",
+    "l2/transactions",
   ];
   const over = [];
   for (const route of routes) {

@@ -1,6 +1,6 @@
 // A copy of another chain stands on its anchor, and what is below it is read from the remote, whatever fields it lacks.
 
-import { BOB, check, expect, rpc, run, sees, send, visit } from "./harness.mjs";
+import { BOB, check, expect, rpc, run, sees, send, visit, word } from "./harness.mjs";
 import { costOf } from "./measuring.mjs";
 
 const { forkedNetwork } = await rpc("anvil_metadata");
@@ -99,6 +99,25 @@ check("a block of another chain may lack what Ethereum's have", async () => {
   const { transactions } = await rpc("eth_getBlockByNumber", "0x2", false);
   await visit("l2/block/2", (page) => sees(page, "h1", "Block 2"), { before });
   await visit(`l2/tx/${transactions[0]}`, (page) => sees(page, ".badge", "Succeeded"), { before });
+});
+
+check("a token of the remote has its page, with transfers and holders since the anchor", async () => {
+  const token = process.env.TOKEN;
+  await visit(`token/l2/${token}`, async (page) => {
+    await sees(page, "h1", "Remote REM");
+    await sees(page, ".supplies", "1,000");
+    await sees(page, "section", "Nothing has moved");
+    await sees(page, "section", "Nobody has received it yet.");
+    await sees(page, "header", "since the anchor");
+  });
+  const { transactionHash } = await send({ to: token, data: `0xa9059cbb${word(BOB)}${word(2_500_000n)}` });
+  await visit(`token/l2/${token}`, async (page) => {
+    await sees(page, "[aria-label='Transfers'] tbody tr", "2.50");
+    await sees(page, ".holders li", "Bob");
+    expect((await page.locator(".holders li").count()) === 1, "Alice has received hers before the anchor");
+  });
+  await visit(`l2/tx/${transactionHash}`, (page) => sees(page, "#events", "2.50 REM"));
+  await visit(`address/${BOB}`, (page) => sees(page, ".tokens", "REM"));
 });
 
 check("blocks of the fork are drawn above its anchor", async () => {

@@ -24,4 +24,14 @@ check("a copy that is offline draws its anchor, and names what is not kept", asy
   await visit(`l1/block/${forkedNetwork.forkBlockHash}`, (page) => sees(page, "h1", /Not kept here|Block/));
 });
 
+check("a token whose values are kept has its page offline, and another one is named as not kept", async () => {
+  const { TOKEN, OTHER_TOKEN } = process.env;
+  await visit(`token/l1/${TOKEN}`, async (page) => {
+    await sees(page, "h1", "Remote REM");
+    await sees(page, "section", "Nothing has moved");
+    await sees(page, "section", "Nobody has received it yet.");
+  });
+  await visit(`token/l1/${OTHER_TOKEN}`, (page) => sees(page, "main", "Not kept here"));
+});
+
 await run();

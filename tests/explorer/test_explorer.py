@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from entresol.contracts import artifact
+from entresol.primitives import abi
+from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, node_program, run_checks
 from tests.support.clients.layers import OPERATOR_KEY
-from tests.support.fork.remote_anvil import remote_anvil
+from tests.support.fork.remote_anvil import RemoteAnvil, remote_anvil
 from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -64,6 +67,7 @@ ELSEWHERE: Final = {
     "measuring.mjs",
     "sources.mjs",
     "drawing.mjs",
+    "large.mjs",
     "screenshots.mjs",
     ALONE,
     REMOTE,
@@ -146,13 +150,32 @@ def test_a_remote_layer_1_is_drawn() -> None:
     assert [problem for problem in found.values() if problem is not None] == []
 
 
+def _sent(remote: RemoteAnvil, transaction: dict[str, str]) -> dict[str, Any]:
+    sent = remote.node("eth_sendTransaction", {"from": remote.accounts[0], **transaction})
+    receipt: dict[str, Any] = remote.node("eth_getTransactionReceipt", sent)
+    return receipt
+
+
+def remote_token(remote: RemoteAnvil) -> tuple[str, int]:
+    """Return a token on a remote of which its first account has 1,000, and the last block."""
+    creation = artifact("TestERC20").bytecode + abi.encode(
+        "(string,string,uint8)", ("Remote", "REM", 6)
+    )
+    made = _sent(remote, {"data": "0x" + creation.hex()})
+    token: str = made["contractAddress"]
+    data = abi.encode_call(
+        "mint(address,uint256)", Address.parse(remote.accounts[0]), 1_000_000_000
+    )
+    return token, int(_sent(remote, {"to": token, "data": "0x" + data.hex()})["blockNumber"], 16)
+
+
 @pytest.mark.usefixtures("browser")
 def test_a_copy_of_another_chain_stands_on_its_anchor() -> None:
-    with (
-        remote_anvil() as remote,
-        running_node("--fork-url", f"{remote.url}@{remote.number}", "--no-storage-caching") as node,
-    ):
-        found = run_checks(FORK, node.url, l1_url_of(node), FOLDER)
+    with remote_anvil() as remote:
+        token, number = remote_token(remote)
+        flags = ("--fork-url", f"{remote.url}@{number}", "--no-storage-caching")
+        with running_node(*flags) as node:
+            found = run_checks(FORK, node.url, l1_url_of(node), FOLDER, TOKEN=token)
     assert [problem for problem in found.values() if problem is not None] == []
 
 
@@ -161,9 +184,10 @@ def test_a_copy_that_is_offline_says_what_it_has_not(tmp_path: Path) -> None:
     file = str(tmp_path / "fork.sqlite")
     flags = ("--fork-cache", file)
     with remote_anvil() as remote:
-        url = f"{remote.url}@{remote.number}"
-        with running_anvil("--fork-url", url, *flags, program=(*ENTRESOL, "anvil")):
-            pass
+        (kept, _), (other, number) = remote_token(remote), remote_token(remote)
+        url = f"{remote.url}@{number}"
+        with running_anvil("--fork-url", url, *flags, program=(*ENTRESOL, "anvil")) as node:
+            assert node("entresol_getToken", kept)["symbol"] == "REM"
     with running_anvil("--offline", *flags, program=(*ENTRESOL, "anvil")) as node:
-        found = run_checks(OFFLINE, node.url, folder=FOLDER)
+        found = run_checks(OFFLINE, node.url, folder=FOLDER, TOKEN=kept, OTHER_TOKEN=other)
     assert [problem for problem in found.values() if problem is not None] == []

@@ -1,6 +1,6 @@
 // Tokens: their pages, holders and transfers, and what accounts have, from the node's index.
 
-import { ALICE, BOB, check, expect, rpc, run, sees, send, visit, word } from "./harness.mjs";
+import { ALICE, BOB, check, expect, rpc, run, sees, send, until, visit, word } from "./harness.mjs";
 
 const { bytecode } = JSON.parse(process.env.CONTRACTS).token;
 const [ITEM, ITEMS] = [`0x${"a7".repeat(20)}`, `0x${"a8".repeat(20)}`];
@@ -129,6 +129,112 @@ check("all transactions and all blocks are listed by pages", async () => {
     await page.getByRole("button", { name: "Older" }).click();
     await sees(page, ".pager", "26 to 50");
   });
+});
+
+check("all of a token is sent by Max, and what pays for gas keeps some", async () => {
+  const snapshot = await rpc("evm_snapshot");
+  const balance = async (/** @type {string} */ who) =>
+    BigInt(await rpc("eth_call", { to: coin, data: `0x70a08231${word(who)}` }));
+  const all = await balance(BOB);
+  await visit(`address/${BOB}`, async (page) => {
+    const dialog = page.locator("dialog");
+    const take = async (/** @type {string} */ token) => {
+      await page.getByRole("button", { name: "Send on L2" }).click();
+      await dialog.getByLabel("Token", { exact: true }).selectOption({ label: token });
+      await sees(page, "dialog .have", `${token} there`);
+      await dialog.getByRole("button", { name: "Max" }).click();
+      await sees(page, "dialog", "The fee is about");
+      const amount = await dialog.getByLabel("Amount in").inputValue();
+      await dialog.locator("button.primary").click();
+      await dialog.waitFor({ state: "detached" });
+      return amount;
+    };
+    expect((await take("HARB")) === `${Number(all) / 1e6}`, "all of it");
+    await until(async () => (await balance(BOB)) === 0n);
+    await take("ETH");
+    await until(async () => BigInt(await rpc("eth_getBalance", BOB, "latest")) < 10n ** 15n);
+  });
+  await rpc("evm_revert", snapshot);
+});
+
+check("a token that was born on layer 2 is withdrawn with all that it needs before", async () => {
+  await visit(`address/${ALICE}`, async (page) => {
+    await page.getByRole("button", { name: "Withdraw to L1" }).click();
+    await page.locator("dialog").getByLabel("Token", { exact: true }).selectOption({ label: "HARB" });
+    await page.getByText("Before that, the bridge is allowed to take it.").waitFor();
+    await page.locator("dialog button.primary").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.goto(`${process.env.NODE_URL}/#/bridge`);
+    await sees(page, ".lines li", "Withdrawal, 1 HARB");
+  });
+});
+
+check("ether is deposited by Max", async () => {
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "Deposit", exact: true }).click();
+    const dialog = page.locator("dialog");
+    await dialog.getByLabel("Account").selectOption({ index: 3 });
+    await dialog.getByRole("button", { name: "Max" }).click();
+    await until(async () => Number(await dialog.getByLabel("Amount in ether").inputValue()) > 9_000);
+    await page.getByText("pay for the gas on layer 2").waitFor();
+    await dialog.locator("button.primary").click();
+    await dialog.waitFor({ state: "detached" });
+    await sees(page, ".lines li", "Arrived");
+  });
+});
+
+check("what is sent by a button is sent once, however often it is pressed", async () => {
+  await visit("controls", async (page) => {
+    let mined = 0;
+    page.on("request", (it) => {
+      mined += Number(it.postData()?.includes("anvil_mine") ?? false);
+    });
+    const button = page.getByRole("button", { name: "Mine", exact: true });
+    await button.evaluate((it) => {
+      for (let press = 0; press < 3; press++) it.click();
+    });
+    await sees(page, "#said", "anvil_mine is done.");
+    expect(mined === 1, `${mined} requests`);
+  });
+});
+
+check("charts have a bar for each block, and their numbers as a table", async () => {
+  await mint(coin, BOB, 1n);
+  const head = Number(await rpc("eth_blockNumber"));
+  await visit("charts", async (page) => {
+    const figure = (/** @type {string} */ name) => page.locator("figure", { has: page.getByRole("heading", { name }) });
+    await figure("Gas used").locator("g").nth(59).waitFor();
+    for (const name of ["Base fee", "Transactions", "Bytes of batches", "Cost of batches"])
+      await figure(name).locator("g").first().waitFor();
+    await figure("Transactions").locator("summary").click();
+    await sees(page, "[aria-label='Transactions, numbers'] tbody tr:first-child td:first-child", head.toLocaleString());
+    await page.getByRole("button", { name: "Older" }).click();
+    await sees(page, ".pager", `to ${head - 60}`);
+    await page.getByRole("button", { name: "10", exact: true }).click();
+    await sees(page, ".pager", "Blocks 0 to");
+    expect((await figure("Gas used").locator("g").count()) === Math.floor(head / 10) + 1, "a bar has ten blocks");
+    await page.getByRole("button", { name: "L1", exact: true }).click();
+    await figure("Cost of batches").waitFor({ state: "detached" });
+  });
+});
+
+check("a page of charts that the node has cut is completed", async () => {
+  const whole = '"params":["0x1",null,"0x3c"]';
+  let cut = 0;
+  // Whoever asks for sixty gets twenty.
+  const before = (/** @type {any} */ page) =>
+    page.route(`${process.env.NODE_URL}/`, async (/** @type {any} */ route) => {
+      const body = route.request().postData() ?? "";
+      cut += Number(body.includes(whole));
+      await route.continue({ postData: body.replace(whole, '"params":["0x1",null,"0x14"]') });
+    });
+  const complete = async (/** @type {any} */ page) => {
+    await page.locator("figure g").nth(59).waitFor();
+    await page.locator("summary").first().click();
+    expect((await page.locator("[aria-label='Gas used, numbers'] tbody tr").count()) === 60, "sixty blocks");
+    expect(cut > 0, "no page was cut");
+  };
+  await visit("charts", complete, { before });
 });
 
 check("tokens are found by symbol, blocks by hexadecimal numbers, transactions by their beginning", async () => {

@@ -154,6 +154,12 @@ class AbiRegistry:
         self._entries.setdefault(key, entry)
 
 
+def argument_texts(entry: AbiEntry, data: bytes) -> list[str] | None:
+    """Return the arguments of an entry as text, one each; None if they do not decode."""
+    values = _values(entry.inputs, data) if entry.inputs else ()
+    return None if values is None else list(map(format_value, entry.inputs, values))
+
+
 @cache
 def project_abis() -> AbiRegistry:
     """Return the ABIs of the contracts of both layers, and the events of ds-test."""

@@ -114,9 +114,15 @@ def _contracts(
             creation = compiled_code(contract.evm.bytecode, own, number)
             deployed = compiled_code(contract.evm.deployed_bytecode, own, number)
             if creation is not None or deployed is not None:
-                abi = contract.abi
                 yield CompiledContract(
-                    name, shown, abi, creation, deployed, sources, is_optimized=is_optimized
+                    name,
+                    shown,
+                    contract.abi,
+                    creation,
+                    deployed,
+                    sources,
+                    is_optimized=is_optimized,
+                    storage_layout=contract.storage_layout,
                 )
 
 

@@ -11,6 +11,7 @@ from entresol.sources.source_map import PositionMap, SourceMap
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from entresol.sources.compiler_json import StorageLayout
     from entresol.sources.source_file import SourceFile
 
 _LENGTH_SIZE: Final = 2
@@ -86,6 +87,7 @@ class CompiledContract:
         sources: Sequence[SourceFile | None],
         *,
         is_optimized: bool | None = None,
+        storage_layout: StorageLayout | None = None,
     ) -> None:
         self.name = name
         self.file = file
@@ -96,6 +98,7 @@ class CompiledContract:
         """The sources of the compilation, by the numbers that maps use."""
         self.is_optimized = is_optimized
         """Whether instructions may have moved away from their lines; None if the settings are not known."""
+        self.storage_layout = storage_layout
 
     @cached_property
     def abis(self) -> AbiRegistry:

@@ -41,13 +41,48 @@ class ContractCodes(msgspec.Struct, frozen=True, rename="camel"):
     )
 
 
-class Contract(msgspec.Struct, frozen=True):
+class StoredVariable(msgspec.Struct, frozen=True):
+    """A state variable, or a member of a struct."""
+
+    label: Annotated[str, Meta(description="Its name.")] = ""
+    slot: Annotated[str, Meta(description="The slot, in a struct counted from its first one.")] = (
+        "0"
+    )
+    offset: Annotated[int, Meta(description="The bytes of the slot below it.")] = 0
+    type: Annotated[str, Meta(description="Its type, as one of the layout's types.")] = ""
+
+
+class StoredType(msgspec.Struct, frozen=True, rename="camel"):
+    """A type of state variables."""
+
+    label: Annotated[str, Meta(description="The type as in the source.")] = ""
+    encoding: Annotated[
+        str, Meta(description="`inplace`, `mapping`, `dynamic_array` or `bytes`.")
+    ] = ""
+    number_of_bytes: Annotated[str, Meta(description="How many bytes it takes in place.")] = "0"
+    key: Annotated[str | None, Meta(description="The type of a mapping's keys.")] = None
+    value: Annotated[str | None, Meta(description="The type of a mapping's values.")] = None
+    base: Annotated[str | None, Meta(description="The type of an array's items.")] = None
+    members: Annotated[list[StoredVariable], Meta(description="Those of a struct.")] = []
+
+
+class StorageLayout(msgspec.Struct, frozen=True):
+    """Where the state variables of a contract are."""
+
+    storage: Annotated[list[StoredVariable], Meta(description="The state variables.")] = []
+    types: Annotated[dict[str, StoredType] | None, Meta(description="Their types.")] = None
+
+
+class Contract(msgspec.Struct, frozen=True, rename="camel"):
     """A contract of a compilation."""
 
     abi: Annotated[list[dict[str, Any]], Meta(description="Its functions, errors and events.")] = []
     evm: Annotated[ContractCodes, Meta(description="Its codes.")] = msgspec.field(
         default_factory=ContractCodes
     )
+    storage_layout: Annotated[
+        StorageLayout | None, Meta(description="Where its state variables are.")
+    ] = None
 
 
 class SourceNumber(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ from entresol.sources.compiler_json import (
     CompilerInput,
     CompilerOutput,
     CompilerSettings,
+    StorageLayout,
 )
 from entresol.sources.file_reader import SOURCES_FLAG, FileReader, is_file
 from entresol.sources.source_file import SourceFile
@@ -65,6 +66,7 @@ class FoundryArtifact(msgspec.Struct, rename="camel"):
     deployed_bytecode: Bytecode
     id: int
     metadata: ArtifactMetadata = msgspec.field(default_factory=ArtifactMetadata)
+    storage_layout: StorageLayout | None = None
 
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -239,9 +241,15 @@ def _of_artifact(
     creation = compiled_code(artifact.bytecode, own, number)
     deployed = compiled_code(artifact.deployed_bytecode, own, number)
     if creation is not None or deployed is not None:
-        optimized = artifact.metadata.settings.is_optimized
         yield CompiledContract(
-            name, file, artifact.abi, creation, deployed, sources, is_optimized=optimized
+            name,
+            file,
+            artifact.abi,
+            creation,
+            deployed,
+            sources,
+            is_optimized=artifact.metadata.settings.is_optimized,
+            storage_layout=artifact.storage_layout,
         )
 
 

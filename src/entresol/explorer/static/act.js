@@ -1,11 +1,14 @@
 /** Acting: dialogs that say what is sent, and what it costs, before the one button is pressed. */
 
 import { append, h, say, show } from "./dom.js";
-import { big, checksum, hex, parseUnits, amount as written } from "./format.js";
+import { big, checksum, parseUnits, units, amount as written } from "./format.js";
+import { whileDisabled } from "./input.js";
 import { notify, refresh } from "./live.js";
-import { node } from "./rpc.js";
 import { accountSelect, failureOf, receiptOf, send, signers } from "./signers.js";
 import { explained } from "./view.js";
+
+// How often the gas of a transaction is kept back from all that an account has.
+const RESERVE = 2n;
 
 /**
  * Say so if a transaction fails that a dialog has sent, which is closed by then.
@@ -20,8 +23,8 @@ async function tellFailure(title, floor, hash) {
 
 /**
  * @typedef {import("./rpc.js").Token} Token
- * @typedef {{floor: import("./rpc.js").Floor, tx: any, note: string, before?: any[]}} Plan a transaction, and those that
- *   have to succeed before it
+ * @typedef {{floor: import("./rpc.js").Floor, tx: any, note: string, before?: any[], extra?: bigint}} Plan a transaction,
+ *   those that have to succeed before it, and how much of the token it takes besides the amount
  *
  * A dialog with an account and an amount; the fee is shown before the one button is pressed.
  * @param {string} title
@@ -32,6 +35,8 @@ async function tellFailure(title, floor, hash) {
 export function amountDialog(title, floor, { from, to, verb, plan, fields, token = async () => floor().token }) {
   const account = accountSelect(floor(), from);
   const amount = h("input", { value: "1", inputmode: "decimal" });
+  const most = h("button.small", { type: "button" }, "Max");
+  const have = h("span.small.muted", { "aria-live": "polite" });
   const unit = h("span", "Amount");
   const target = h("input.mono", {
     value: to ?? from ?? checksum(signers(floor())[0] ?? ""),
@@ -47,6 +52,7 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
     fields ?? null,
     label("From", account),
     h("label.field", unit, amount),
+    h("div.split.have", have, most),
     label("To", target),
     note,
     problem,
@@ -57,18 +63,39 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
     show(unit, `Amount, ${it.symbol}`);
     amount.setAttribute("aria-label", `Amount in ${it.symbol === "ETH" ? "ether" : it.symbol}`);
   };
-  const prepare = async () => {
+  const prepare = async (/** @type {bigint} */ wanted) => {
+    if (!account.value.startsWith("0x")) throw new Error("Choose an account, and confirm it in the wallet.");
+    if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
+    return plan(account.value, target.value.toLowerCase(), wanted);
+  };
+  const choose = async () => {
     account.moveTo(floor());
     const chosen = await token();
     name(chosen);
-    if (!account.value.startsWith("0x")) throw new Error("Choose an account, and confirm it in the wallet.");
-    if (!/^0x[0-9a-fA-F]{40}$/.test(target.value)) throw new Error("An address has 40 digits after 0x.");
-    return plan(account.value, target.value.toLowerCase(), parseUnits(amount.value, chosen.decimals));
+    return chosen;
   };
+  const typed = async () => prepare(parseUnits(amount.value, (await choose()).decimals));
+  const takeAll = async () => {
+    try {
+      const chosen = await choose();
+      const left = await mostOf(floor(), chosen, account.value, await prepare(1n));
+      amount.value = units(left, chosen.decimals, chosen.decimals).replaceAll(",", "");
+    } catch (error) {
+      show(problem, await explained(error));
+      return;
+    }
+    await estimate();
+  };
+  most.addEventListener("click", () => whileDisabled(most, takeAll));
   let turn = 0;
   const estimate = async () => {
     const mine = ++turn;
-    const [text, wrong] = await prepare().then(
+    const balance = choose().then(async (it) => written(await balanceOn(floor(), it, account.value), it, it.decimals));
+    balance.then(
+      (it) => mine === turn && show(have, `${it} there`),
+      () => mine === turn && show(have),
+    );
+    const [text, wrong] = await typed().then(
       (made) => [made.note, ""],
       async (error) => ["\u00a0", await explained(error)],
     );
@@ -81,7 +108,7 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
     event.preventDefault();
     button.disabled = true;
     try {
-      const made = await prepare();
+      const made = await typed();
       for (const tx of made.before ?? []) {
         const receipt = await receiptOf(made.floor, await send(made.floor, tx));
         if (big(receipt.status) === 0n)
@@ -129,16 +156,40 @@ export const withdrawDialog = async (from, house) => (await import("./cross.js")
  * @param {import("./rpc.js").Floor} floor
  * @param {string} [from]
  */
-export function sendDialog(floor, from) {
-  amountDialog(node.several ? `Send: ${floor.title}` : `Send on layer ${floor.layer}`, () => floor, {
-    from,
-    to: checksum(floor.accounts.find((it) => it !== from?.toLowerCase()) ?? from ?? ""),
-    verb: "Send",
-    plan: async (sender, to, amount) => {
-      const tx = { from: sender, to, value: hex(amount) };
-      return { floor, tx, note: await feeOf(floor, tx) };
-    },
-  });
+export const sendDialog = async (floor, from) => (await import("./cross.js")).sendDialog(floor, from);
+
+/**
+ * What an account has of a token on a floor, where that which pays for gas has no contract to ask.
+ * @param {import("./rpc.js").Floor} floor
+ * @param {Token} token
+ * @param {string} account
+ */
+async function balanceOn(floor, token, account) {
+  if (isNative(floor, token)) return big(await floor.call("eth_getBalance", account, "latest"));
+  return (await import("./tokens.js")).balanceOf(floor.name, token.address, account);
+}
+
+/**
+ * @param {import("./rpc.js").Floor} floor
+ * @param {Token} token
+ */
+const isNative = (floor, token) => token.address === floor.token.address;
+
+/**
+ * The most that can be sent: what pays for gas keeps twice what gas costs now, since its price may rise.
+ * @param {import("./rpc.js").Floor} floor
+ * @param {Token} token
+ * @param {string} account
+ * @param {Plan} plan of the smallest amount
+ */
+async function mostOf(floor, token, account, plan) {
+  let left = (await balanceOn(floor, token, account)) - (plan.extra ?? 0n);
+  if (isNative(floor, token)) {
+    const [gas, price] = await Promise.all([floor.call("eth_estimateGas", plan.tx), floor.call("eth_gasPrice")]);
+    left -= RESERVE * big(gas) * big(price);
+  }
+  if (left <= 0n) throw new Error(`There is not enough ${token.symbol} for the gas.`);
+  return left;
 }
 
 /**

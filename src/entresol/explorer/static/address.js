@@ -44,8 +44,7 @@ export async function page(text) {
   const house = h("div.both-floors");
   const draw = everywhere ? everywhere.draw : () => drawFloors(house, address, states);
   const transfers = async () => (await movements()).accountTransfers(address);
-  // A page of several houses is large already: there they are loaded by a click.
-  const moved = everywhere ? folded(transfers) : section("Token transfers", transfers, { rows: 2 });
+  const moved = section("Token transfers", transfers, { rows: 2 });
   const rail = h(
     "aside.rail",
     everywhere ? null : section("Tokens", async () => (await movements()).tokenList(address), { rows: 2 }),
@@ -84,14 +83,6 @@ async function contractParts(codes, address, states) {
 }
 
 const movements = () => import("./movements.js");
-
-/** @param {() => Promise<Node>} load */
-function folded(load) {
-  const holder = h("div");
-  const open = async () => show(holder, section("Token transfers", load, { rows: 2 }));
-  show(holder, h("button.small", { type: "button", onclick: open }, "Token transfers"));
-  return holder;
-}
 
 let drawnAt = "";
 

@@ -16,6 +16,7 @@ import { called } from "./describe.js";
 import { choice, differs, h, ICONS, icon, keyed, s, show } from "./dom.js";
 import { ago, count, textOf } from "./format.js";
 import { houseOf, live } from "./houses.js";
+import { whileDisabled } from "./input.js";
 import { claim, claimBack, depositPart, isUp, lineView, title } from "./lines.js";
 import { watch } from "./live.js";
 import { proofView } from "./proof.js";
@@ -276,14 +277,13 @@ function actionOf(it) {
   const select = accountSelect(l1);
   const problem = h("div");
   const button = h("button.primary.acts", { type: "button" }, back ? "Claim back" : "Claim on L1");
-  button.addEventListener("click", async () => {
-    button.disabled = true;
+  const act = async () => {
     try {
       await (back ? claimBack(it, select.value) : claim(it, select.value));
     } catch (error) {
       show(problem, errorBox(new Error(await explained(error))));
     }
-    button.disabled = false;
-  });
+  };
+  button.addEventListener("click", () => whileDisabled(button, act));
   return { button, note: h("div.acting", h("span.small.muted", "as"), select, problem) };
 }

@@ -1,6 +1,7 @@
 /** A dialog that brings the chains into a wallet, and the explorer onto a phone. */
 
 import { h, say, show } from "./dom.js";
+import { whileDisabled } from "./input.js";
 import { floors, node } from "./rpc.js";
 import { addChain, chainOf, findWallets, nameOfChain, wallets } from "./signers.js";
 import { badge, copyButton, explained } from "./view.js";
@@ -13,9 +14,11 @@ export function walletDialog() {
   const choices = h("div.actions");
   const outcome = h("ul.outcome", { "aria-live": "polite" });
   const draw = () => {
-    const found = wallets().map((it) =>
-      h("button", { type: "button", onclick: () => addAll(it, outcome) }, `Add ${allOfThem()} to ${it.name}`),
-    );
+    const found = wallets().map((it) => {
+      const add = h("button", { type: "button" }, `Add ${allOfThem()} to ${it.name}`);
+      add.addEventListener("click", () => whileDisabled(add, () => addAll(it, outcome)));
+      return add;
+    });
     const none = "No wallet has announced itself in this browser. One elsewhere takes these values by hand.";
     show(choices, found.length ? found : h("p.small.muted", none));
   };

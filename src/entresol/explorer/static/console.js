@@ -2,7 +2,7 @@
 
 import { choice, h, keyed, say, show } from "./dom.js";
 import { count, size } from "./format.js";
-import { exactly } from "./input.js";
+import { exactly, whileDisabled } from "./input.js";
 import { paramField } from "./params.js";
 import { floorOf, floors, isUpper, node } from "./rpc.js";
 import { jsonView, snippet } from "./snippets.js";
@@ -163,8 +163,9 @@ function methodForm(method, layer, values, shown) {
       say(problem);
       return;
     }
-    await send(method, layer, params(), shown);
+    if (!sender.disabled) await whileDisabled(sender, () => send(method, layer, params(), shown));
   };
+  const sender = h("button.primary.acts", { type: "submit" }, "Send", h("kbd", "Ctrl ↵"));
   const link = () =>
     `${location.origin}/#/console/${method.name}?l=${layer}&p=${encodeURIComponent(JSON.stringify(params()))}`;
   const copied = h(
@@ -182,7 +183,7 @@ function methodForm(method, layer, values, shown) {
     "form",
     { onsubmit: run, oninput: redraw },
     inputs.map((it) => it.element),
-    h("div.actions", h("button.primary.acts", { type: "submit" }, "Send", h("kbd", "Ctrl ↵")), copied),
+    h("div.actions", sender, copied),
   );
   form.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(event);

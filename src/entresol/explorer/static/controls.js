@@ -4,6 +4,7 @@ import { choice, h, say, show } from "./dom.js";
 import { clockTime, count, hex, int } from "./format.js";
 import { numberIn } from "./forms.js";
 import { heads, houseOf, stateOf } from "./houses.js";
+import { whileDisabled } from "./input.js";
 import { refresh, watch } from "./live.js";
 import { floorOf, floors, isUpper, node, toneOf } from "./rpc.js";
 import { timePanel } from "./time.js";
@@ -85,11 +86,15 @@ async function act(shown, where, method, params) {
 }
 
 /**
+ * A button that cannot be pressed again before what it does is done.
  * @param {string} text
  * @param {() => unknown} onclick
  * @param {string} [kind]
  */
-const button = (text, onclick, kind = "") => h(`button.acts${kind}`, { type: "button", onclick }, text);
+function button(text, onclick, kind = "") {
+  const made = h(`button.acts${kind}`, { type: "button", onclick: () => whileDisabled(made, onclick) }, text);
+  return made;
+}
 
 /** @param {import("./rpc.js").Floor[]} able */
 function blocksPanel(able) {
@@ -107,10 +112,10 @@ function blocksPanel(able) {
     automine.checked = Boolean(mines);
     interval.checked = Boolean(every);
   };
-  automine.addEventListener("change", () => act(shown, layer, "evm_setAutomine", [automine.checked]).then(read));
-  interval.addEventListener("change", () =>
-    act(shown, layer, "evm_setIntervalMining", [interval.checked ? 5000 : 0]).then(read),
-  );
+  const set = (/** @type {any} */ one, /** @type {string} */ method, /** @type {() => any} */ value) =>
+    one.addEventListener("change", () => whileDisabled(one, () => act(shown, layer, method, [value()]).then(read)));
+  set(automine, "evm_setAutomine", () => automine.checked);
+  set(interval, "evm_setIntervalMining", () => (interval.checked ? 5000 : 0));
   read();
   const mine = () => {
     try {

@@ -1,14 +1,16 @@
-/** Crossing by clicks: deposits of any token to any house, and withdrawals from any house. */
+/** Acting by clicks: deposits of any token to any house, withdrawals from any house, and transfers on a floor. */
 
 import { parseType } from "./abi.js";
 import { amountDialog, feeOf, label } from "./act.js";
 import { decode, encode } from "./codec.js";
-import { tokenOf } from "./describe.js";
+import { readDetails, tokenOf } from "./describe.js";
 import { h, show } from "./dom.js";
-import { big, hex, amount as written } from "./format.js";
+import { big, checksum, hex, amount as written } from "./format.js";
 import { callData } from "./known.js";
+import { receivedOn } from "./movements.js";
 import { addressOf, ETHER, floorOf, node } from "./rpc.js";
-import { ask, assetOf, bridgedTokens, knownTokens, L2_VAULT } from "./tokens.js";
+import { signers } from "./signers.js";
+import { ask, assetOf, bridgedTokens, inVault, knownTokens, L2_VAULT } from "./tokens.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
 /** @typedef {import("./rpc.js").Token} Token */
@@ -19,29 +21,32 @@ const L2_ROUTER = "0x0000000000000000000000000000000000010003";
 const ALIAS = 0x1111000000000000000000000000000000001111n;
 const PUBDATA = 800n;
 const OTHER = "other";
+const VAULT = "L2NativeTokenVault";
 const BURN = ["uint256", "address", "address"].map(parseType);
 const MINT = ["address", "address", "address", "uint256", "bytes"].map(parseType);
 const DEPOSIT = ["bytes32", "bytes"].map(parseType);
 
 /**
- * Choose a house and a token; the base token of the house comes first.
+ * Choose a house and a token; the base token of the house comes first, and any other can be named by its address.
  * @param {Floor} first
  * @param {(floor: Floor) => Promise<Token[]>} tokensIn
- * @param {boolean} isOpen whether any other token can be named by its address
+ * @param {{where?: string, among?: Floor[]}} [options] the layer that tokens are named on, if it is not the house, and the
+ *   floors that can be chosen
  */
-function choices(first, tokensIn, isOpen) {
+function choices(first, tokensIn, { where, among = node.l2s } = {}) {
   const houses = h(
     "select",
     { "aria-label": "House" },
-    node.l2s.map((it) => h("option", { value: it.name, selected: it === first }, `${it.chainId} ${it.title}`)),
+    among.map((it) => h("option", { value: it.name, selected: it === first }, `${it.chainId} ${it.title}`)),
   );
+  const place = where ? " on layer 1" : "";
   const tokens = h("select", { "aria-label": "Token" });
   const address = h("input.mono", {
-    "aria-label": "Token’s address on layer 1",
+    "aria-label": `Token’s address${place}`,
     placeholder: "0x…",
     spellcheck: "false",
   });
-  const addressLabel = label("Its address on layer 1", address);
+  const addressLabel = label(`Its address${place}`, address);
   addressLabel.hidden = true;
   let known = [first.token];
   const floor = () => /** @type {Floor} */ (floorOf(houses.value));
@@ -51,7 +56,7 @@ function choices(first, tokensIn, isOpen) {
     show(
       tokens,
       known.map((it) => h("option", { value: it.address, selected: it.address === chosen }, it.symbol)),
-      isOpen ? h("option", { value: OTHER, selected: chosen === OTHER }, "Another token…") : null,
+      h("option", { value: OTHER, selected: chosen === OTHER }, "Another token…"),
     );
   };
   let turn = 0;
@@ -71,13 +76,13 @@ function choices(first, tokensIn, isOpen) {
   load();
   return {
     floor,
-    fields: [node.several ? label("House", houses) : null, label("Token", tokens), addressLabel],
+    fields: [among.length > 1 ? label("House", houses) : null, label("Token", tokens), addressLabel],
     /** @returns {Promise<Token>} */
     token: async () => {
       if (tokens.value !== OTHER) return known.find((it) => it.address === tokens.value) ?? floor().token;
       if (!/^0x[0-9a-fA-F]{40}$/.test(address.value)) throw new Error("A token’s address has 40 digits after 0x.");
-      const found = await tokenOf("l1", address.value.toLowerCase());
-      if (!found) throw new Error("There is no token at this address on layer 1.");
+      const found = await tokenOf(where ?? floor().name, address.value.toLowerCase());
+      if (found?.standard !== "ERC-20") throw new Error(`There is no token at this address${place}.`);
       return found;
     },
   };
@@ -92,10 +97,10 @@ export function depositDialog(from, house = "l2") {
   const chosen = choices(
     first,
     async (floor) => {
-      const all = await knownTokens();
-      return [floor.token, ...all.filter((it) => it.address !== floor.token.address)];
+      const all = [...(await knownTokens()), ...(await receivedBy(/** @type {Floor} */ (node.l1), from))];
+      return distinct([floor.token, ...all]);
     },
-    true,
+    { where: "l1" },
   );
   amountDialog(node.several ? "Deposit" : "Deposit to layer 2", () => /** @type {Floor} */ (node.l1), {
     from,
@@ -145,6 +150,7 @@ async function depositPlan(l2, token, sender, to, amount) {
     floor: l1,
     tx: { from: sender, to: bridgehub, value: hex(value), data, gasPrice: hex(price) },
     before: before.map((it) => it.tx),
+    extra: isBase ? cost : 0n,
     note: `${written(amount, token)} rise, and ${written(cost, base)} pay for the gas on layer 2.${
       names ? ` Before that, the bridge is allowed to take ${names}.` : ""
     }`,
@@ -203,18 +209,19 @@ export function withdrawDialog(from, house = "l2") {
   const first = /** @type {Floor} */ (floorOf(house));
   const inHouse = async (/** @type {Floor} */ floor) => {
     const bridged = await bridgedTokens(floor);
-    return [floor.token, ...bridged.map((it) => ({ ...it.token, address: it.address }))];
+    const crossed = bridged.map((it) => ({ ...it.token, address: it.address }));
+    return distinct([floor.token, ...crossed, ...(await receivedBy(floor, from))]);
   };
-  const chosen = choices(first, inHouse, false);
+  const chosen = choices(first, inHouse);
   amountDialog(node.several ? "Withdraw" : "Withdraw to layer 1", chosen.floor, {
     from,
     verb: "Withdraw",
     ...chosen,
     plan: async (sender, to, amount) => {
       const l2 = chosen.floor();
-      const tx = await withdrawal(l2, await chosen.token(), sender, to, amount);
-      const fee = await feeOf(l2, tx);
-      return { floor: l2, tx, note: `${fee} It can be claimed once layer 1 has executed the batch.` };
+      const { tx, before } = await withdrawal(l2, await chosen.token(), sender, to, amount);
+      const fee = before.length ? "Before that, the bridge is allowed to take it." : await feeOf(l2, tx);
+      return { floor: l2, tx, before, note: `${fee} It can be claimed once layer 1 has executed the batch.` };
     },
   });
 }
@@ -228,8 +235,61 @@ export function withdrawDialog(from, house = "l2") {
  */
 async function withdrawal(l2, token, from, to, amount) {
   if (token.address === l2.token.address)
-    return { from, to: BASE_TOKEN, value: hex(amount), data: callData("L2BaseToken", "withdraw", to) };
-  const asset = await ask(l2, L2_VAULT, "L2NativeTokenVault", "assetId", token.address);
+    return {
+      tx: { from, to: BASE_TOKEN, value: hex(amount), data: callData("L2BaseToken", "withdraw", to) },
+      before: [],
+    };
+  const known = await inVault(l2, "assetId", token.address);
+  const asset = known && BigInt(known) ? known : assetOf(token.address, l2.chainId);
+  const before = [];
+  if (asset !== known) before.push({ from, to: L2_VAULT, data: callData(VAULT, "registerToken", token.address) });
+  // What came from elsewhere is burnt, and what was born here is taken.
+  const isBornHere = asset !== known || BigInt((await inVault(l2, "originChainId", asset)) ?? 0) === BigInt(l2.chainId);
+  if (isBornHere && big(await ask(l2, token.address, "TestERC20", "allowance", from, L2_VAULT)) < amount)
+    before.push({ from, to: token.address, data: callData("TestERC20", "approve", L2_VAULT, amount) });
   const burnt = `0x${encode(BURN, [amount, to, token.address])}`;
-  return { from, to: L2_ROUTER, data: callData("L2AssetRouter", "withdraw", asset, burnt) };
+  return { tx: { from, to: L2_ROUTER, data: callData("L2AssetRouter", "withdraw", asset, burnt) }, before };
 }
+
+/**
+ * Send what pays for gas on a floor, or any token.
+ * @param {Floor} floor
+ * @param {string} [from]
+ */
+export function sendDialog(floor, from) {
+  const chosen = choices(floor, async () => distinct([floor.token, ...(await receivedBy(floor, from))]), {
+    among: [floor],
+  });
+  amountDialog(node.several ? `Send: ${floor.title}` : `Send on layer ${floor.layer}`, () => floor, {
+    ...chosen,
+    from,
+    to: checksum(floor.accounts.find((it) => it !== from?.toLowerCase()) ?? from ?? ""),
+    verb: "Send",
+    plan: async (sender, to, amount) => {
+      const { address } = await chosen.token();
+      const tx =
+        address === floor.token.address
+          ? { from: sender, to, value: hex(amount) }
+          : { from: sender, to: address, data: callData("TestERC20", "transfer", to, amount) };
+      return { floor, tx, note: await feeOf(floor, tx) };
+    },
+  });
+}
+
+/**
+ * Tokens that an account has ever received on a floor.
+ * @param {Floor} floor
+ * @param {string} [account] without one, the first that can send
+ * @returns {Promise<Token[]>}
+ */
+async function receivedBy(floor, account = signers(floor)[0]) {
+  if (!account || floor.remote) return [];
+  const found = await receivedOn(floor, account);
+  return found.filter((it) => it.standard === "ERC-20").map(readDetails);
+}
+
+/**
+ * Each token once, by its address.
+ * @param {Token[]} tokens
+ */
+const distinct = (tokens) => [...new Map(tokens.map((it) => [it.address.toLowerCase(), it])).values()];

@@ -7,6 +7,7 @@ import { byteLength, hex, int, amount as written } from "./format.js";
 import { stateOf } from "./houses.js";
 import { decodeCall, decodeLog, topicOf } from "./known.js";
 import { ETHER, firstOf, node } from "./rpc.js";
+import { assetOf } from "./tokens.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 /** @typedef {import("./houses.js").House} House */
@@ -83,7 +84,9 @@ export async function messageOf(log, ordinal, house) {
     Object.assign(it, { kind: "withdrawal", ...paid });
   } else if (sender === ASSET_ROUTER && message.startsWith(TOKEN_OUT)) {
     const [from, to, token, amount] = decode(TRANSFER, message.slice(138));
-    const known = await onL1(token);
+    // The same address may be another token on layer 1.
+    const isBornHere = message.slice(74, 138) === assetOf(token, house.floor.chainId).slice(2);
+    const known = isBornHere ? await tokenOf(house.name, token) : await onL1(token);
     Object.assign(it, { kind: "withdrawal", from, to, what: known ? written(amount, known) : "a token" });
   }
   return it;

@@ -5,14 +5,18 @@ import { crossings, isMoving } from "./crossings.js";
 import { differs, h, ICONS, icon, show } from "./dom.js";
 import { count, units } from "./format.js";
 import { heads } from "./houses.js";
+import { tokensOf } from "./movements.js";
 import { ETHER, floors, node } from "./rpc.js";
-import { balanceOf, bridgedTokens, HOLDER } from "./tokens.js";
+import { addressIn, balanceOf, HOLDER, inVault } from "./tokens.js";
 import { badge } from "./view.js";
 
 /** @typedef {import("./rpc.js").Token} Token */
-/** @typedef {{token: Token, href: string, at: Map<string, bigint>}} Row what each floor has of a token */
+/** @typedef {import("./rpc.js").Floor} Floor */
+/** @typedef {{key: string, token: Token, href: string, at: Map<string, bigint | null>}} Row what each floor has of a token;
+ *   null of items, which have no sum */
 
 const PLACES = 4;
+const MAX_ROWS = 50;
 
 /**
  * @param {string} address
@@ -22,17 +26,17 @@ export function holdings(address, states) {
   const body = h("div.scroll", { tabindex: 0, role: "region", "aria-label": "Holdings" });
   const element = h("section.part.holdings", h("header", h("h2", "Holdings"), h("span.muted", "in every house")), body);
   /** @type {Row[]} */
-  let bridged = [];
+  let received = [];
   let loadedAt = "";
   const load = async () => {
     if (loadedAt === heads()) return;
     loadedAt = heads();
-    bridged = await bridgedRows(address);
+    received = await tokenRows(address);
     draw();
   };
   const draw = () => {
     load();
-    const rows = [...nativeRows(states), ...bridged].reduce(joined, /** @type {Row[]} */ ([]));
+    const rows = [...nativeRows(states), ...received].reduce(joined, /** @type {Row[]} */ ([]));
     const moving = crossings().filter((it) => isMoving(it) && (it.from === address || it.to === address));
     const text = JSON.stringify([
       rows.map((it) => [it.token.symbol, [...it.at].map(([name, value]) => `${name}${value}`)]),
@@ -83,12 +87,16 @@ function grid(address, rows, moving, states) {
     ),
     h(
       "tbody",
-      rows.map(({ token, href, at }) => {
-        const write = (/** @type {bigint} */ it) => (it ? units(it, token.decimals, PLACES) : h("span.faint", "–"));
-        const total = address === HOLDER ? 0n : [...at.values()].reduce((a, b) => a + b, 0n);
+      rows.slice(0, MAX_ROWS).map(({ token, href, at }) => {
+        const write = (/** @type {bigint | null} */ it) =>
+          it === null ? h("span.muted", "items") : it ? units(it, token.decimals, PLACES) : h("span.faint", "–");
+        const total = address === HOLDER ? 0n : [...at.values()].reduce((a, b) => (a ?? 0n) + (b ?? 0n), 0n);
         const name = [h("b", href ? h("a", { href }, token.symbol) : token.symbol), " ", h("span.muted", token.name)];
-        return row(name, h("b", write(total)), (floor) => write(at.get(floor.name) ?? 0n));
+        return row(name, h("b", write(total)), (floor) =>
+          write(at.has(floor.name) ? (at.get(floor.name) ?? null) : 0n),
+        );
       }),
+      rows.length > MAX_ROWS ? row(h("span.muted", `${count(rows.length - MAX_ROWS)} more`), "", () => "") : null,
       moving.length ? row(h("span.muted", "Between"), "", between) : null,
       row(h("span.muted", "Nonce"), "", (floor) => h("span.muted", count(states.get(floor.name)?.nonce ?? 0))),
       hasCode
@@ -101,8 +109,11 @@ function grid(address, rows, moving, states) {
   );
 }
 
-/** @param {Token} token */
-const keyOf = (token) => token.address.toLowerCase();
+/**
+ * @param {number} chain
+ * @param {string} address
+ */
+const keyOf = (chain, address) => `${chain}:${address.toLowerCase()}`;
 
 /**
  * What each floor has of the token that pays for its gas; ether comes first.
@@ -111,48 +122,75 @@ const keyOf = (token) => token.address.toLowerCase();
  */
 const nativeRows = (states) =>
   columns().map((floor) => ({
+    key: keyOf(node.l1?.chainId ?? 0, floor.token.address),
     token: floor.token,
     href: floor.token.address === ETHER.address ? "" : `#/token/l1/${floor.token.address}`,
     at: new Map([[floor.name, states.get(floor.name)?.balance ?? 0n]]),
   }));
 
 /**
- * What each floor has of the tokens that have crossed, and the ground of those that pay for gas above.
+ * What each floor has of the tokens that an account ever received there, by the index of its node.
  * @param {string} address
- * @returns {Promise<Row[]>} by their addresses where they were born
+ * @returns {Promise<Row[]>}
  */
-async function bridgedRows(address) {
-  const ground = BigInt(node.l1?.chainId ?? 0);
-  const inHouses = await Promise.all(
-    node.l2s.map(async (floor) => {
-      const tokens = await bridgedTokens(floor);
-      return Promise.all(
-        tokens.map(async (it) => ({
-          chain: it.chain,
-          row: {
-            token: { ...it.token, address: it.origin },
-            href: `#/token/${floor.name}/${it.address}`,
-            at: new Map([[floor.name, await balanceOf(floor.name, it.address, address)]]),
-          },
-        })),
-      );
-    }),
-  );
-  const found = inHouses.flat();
-  const onGround = [
-    ...found.filter((it) => it.chain === ground).map((it) => it.row.token),
-    ...node.l2s.map((it) => it.token),
-  ].filter((it) => it.address !== ETHER.address);
-  const fresh = onGround.filter((it, at) => onGround.findIndex((other) => keyOf(other) === keyOf(it)) === at);
+async function tokenRows(address) {
+  const found = await tokensOf(address);
   const rows = await Promise.all(
-    fresh.map(async (token) => ({
+    found.map(async ({ floor, token, balance }) => ({
+      key: await originOf(floor, token.address.toLowerCase()),
       token,
-      href: `#/token/l1/${token.address}`,
-      at: new Map([["l1", node.l1 ? await balanceOf("l1", token.address, address) : 0n]]),
+      href: `#/token/${floor.name}/${token.address}`,
+      at: new Map([[floor.name, balance]]),
     })),
   );
-  const all = [...rows, ...found.map((it) => it.row)];
-  return all.filter((it) => [...it.at.values()].some(Boolean));
+  return node.l1?.remote ? [...rows, ...(await groundRows(rows, node.l1, address))] : rows;
+}
+
+/**
+ * What a layer 1 without an index has of the tokens that came from there, and of those that pay for gas above.
+ * @param {Row[]} rows
+ * @param {Floor} ground
+ * @param {string} address
+ * @returns {Promise<Row[]>}
+ */
+async function groundRows(rows, ground, address) {
+  const prefix = keyOf(ground.chainId, "");
+  const wanted = new Map([...nativeRows(new Map()), ...rows].map((it) => [it.key, it]));
+  const known = [...wanted].filter(([key]) => key.startsWith(prefix) && !key.endsWith(ETHER.address));
+  const found = await Promise.all(
+    known.map(async ([key, { token }]) => {
+      const at = key.slice(prefix.length);
+      const balance = await balanceOf("l1", at, address);
+      return { key, token, href: `#/token/l1/${at}`, at: new Map([["l1", balance]]) };
+    }),
+  );
+  return found.filter((it) => it.at.get("l1"));
+}
+
+/** @type {Map<string, Promise<string>>} */
+const origins = new Map();
+
+/**
+ * What is the same token on every floor: the chain and the address where it was born.
+ * @param {Floor} floor
+ * @param {string} address
+ */
+function originOf(floor, address) {
+  const own = keyOf(floor.chainId, address);
+  if (floor.layer === 1) return own;
+  const found =
+    origins.get(own) ??
+    inVault(floor, "assetId", address).then(async (asset) => {
+      if (!asset || !BigInt(asset)) return own;
+      const [chain, origin] = await Promise.all(
+        ["originChainId", "originToken"].map((it) => inVault(floor, it, asset)),
+      );
+      // A token of its own is registered with its first withdrawal.
+      return chain && BigInt(chain) ? keyOf(Number(BigInt(chain)), addressIn(origin)) : own;
+    });
+  if (origins.size > 500) origins.clear();
+  origins.set(own, found);
+  return found;
 }
 
 /**
@@ -161,9 +199,9 @@ async function bridgedRows(address) {
  * @param {Row} row
  */
 function joined(rows, row) {
-  const same = rows.find((it) => keyOf(it.token) === keyOf(row.token));
+  const same = rows.find((it) => it.key === row.key);
   if (!same) return [...rows, { ...row, at: new Map(row.at) }];
-  for (const [name, value] of row.at) same.at.set(name, (same.at.get(name) ?? 0n) + value);
+  for (const [name, value] of row.at) same.at.set(name, value === null ? null : (same.at.get(name) ?? 0n) + value);
   return rows;
 }
 

@@ -237,7 +237,11 @@ function drawNode(element, of) {
         "dl",
         rows.map(([name, value]) => h("div", h("dt", name), h("dd", value))),
       ),
-      h("div.actions", walletButton()),
+      h(
+        "div.actions",
+        walletButton(),
+        h("a.button.small", { href: of ? `#/${of.name}/charts` : "#/charts" }, "Charts"),
+      ),
     ),
   );
 }

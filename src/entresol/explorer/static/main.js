@@ -61,6 +61,7 @@ const ROUTES = [
     /^(?:(l1|l2|\d+)\/)?(blocks|transactions)$/,
     async ([, layer, what]) => (await styled("tools", import("./lists.js"))).page(layer, what),
   ],
+  [/^(?:(l1|l2|\d+)\/)?charts$/, async ([, layer]) => (await styled("charts", import("./charts.js"))).page(layer)],
   [/^pool$/, async () => (await import("./pool.js")).page()],
   [
     /^console(?:\/([\w.]+))?$/,

@@ -107,8 +107,7 @@ export const side = (address, floor, nobody) =>
 export async function tokensOf(account) {
   const lists = await Promise.all(
     indexed().map(async (floor) => {
-      const found = await floor.maybe("entresol_getAccountTokens", account, null, READ_TOKENS);
-      return (found?.tokens ?? []).map((/** @type {any} */ it) => ({
+      return (await receivedOn(floor, account)).map((it) => ({
         floor,
         token: readDetails(it),
         balance: it.balance === null ? null : big(it.balance),
@@ -118,7 +117,27 @@ export async function tokensOf(account) {
   return lists.flat().filter((it) => it.balance !== 0n);
 }
 
+/**
+ * The first tokens that an account ever received on a floor, as the node describes them.
+ * @param {Floor} floor
+ * @param {string} account
+ * @returns {Promise<any[]>}
+ */
+export async function receivedOn(floor, account) {
+  const found = [];
+  let cursor = null;
+  // A page ends after two seconds.
+  for (let page = 0; page < MAX_PAGES && found.length < READ_TOKENS; page++) {
+    const some = await floor.maybe("entresol_getAccountTokens", account, cursor, READ_TOKENS - found.length);
+    found.push(...(some?.tokens ?? []));
+    cursor = some?.next ?? null;
+    if (cursor === null) break;
+  }
+  return found;
+}
+
 const READ_TOKENS = 100;
+const MAX_PAGES = 5;
 const SHOWN = 30;
 
 /**

@@ -1,8 +1,8 @@
 /** A token: what each house has of it, what the ground holds for them, its transfers and its holders. */
 
 import { tokenOf } from "./describe.js";
-import { h, ICONS, icon, s } from "./dom.js";
-import { checksum, plural, units } from "./format.js";
+import { h, ICONS, icon, s, styled } from "./dom.js";
+import { checksum, plural, short, units } from "./format.js";
 import { addressOf, floorOf, node } from "./rpc.js";
 import { addressIn, ask, assetOf, L2_VAULT } from "./tokens.js";
 import { holders, transferTable } from "./transfers.js";
@@ -24,7 +24,7 @@ export async function page(layer, text) {
   const address = text.toLowerCase();
   const floor = floorOf(layer);
   const token = floor && (await tokenOf(layer, address));
-  if (!floor || !token) return missing(address);
+  if (!floor || !token) return (floor?.fork && (await notKeptOn(floor, address))) || missing(address);
   const isSum = token.standard === "ERC-20";
   const asset = await assetAt(floor, address);
   const { ground, houses, held, origin } = await placesOf(floor, address, asset);
@@ -32,7 +32,9 @@ export async function page(layer, text) {
   const whole = checksum(address);
   const born = node.l2s.find((it) => it.chainId === origin);
   const birthplace = born?.name ?? "l1";
-  const transfers = section("Transfers", () => transferTable(places, token, birthplace), { rows: 6 });
+  // What came before is the remote's.
+  const since = places.some((it) => it.floor.fork) ? h("span.muted", "since the anchor") : undefined;
+  const transfers = section("Transfers", () => transferTable(places, token, birthplace), { aside: since, rows: 6 });
   return {
     title: token.symbol,
     body: [
@@ -46,7 +48,8 @@ export async function page(layer, text) {
         h(
           "aside",
           section("Holders", () => holders(places, token, ground && !born ? ground.supply : null), {
-            aside: ground && houses.length ? h("span.muted", "without the bridge") : undefined,
+            aside:
+              since?.cloneNode(true) ?? (ground && houses.length ? h("span.muted", "without the bridge") : undefined),
             rows: 4,
           }),
           h(
@@ -78,6 +81,17 @@ export async function page(layer, text) {
     ],
   };
 }
+
+/**
+ * A copy may not have what its remote knows of a token.
+ * @param {Floor} floor
+ * @param {string} address
+ */
+const notKeptOn = (floor, address) =>
+  floor.call("entresol_getToken", address).then(
+    () => null,
+    async (error) => (await styled("fork", import("./foundation.js"))).notKept(`Token ${short(address)}`, error),
+  );
 
 /**
  * @param {Place | null} ground

@@ -37,10 +37,12 @@ export async function ask(floor, to, contract, name, ...values) {
 export const addressIn = (word) => `0x${(word ?? "").slice(26).padStart(40, "0")}`;
 
 /**
- * The asset of a token that was born on layer 1.
+ * The asset of a token, by the chain where it was born.
  * @param {string} token
+ * @param {number} [chain] layer 1 if none is given
  */
-export const assetOf = (token) => keccakHex(`0x${encode(ASSET, [BigInt(node.l1?.chainId ?? 0), L2_VAULT, token])}`);
+export const assetOf = (token, chain = node.l1?.chainId ?? 0) =>
+  keccakHex(`0x${encode(ASSET, [BigInt(chain), L2_VAULT, token])}`);
 
 /**
  * The tokens that a house has from elsewhere.
@@ -71,7 +73,7 @@ export async function bridgedTokens(floor) {
  * @param {string} name
  * @param {...any} values
  */
-const inVault = (floor, name, ...values) => ask(floor, L2_VAULT, "L2NativeTokenVault", name, ...values);
+export const inVault = (floor, name, ...values) => ask(floor, L2_VAULT, "L2NativeTokenVault", name, ...values);
 
 /**
  * All tokens of layer 1 that somebody has bridged to a house, or that pay for gas in one.

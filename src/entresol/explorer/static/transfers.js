@@ -151,7 +151,7 @@ export async function holders(places, token, supply) {
   const found = [...byName.values()];
   const hidden = lists.reduce((sum, it) => sum + (it.more ?? 0), 0);
   const rich = found.sort((a, b) => (a.total < b.total ? 1 : -1));
-  if (!rich.length) return null;
+  if (!rich.length) return places.some((it) => it.floor.fork) ? h("p.muted", "Nobody has received it yet.") : null;
   const total = supply || rich.reduce((sum, it) => sum + it.total, 0n) || 1n;
   const more = rich.length - MAX_HOLDERS + hidden;
   return h(

@@ -1,10 +1,11 @@
-"""The methods of the `entresol_` namespace that both layers have: accounts, tokens and their transfers."""
+"""The methods of the `entresol_` namespace that both layers have: accounts, tokens, transfers, statistics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
+from entresol.rpc.namespaces.entresol.statistics import EntresolBlockStatistics
 from entresol.rpc.namespaces.entresol.token_transfers import EntresolTokenTransfers
 from entresol.rpc.namespaces.entresol.tokens import EntresolTokens
 from entresol.rpc.namespaces.entresol.transactions import EntresolTransactions
@@ -27,5 +28,6 @@ def account_namespaces(services: ApiServices) -> list[Namespace]:
     return [
         EntresolTokens(ledger, resolver, holders),
         EntresolTokenTransfers(ledger, TransferSearch(store)),
+        EntresolBlockStatistics(ledger),
         EntresolTransactions(ledger, TransactionSearch(store, store.accounts, traces)),
     ]

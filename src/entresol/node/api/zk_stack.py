@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.node.api.adapters import BatchCommitments, l2_contracts
 from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.edits import EntresolEdits
+from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -50,6 +51,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         *namespaces,
         EntresolTransfers(rollup.transfers),
         EntresolEdits(resolver, chain.blocks),
+        EntresolBatchStatistics(chain.batches),
         EntresolBooks(chain.batches, has_books=rollup.contracts.message_root is not None),
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
         ZksProofs(

@@ -159,7 +159,9 @@ class FrameVariable(ResultModel, frozen=True, kw_only=True):
 
     name: Annotated[str, says("Its name; that of a parameter may be empty.")]
     type: Annotated[str, says("Its type.")]
-    kind: Annotated[str, says("`parameter`, `result` or `local`.")]
+    kind: Annotated[
+        str, says("`argument`, what the frame was called with; `parameter`, `result`, `local`.")
+    ]
     value: Annotated[str | None, says("Its value; null if it is not certain.")]
     is_certain: Annotated[bool, says("Whether the value is known.")]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,20 +14,24 @@ from entresol.rpc.models.execution_steps import (
     ExecutedStep,
     ExecutedStepState,
     ExecutionOverview,
+    FrameVariable,
     OpenSourceCall,
     RecordedRange,
+    StorageVariable,
     UsedSlot,
     WrittenSlot,
 )
 from entresol.rpc.models.stack_traces import failure_trace
-from entresol.sources.recording.call_stack import call_stack
-from entresol.sources.recording.frame_memory import memory_at
+from entresol.sources.step_state.call_stack import call_stack
+from entresol.sources.step_state.frame_memory import memory_at
+from entresol.sources.step_state.function_variables import variables_at
+from entresol.sources.step_state.storage_names import StorageNames
 
 if TYPE_CHECKING:
-    from entresol.sources.recording.call_stack import OpenCall
     from entresol.sources.recording.recorded_frames import RecordedFrame
     from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
     from entresol.sources.recording.storage_log import SlotAccess, SlotValue
+    from entresol.sources.step_state.call_stack import OpenCall
 
 MAX_MEMORY_SHOWN: Final = 16 << 10
 """Bytes of memory of a step."""
@@ -124,10 +127,10 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
     """Return a step with all that is there before it runs; raise `StepNotRecorded` if it is not kept."""
     found = recording.known_range(number)
     step = found.steps[number - found.first]
-    address = recording.frames[step.frame].storage_address
+    frame = recording.frames[step.frame]
+    address = frame.storage_address
     memory = memory_at(recording, number)
     words = step.words()
-    slots = recording.storage.before(number, address)
     return ExecutedStepState(
         **msgspec.structs.asdict(executed_step(step)),
         step=int(number),
@@ -136,8 +139,17 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
         stack=None if words is None else [Quantity.parse(it) for it in words],
         memory=None if memory is None else Data(memory[:MAX_MEMORY_SHOWN]),
         memory_size=None if memory is None else len(memory),
-        storage=None if slots is None else [_slot(it) for it in islice(slots, MAX_SLOTS)],
-        variables=[],
+        storage=_storage(recording, number, frame),
+        variables=[
+            FrameVariable(
+                name=it.name,
+                type=it.type,
+                kind=it.kind,
+                value=it.value,
+                is_certain=it.value is not None,
+            )
+            for it in variables_at(recording, number)
+        ],
     )
 
 
@@ -155,13 +167,30 @@ def _open_call(recording: ExecutionRecording, call: OpenCall) -> OpenSourceCall:
     )
 
 
-def _slot(slot: SlotValue) -> UsedSlot:
+def _storage(
+    recording: ExecutionRecording, number: int, frame: RecordedFrame
+) -> list[UsedSlot] | None:
+    found = recording.storage.before(number, frame.storage_address)
+    if found is None:
+        return None
+    slots = list(found)
+    layout = None if frame.contract is None else frame.contract.storage_layout
+    names = None
+    if layout is not None:
+        values = {it.key.slot: it.value for it in slots if not it.key.is_transient}
+        names = StorageNames(layout, recording.preimages, values)
+    return [_slot(it, names) for it in slots[:MAX_SLOTS]]
+
+
+def _slot(slot: SlotValue, names: StorageNames | None) -> UsedSlot:
+    key = slot.key
+    variables = [] if names is None or key.is_transient else names.of(key.slot, slot.value)
     return UsedSlot(
-        slot=_word(slot.key.slot),
+        slot=_word(key.slot),
         before=_word(slot.before),
         value=_word(slot.value),
-        transient=slot.key.is_transient,
-        variables=[],
+        transient=key.is_transient,
+        variables=[StorageVariable(name=it.name, type=it.type, value=it.value) for it in variables],
     )
 
 

@@ -14,6 +14,7 @@ from entresol.sources.recording.kept_codes import KeptCodes
 from entresol.sources.recording.limits import MAX_STACK_BYTES, MAX_STEPS
 from entresol.sources.recording.line_gas import GasByLine
 from entresol.sources.recording.open_functions import OpenFunctions
+from entresol.sources.recording.preimages import slot_preimages
 from entresol.sources.recording.recorded_frames import RecordedFrames
 from entresol.sources.recording.recording import (
     ExecutionRecording,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.execution.evm_env import State
+    from entresol.sources.compiled import CompiledContract
     from entresol.sources.recording.storage_log import SlotAccess
     from entresol.sources.recording.traced_step import TracedStep
     from entresol.sources.registry import SourceRegistry
@@ -54,6 +56,7 @@ _TRANSIENT: Final = frozenset(("TLOAD", "TSTORE"))
 class OpcodeCount(msgspec.Struct):
     """How often an opcode ran."""
 
+    opcode: str
     count: int
 
 
@@ -64,7 +67,8 @@ def record(
     sources: SourceRegistry, run: Callable[[bytes], bytes], state: State
 ) -> ExecutionRecording:
     """Return the recording of an execution on a state; `run` returns its trace with a tracer of these options."""
-    total = sum(it.count for it in _counts(run(COUNTS)))
+    counts = {it.opcode: it.count for it in _counts(run(COUNTS))}
+    total = sum(counts.values())
     outermost = decode_call_frame(run(CALL_FRAMES))
 
     def code_of(address: Address) -> bytes:
@@ -79,7 +83,9 @@ def record(
     root = FrameWalk(outermost, walker.contract_of(outermost))
     recorder = _Recorder(walker, root, total, SlotLog(value_before))
     recorder.follow(_steps(run))
-    return recorder.close(_stack_trace(walker, root))
+    has_layout = any(it.storage_layout is not None for it in recorder.contracts())
+    preimages = slot_preimages(run) if has_layout and "KECCAK256" in counts else {}
+    return recorder.close(_stack_trace(walker, root), preimages)
 
 
 def _steps(run: Callable[[bytes], bytes]) -> Iterator[TracedStep]:
@@ -142,7 +148,15 @@ class _Recorder:
         while self._open:
             self._leave()
 
-    def close(self, stack_trace: StackTrace | None) -> ExecutionRecording:
+    def contracts(self) -> Iterator[CompiledContract]:
+        """Yield the contracts of the frames that were entered."""
+        for it in self._frames.frames:
+            if it.contract is not None:
+                yield it.contract
+
+    def close(
+        self, stack_trace: StackTrace | None, preimages: dict[int, bytes]
+    ) -> ExecutionRecording:
         """Return the recording."""
         frames = self._frames.close()
         if frames[0].first is not None:
@@ -150,7 +164,13 @@ class _Recorder:
         ranges = [StepRange(0, self._head)]
         if self._tail:
             ranges.append(StepRange(self._tail_start, self._tail))
-        text_bytes = self._sources.text_bytes
+        data_bytes = (
+            self._frames.kept_bytes
+            + self._codes.kept_bytes
+            + self._read_codes.kept_bytes
+            + self._sources.text_bytes
+            + sum(map(len, preimages.values()))
+        )
         return ExecutionRecording(
             total=self._total,
             ranges=ranges,
@@ -160,16 +180,11 @@ class _Recorder:
             omitted_sources=self._sources.omitted,
             gas_by_line=self._gas.lines if self._count == self._total else None,
             storage=self._storage,
+            preimages=preimages,
             codes=self._codes.codes,
             read_codes=self._read_codes.codes,
             stack_trace=stack_trace,
-            size=size_of(
-                ranges,
-                self._frames.kept_bytes + self._codes.kept_bytes + self._read_codes.kept_bytes,
-                len(frames),
-                len(self._storage),
-                text_bytes,
-            ),
+            size=size_of(ranges, data_bytes, len(frames), len(self._storage)),
         )
 
     def _change_frames(self, stack: list[FrameWalk]) -> None:

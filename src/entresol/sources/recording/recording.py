@@ -9,7 +9,7 @@ import msgspec
 from entresol.errors import StepNotRecorded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from entresol.sources.recording.line_gas import LineGas
     from entresol.sources.recording.open_functions import OpenedFunction
@@ -80,6 +80,8 @@ class ExecutionRecording(NamedTuple):
     gas_by_line: dict[tuple[int, int], LineGas] | None
     """By source and line; None if not all steps were followed."""
     storage: SlotLog
+    preimages: Mapping[int, bytes]
+    """What was hashed to find slots, by the hashes."""
     codes: dict[str, bytes]
     """The codes that were run, by their accounts, as far as they are kept."""
     read_codes: dict[str, bytes]
@@ -114,17 +116,9 @@ class ExecutionRecording(NamedTuple):
         return next((it for it in self.ranges if it.first <= step < it.end), None)
 
 
-def size_of(
-    ranges: Sequence[StepRange], frame_bytes: int, frames: int, accesses: int, text_bytes: int
-) -> int:
-    """Return about how many bytes a recording takes."""
+def size_of(ranges: Sequence[StepRange], data_bytes: int, frames: int, accesses: int) -> int:
+    """Return about how many bytes a recording takes: steps with stacks, frames, accesses, and what else is kept."""
     stacks = sum(len(step.stack or b"") for it in ranges for step in it.steps)
     steps = sum(len(it.steps) for it in ranges)
-    return (
-        stacks
-        + steps * _STEP_BYTES
-        + frame_bytes
-        + frames * _FRAME_BYTES
-        + accesses * _ACCESS_BYTES
-        + text_bytes
-    )
+    fixed = steps * _STEP_BYTES + frames * _FRAME_BYTES + accesses * _ACCESS_BYTES
+    return stacks + fixed + data_bytes

@@ -63,7 +63,8 @@ class EntresolTokenTransfers:
 
         They are what its contract has logged by `Transfer`, `TransferSingle` and `TransferBatch`, and nothing checks
         that it is true. `values` are one amount of an ERC-20, or how many of each of the `ids`, at most 256. `limit` is
-        at most 100. A page reads at most 1,000 blocks, so it may be shorter and have a next one. On a fork, those above
+        at most 100. A page reads at most 1,000 blocks, for two seconds, so it may be shorter and have a next
+        one. On a fork, those above
         its anchor.
         """
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)

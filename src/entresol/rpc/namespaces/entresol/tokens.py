@@ -193,22 +193,27 @@ class EntresolTokens:
         """Return the tokens that an account has ever received by a transfer, in the order of their addresses.
 
         Balances are what `balanceOf` returns at the head, also zero; null if the token does not return it, as an
-        ERC-1155. `limit` is at most 100. On a fork, tokens that it has received above the anchor.
+        ERC-1155. `limit` is at most 100. A page asks tokens for two seconds, so it may be shorter and have a next one.
+        On a fork, tokens that it has received above the anchor.
         """
         check_indexed(self._index)
         size, after, head = page_size(limit), _after(cursor), self._ledger.number
         calls = self._calls()
 
         def work() -> AccountTokenList:
+            end = work_clock() + self._max_seconds
             holdings = self._index.tokens_of(account, after, size + 1, head)
-            found = []
+            found: list[TokenBalance] = []
             for it in cooperatively(holdings[:size]):
+                if found and work_clock() > end:
+                    break
                 token = Address(it.token)
                 has_sum = it.standard is not TokenStandard.ERC1155
                 balance = calls.balance(token, account) if has_sum else None
                 details = _details(token, it.standard, calls.info(token))
                 found.append(_with_balance(details, balance))
-            following = Data(holdings[size - 1].token) if len(holdings) > size else None
+            read = len(found)
+            following = Data(holdings[read - 1].token) if len(holdings) > read else None
             return AccountTokenList(tokens=found, next=following)
 
         return Offload(work)

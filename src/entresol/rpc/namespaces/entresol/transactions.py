@@ -77,7 +77,8 @@ class EntresolTransactions:
     ) -> Offload[TransactionSummaryList]:
         """Return the transactions of the chain, the newest first.
 
-        `limit` is at most 100. A page reads at most 2,000 blocks, so it may be shorter and have a next one. On a fork,
+        `limit` is at most 100. A page reads at most 2,000 blocks, for two seconds, so it may be shorter and have a next
+        one. On a fork,
         those above its anchor.
         """
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)
@@ -92,8 +93,8 @@ class EntresolTransactions:
         `part` says how: it is the `sender`, the `target` or receiver of a refund, it was `created`, it `logged`, or it
         was `called` or calls within the transaction. Calls are found if they change the account or log; blocks with
         several transactions are executed again to find them, 300 million gas a page, but not for the beneficiary of the
-        block. `limit` is at most 100; a page reads at most 2,000 blocks, so it may be shorter and have a next one. On a
-        fork, those above its anchor.
+        block. `limit` is at most 100; a page reads at most 2,000 blocks, for two seconds, so it may be shorter and have a next
+        one. On a fork, those above its anchor.
         """
         check_indexed(self._index)
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)

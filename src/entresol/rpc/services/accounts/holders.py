@@ -127,9 +127,14 @@ class HolderLists:
         if cursor is not None and len(cursor) != len(token):
             raise MalformedValue("it is of a list that is sorted: begin again", field="cursor")
         holdings = self._index.holders(token, cursor or b"", size + 1, head)
-        calls = TokenCalls(evm_env)
-        found = [_holder(calls, it) for it in cooperatively(holdings[:size])]
-        following = holdings[size - 1].holder if len(holdings) > size else None
+        calls, end = TokenCalls(evm_env), work_clock() + self._max_seconds
+        found: list[HolderBalance] = []
+        for it in cooperatively(holdings[:size]):
+            if found and work_clock() > end:
+                break
+            found.append(_holder(calls, it))
+        read = len(found)
+        following = holdings[read - 1].holder if len(holdings) > read else None
         present = [it for it in found if it.balance != 0]
         return HolderPage(present, None, is_sorted=False, following=following)
 

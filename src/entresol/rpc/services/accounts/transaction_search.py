@@ -11,6 +11,7 @@ from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.address_search import may_have_calls
 from entresol.rpc.types.trace_request import frame_options
+from entresol.state_missing import work_clock
 from entresol.storage.account_index import targets_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS: Final = 2_000
 """How many blocks a page reads at most."""
+MAX_SECONDS: Final = 2.0
+"""How long blocks are read for a page: full ones take longer."""
 MAX_GAS: Final = 300_000_000
 """How much gas a page executes again, to find calls within transactions: some two seconds."""
 
@@ -62,12 +65,14 @@ class TransactionSearch:
         *,
         max_blocks: int = MAX_BLOCKS,
         max_gas: int = MAX_GAS,
+        max_seconds: float = MAX_SECONDS,
     ) -> None:
         self._blocks = blocks
         self._index = index
         self._traces = traces
         self._max_blocks = max_blocks
         self._max_gas = max_gas
+        self._max_seconds = max_seconds
 
     def all(self, before: Before, size: int) -> TransactionsPage:
         """Return transactions of any account."""
@@ -102,8 +107,9 @@ class TransactionSearch:
         positions: Callable[[int, BlockRecord], dict[int, Part] | None],
     ) -> TransactionsPage:
         found: list[FoundTransaction] = []
+        end = work_clock() + self._max_seconds
         for read, number in enumerate(cooperatively(numbers)):
-            if read >= self._max_blocks:
+            if read >= self._max_blocks or (read and work_clock() > end):
                 return TransactionsPage(found, Before.below(number))
             record = self._blocks.get_record(number)
             if record is None or not record.transactions:

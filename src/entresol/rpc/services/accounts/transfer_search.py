@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.accounts.cursors import Before
+from entresol.state_missing import work_clock
 from entresol.storage.log_index import LogQuery
 from entresol.storage.token_transfers import (
     TRANSFER,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS: Final = 1_000
 """How many blocks a page reads at most: other logs may have put them under the same keys."""
+
+MAX_SECONDS: Final = 2.0
+"""How long they are read: full ones take longer."""
 
 _ITEMS: Final = frozenset({TRANSFER_SINGLE, TRANSFER_BATCH})
 _ANY: Final[frozenset[bytes]] = frozenset()
@@ -57,9 +61,15 @@ class TransferSearch:
     Remembers: nothing. Any thread may use it.
     """
 
-    def __init__(self, blocks: BlockReader, max_blocks: int = MAX_BLOCKS) -> None:
+    def __init__(
+        self,
+        blocks: BlockReader,
+        max_blocks: int = MAX_BLOCKS,
+        max_seconds: float = MAX_SECONDS,
+    ) -> None:
         self._blocks = blocks
         self._max_blocks = max_blocks
+        self._max_seconds = max_seconds
 
     def of_token(self, token: Address, before: Before, size: int) -> TokenTransferPage:
         """Return transfers of a token."""
@@ -87,8 +97,9 @@ class TransferSearch:
     ) -> TokenTransferPage:
         found: list[FoundTransfer] = []
         blocks = self._candidates(queries, before.block)
+        end = work_clock() + self._max_seconds
         for read, number in enumerate(cooperatively(blocks)):
-            if read >= self._max_blocks:
+            if read >= self._max_blocks or (read and work_clock() > end):
                 return TokenTransferPage(found, Before.below(number))
             record = self._blocks.get_record(number)
             for it in () if record is None else _backwards(record, number):

@@ -320,6 +320,43 @@ def test_a_page_of_tokens_ends_with_its_time_and_the_next_goes_on(tokens: Tokens
     assert (found, cursor) == (["COIN"], None)
 
 
+def test_a_page_of_an_account_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
+    methods, cursor, found = methods_of(tokens, -1.0), None, []
+    for _ in range(6):
+        page = methods.get_account_tokens(ALICE, cursor).work()
+        (one,) = page.tokens
+        found.append(one)
+        cursor = page.next
+    assert cursor is None
+    assert found == list(methods_of(tokens).get_account_tokens(ALICE).work().tokens)
+
+
+def test_a_page_of_holders_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
+    chain = tokens.client.chain
+    lists = HolderLists(chain.ledger.store.accounts, is_fork=False, max_seconds=-1.0)
+    methods = EntresolTokens(chain.ledger, BlockResolver(chain), lists)
+    cursor, found = None, []
+    for _ in range(3):
+        page = methods.get_token_holders(tokens.coin, cursor).work()
+        assert (page.count, page.is_sorted) == (None, False)
+        found += [it.address for it in page.holders]
+        cursor = page.next
+    assert cursor is None
+    # Carol has passed hers on.
+    assert set(found) == {ALICE, BOB}
+
+
+def test_a_page_of_transfers_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
+    ledger = tokens.client.chain.ledger
+    methods = EntresolTokenTransfers(ledger, TransferSearch(ledger.store, max_seconds=-1.0))
+    cursor, found = None, []
+    for _ in range(4):
+        page = methods.get_token_transfers(tokens.coin, cursor).work()
+        found += [it.values for it in page.transfers]
+        cursor = page.next
+    assert (found, cursor) == ([[20], [20], [700], [500]], None)
+
+
 def test_tokens_whose_blocks_are_reverted_meanwhile_are_left_out(
     tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
