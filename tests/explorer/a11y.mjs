@@ -17,6 +17,7 @@ import {
   withdrawData,
 } from "./harness.mjs";
 import { violationsOf } from "./measuring.mjs";
+import { swaps } from "./sources.mjs";
 
 let seeded = null;
 
@@ -27,13 +28,15 @@ function seed() {
     // A call of the base token that no function of it takes.
     const failed = await send({ to: BASE_TOKEN, data: `0x${"ab".repeat(36)}`, gas: "0x186a0" });
     await settled(failed.blockNumber);
-    return { message: message.transactionHash, burnt: burnt.transactionHash, failed: failed.transactionHash };
+    const swapped = await swaps();
+    await swapped.project.give();
+    return { swapped, message: message.transactionHash, burnt: burnt.transactionHash, failed: failed.transactionHash };
   })();
   return seeded;
 }
 
 async function pagesOf() {
-  const { message, burnt, failed } = await seed();
+  const { message, burnt, failed, swapped } = await seed();
   const call = encodeURIComponent(JSON.stringify([ALICE, "latest"]));
   return [
     "",
@@ -44,6 +47,11 @@ async function pagesOf() {
     "l2/block/1",
     `l2/tx/${burnt}`,
     `l2/tx/${failed}`,
+    `l2/tx/${swapped.failed}`,
+    `l2/tx/${swapped.failed}/steps`,
+    `l2/tx/${swapped.succeeded}/steps?n=900&view=opcodes`,
+    // Nobody has the source of it.
+    `l2/tx/${failed}/steps`,
     `address/${ALICE}`,
     `address/${BASE_TOKEN}`,
     "pool",
@@ -68,6 +76,7 @@ async function tour(options, examine) {
         await page.locator(`main.at-${route.split(/[/?]/)[0] || "home"}`).waitFor();
         await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
         if (route.startsWith("bridge/")) await page.locator(".tree").waitFor();
+        if (route.includes("/steps")) await page.locator(".line.here").waitFor();
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (wide > 0) found.push(`#/${route}: the page is ${wide} px too wide`);
         found.push(...(await examine(page)).map((it) => `#/${route}: ${it}`));

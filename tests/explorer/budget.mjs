@@ -14,12 +14,14 @@ import {
   visit,
   watchTasks,
 } from "./harness.mjs";
-import { costOf } from "./measuring.mjs";
+import { costOf, filesOf } from "./measuring.mjs";
 
 const MAX_BYTES = 60_000;
 const MAX_SCRIPTS = 45_000;
 const MAX_STYLES = 9_000;
 const MAX_FILES = 20;
+// What the debugger loads beside what the page of a transaction has.
+const MAX_DEBUGGER_BYTES = 25_000;
 
 check("a visit to any page stays within the budget", async () => {
   const receipt = await send({ to: MESSENGER, data: messageData("hello") });
@@ -52,6 +54,20 @@ check("a visit to any page stays within the budget", async () => {
       over.push(`#/${route}: ${JSON.stringify(it)}`);
   }
   expect(over.length === 0, over.join("\n"));
+});
+
+check("the debugger loads apart, and within its budget", async () => {
+  const { transactionHash } = await send({ to: MESSENGER, data: messageData("step by step") });
+  const others = new Map(await filesOf(`l2/tx/${transactionHash}`));
+  const own = (await filesOf(`l2/tx/${transactionHash}/steps`)).filter(([path]) => !others.has(path));
+  const bytes = own.reduce((sum, it) => sum + it[1], 0);
+  console.error(`the debugger: ${bytes} bytes in ${own.length} files`);
+  for (const name of ["steps.js", "debugger.js", "source.js", "steps.css"])
+    expect(
+      own.some(([path]) => path.endsWith(`/${name}`)),
+      `${name} is loaded without it`,
+    );
+  expect(bytes <= MAX_DEBUGGER_BYTES, `${bytes} bytes: ${JSON.stringify(own)}`);
 });
 
 check("a second visit transfers no file again", async () => {

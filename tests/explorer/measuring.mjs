@@ -21,22 +21,22 @@ export async function violationsOf(page) {
   );
 }
 
-// The files that a browser receives that has nothing yet, and their bytes.
-export async function costOf(route) {
+// The files that a browser receives that has nothing yet: the bytes of each, by its path.
+export async function filesOf(route) {
   const seen = [];
-  const total = { bytes: 0, scripts: 0, styles: 0, files: 0 };
   const measure = async (page) => {
     await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
-    for (const request of seen.filter((it) => it.method() === "GET" && !/\/(health|openrpc\.json)$/.test(it.url()))) {
-      const { responseBodySize } = await request.sizes();
-      total.files++;
-      total.bytes += responseBodySize;
-      if (request.url().endsWith(".js")) total.scripts += responseBodySize;
-      if (request.url().endsWith(".css")) total.styles += responseBodySize;
-    }
+    const requests = seen.filter((it) => it.method() === "GET" && !/\/(health|openrpc\.json)$/.test(it.url()));
+    return Promise.all(requests.map(async (it) => [new URL(it.url()).pathname, (await it.sizes()).responseBodySize]));
   };
-  await visit(route, measure, { before: (page) => page.on("requestfinished", (it) => seen.push(it)) });
-  return total;
+  return visit(route, measure, { before: (page) => page.on("requestfinished", (it) => seen.push(it)) });
+}
+
+// How many they are, and how large together.
+export async function costOf(route) {
+  const files = await filesOf(route);
+  const sum = (end) => files.reduce((total, [path, bytes]) => total + (path.endsWith(end) ? bytes : 0), 0);
+  return { bytes: sum(""), scripts: sum(".js"), styles: sum(".css"), files: files.length };
 }
 
 // The paths of the sockets that a page has open, once there are as many as are expected.

@@ -1,4 +1,5 @@
-// Pictures of every page, for people to look at: node screenshots.mjs FOLDER [DOCS], with NODE_URL and L1_URL.
+// Pictures of every page, for people to look at: node screenshots.mjs FOLDER [DOCS], with NODE_URL and L1_URL. PAGES names
+// some of them, if not all are wanted.
 // The chosen ones are written to DOCS as well, in a smaller format.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -17,6 +18,7 @@ import {
   url,
   withdrawData,
 } from "./harness.mjs";
+import { swaps } from "./sources.mjs";
 
 const [folder = "screenshots", docs] = process.argv.slice(2);
 const CHOSEN = new Set([
@@ -30,6 +32,8 @@ const CHOSEN = new Set([
   "console-dark-wide",
   "address-light-wide",
   "controls-dark-wide",
+  "debugger-dark-wide",
+  "debugger-light-phone",
   "home-dark-phone",
   "bridge-light-phone",
 ]);
@@ -63,12 +67,19 @@ for (let round = 0; round < (isStreet ? 1 : 4); round++) {
 // One that fails: a call that the base token does not know.
 const failed = isStreet ? null : await send({ to: BASE_TOKEN, data: `0x${"ab".repeat(36)}`, gas: "0x186a0" });
 
+// Swaps through contracts whose source the node has.
+const swapped = isStreet ? null : await swaps();
+await swapped?.project.give();
+
 const withdrawal = `${last.transactionHash}/0`;
 const everyPage = {
   home: "",
   bridge: `bridge/${withdrawal}`,
   transaction: `l2/tx/${last.transactionHash}`,
   failure: `l2/tx/${failed?.transactionHash}`,
+  traced: `l2/tx/${swapped?.failed}`,
+  debugger: `l2/tx/${swapped?.failed}/steps`,
+  opcodes: `l2/tx/${swapped?.succeeded}/steps?n=900&view=opcodes`,
   block: `l2/block/${Number(last.blockNumber)}`,
   batch: `batch/${Number(await rpc("zks_L1BatchNumber"))}`,
   address: `address/${ALICE}`,
@@ -79,6 +90,9 @@ const everyPage = {
 };
 
 const pages = isStreet ? { street: "", bundle: await bundles(), holdings: `address/${ALICE}` } : everyPage;
+
+const named = process.env.PAGES?.split(",");
+const drawn = Object.entries(pages).filter(([name]) => !named || named.includes(name));
 
 const browser = await launch();
 for (const theme of ["dark", "light"])
@@ -91,7 +105,7 @@ for (const theme of ["dark", "light"])
     const page = await context.newPage();
     await page.goto(`${url}/#/bridge`);
     if (theme === "dark" && size === "wide" && !isStreet) await deposit(page);
-    for (const [name, route] of Object.entries(pages)) {
+    for (const [name, route] of drawn) {
       await page.goto(`${url}/#/${route}`);
       await page.locator(`main.at-${route.split(/[/?]/)[0] || "home"}`).waitFor();
       await page.locator("[aria-busy]").first().waitFor({ state: "detached" });
@@ -103,6 +117,9 @@ for (const theme of ["dark", "light"])
           .first()
           .waitFor();
       if (name === "bundle") await page.locator(".roots").waitFor();
+      if (name === "traced") await page.locator(".stack li").first().waitFor();
+      if (name === "debugger") await page.locator(".line.here.bad").waitFor();
+      if (name === "opcodes") await page.locator(".opcodes .line.here").waitFor();
       if (name === "failure") await page.locator("h1 .bad").first().waitFor();
       if (name === "console") {
         await page.getByRole("button", { name: "Send" }).click();

@@ -14,6 +14,7 @@ import pytest
 
 from entresol.sources.coverage.coverage import Coverage
 from entresol.sources.coverage.lcov import lcov_of
+from entresol.sources.file_reader import is_file
 from entresol.sources.folders import read_contracts, roots_of
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.coverage_table import coverage_table, total_of
@@ -59,8 +60,8 @@ class CoverageReport:
             if found is not None:
                 is_creation = code.is_creation
                 coverage.add(found, code.executions, code.taken, is_creation=is_creation)
-        paths = [_path_of(it.source.name, profiled.paths) for it in coverage.files]
-        return cls(list(zip(paths, coverage.files, strict=True)), _notes(profiled, coverage))
+        files, changed = _with_paths(coverage.files, profiled.paths)
+        return cls(files, _notes(profiled, coverage, changed))
 
     @property
     def line_percent(self) -> float:
@@ -116,22 +117,42 @@ def _is_counted(excluded: Sequence[str], source: SourceFile) -> bool:
     return not any(fnmatchcase(source.name, it) for it in (*NOT_COUNTED, *excluded))
 
 
-def _path_of(name: str, paths: Sequence[str]) -> str:
-    """Return the path of a source from the working directory, or its name if it is no file."""
-    for path in paths:
-        for root in roots_of(Path(path)):
-            found = root / name
-            if found.is_file():
-                here = Path.cwd()
-                return str(found.relative_to(here) if found.is_relative_to(here) else found)
-    return name
+def _with_paths(
+    files: Sequence[SourceCoverage], paths: Sequence[str]
+) -> tuple[list[tuple[str, SourceCoverage]], int]:
+    """Return sources with their paths from the working directory, and how many have changed since.
+
+    Of a file that was compiled several times, that is what it has now, or else what was compiled last.
+    """
+    found: dict[str, tuple[bool, SourceCoverage]] = {}
+    for it in files:
+        path, is_same = _path_of(it.source, paths)
+        known = found.get(path)
+        if known is None or (is_same and not known[0]):
+            found[path] = is_same, it
+    changed = sum(not is_same for is_same, _ in found.values())
+    return [(path, it) for path, (_, it) in sorted(found.items())], changed
 
 
-def _notes(profiled: Profiled, coverage: Coverage) -> Iterator[str]:
+def _path_of(source: SourceFile, paths: Sequence[str]) -> tuple[str, bool]:
+    """Return the path of a source, or its name if there is no such file; and whether its text is the same."""
+    roots = [root for path in paths for root in roots_of(Path(path))]
+    files = [it for it in (root / source.name for root in roots) if is_file(it)]
+    if not files:
+        return source.name, True
+    same = next((it for it in files if it.read_bytes() == source.text), None)
+    file, here = (same or files[0]).absolute(), Path.cwd()
+    shown = file.relative_to(here) if file.is_relative_to(here) else file
+    return str(shown), same is not None
+
+
+def _notes(profiled: Profiled, coverage: Coverage, changed: int) -> Iterator[str]:
     """Yield what the figures leave out."""
     if not coverage.files:
         yield NO_SOURCES
+    if changed:
+        yield f"{changed:,} sources have changed since they were compiled: compile them again"
     if coverage.is_inexact:
         yield INEXACT
     if profiled.totals.left_out:
-        yield f"{profiled.totals.left_out:,} executions were too large to be counted."
+        yield f"{profiled.totals.left_out:,} executions were too large to be counted"

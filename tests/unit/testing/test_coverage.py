@@ -119,6 +119,32 @@ def test_code_of_an_optimizer_has_a_note(runs: PytestRuns) -> None:
     assert "lines may be inexact" in ran.stdout, ran.stdout + ran.stderr
 
 
+def test_of_a_source_that_was_compiled_again_the_text_of_the_file_counts(runs: PytestRuns) -> None:
+    again = runs.folder / "out" / "build-info"
+    again.mkdir()
+    output = json.loads((FOLDER / "optimized-output.json").read_text())
+    text = (FOLDER / "contracts" / "Ether.sol").read_text().replace("unknown++;", "")
+    given = {"language": "Solidity", "sources": {"contracts/Ether.sol": {"content": text}}}
+    (again / "old.json").write_text(json.dumps({"input": given, "output": output}))
+    ran = runs.run("-q", "--entresol-coverage")
+    names = (runs.folder / "lcov.info").read_text().count("SF:contracts/Ether.sol\n")
+    assert names == 1, ran.stdout + ran.stderr
+    assert "DA:15,1\n" in (runs.folder / "lcov.info").read_text()
+    assert "changed" not in ran.stdout
+
+
+def test_a_source_that_has_changed_since_is_a_note(runs: PytestRuns) -> None:
+    info = {"input": {"language": "Solidity", "sources": {}}, "output": {}}
+    output = json.loads((runs.folder / "out" / "plain-output.json").read_text())
+    ether = runs.folder / "contracts" / "Ether.sol"
+    info["input"]["sources"] = {"contracts/Ether.sol": {"content": ether.read_text()}}
+    info["output"] = output
+    (runs.folder / "out" / "plain-output.json").write_text(json.dumps(info))
+    ether.write_text(ether.read_text() + "// more\n")
+    ran = runs.run("-q", "--entresol-coverage")
+    assert "1 sources have changed since they were compiled" in ran.stdout, ran.stdout + ran.stderr
+
+
 def test_without_sources_it_says_so(runs: PytestRuns) -> None:
     runs.write(conftest="", test_steps="def test_nothing(): pass")
     ran = runs.run("-q", "--entresol-coverage")

@@ -15,6 +15,7 @@ const solc = require("solc");
 
 const SETTINGS = {
   plain: { optimizer: { enabled: false } },
+  yul: { optimizer: { enabled: false }, viaIR: true },
   optimized: { optimizer: { enabled: true, runs: 200 } },
   ir: { optimizer: { enabled: true, runs: 200 }, viaIR: true },
 };

@@ -5,9 +5,13 @@ import { copy } from "./view.js";
 
 const OFF = "entresol-keys-off";
 
+/** Whether the user has switched the keys off. */
+export const areOff = () => localStorage.getItem(OFF) !== null;
+
 /** @param {[string, string, string, string][]} tabs */
 export function keys(tabs) {
-  let went = 0;
+  // When "g" was pressed last.
+  let went = -Infinity;
   document.addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     const typing = target.closest("input, textarea, select, [contenteditable]");
@@ -16,9 +20,9 @@ export function keys(tabs) {
       return;
     }
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (localStorage.getItem(OFF) && event.key !== "?") return;
+    if (areOff() && event.key !== "?") return;
     const tab = performance.now() - went < 1500 ? tabs.find(([key]) => key === event.key) : null;
-    went = 0;
+    went = -Infinity;
     if (tab) location.hash = tab[2];
     else if (event.key === "g") went = performance.now();
     else if (event.key === "/") /** @type {HTMLElement} */ (document.querySelector("#search input"))?.focus();
@@ -63,13 +67,18 @@ function help(tabs) {
     ["Enter", "Open it"],
     ["[ ]", "Neighbours"],
     ["y", "Copy the hash or address of the page"],
+    // What the page has of its own.
+    ...[...document.querySelectorAll("main [aria-keyshortcuts]")].map((it) => [
+      it.getAttribute("aria-keyshortcuts") ?? "",
+      it.getAttribute("title") ?? "",
+    ]),
     ["Ctrl Enter", "Send, in the console"],
     ["Esc", "Close"],
   ];
   const off = h("button", { type: "button" });
-  const label = () => show(off, localStorage.getItem(OFF) ? "Switch the keys on" : "Switch the keys off");
+  const label = () => show(off, areOff() ? "Switch the keys on" : "Switch the keys off");
   off.addEventListener("click", () => {
-    if (localStorage.getItem(OFF)) localStorage.removeItem(OFF);
+    if (areOff()) localStorage.removeItem(OFF);
     else localStorage.setItem(OFF, "1");
     label();
   });

@@ -48,6 +48,10 @@ const ROUTES = [
     async ([, layer, hash]) => (await styled("transaction", import("./transaction.js"))).page(layer, hash),
   ],
   [
+    /^(l1|l2|\d+)\/tx\/(0x[0-9a-f]{64})\/steps$/i,
+    async ([, layer, hash], query) => (await styled("steps", import("./steps.js"))).page(layer, hash, query),
+  ],
+  [
     /^token\/(l1|l2|\d+)\/(0x[0-9a-f]{40})$/i,
     async ([, layer, address]) => (await styled("tools", import("./token.js"))).page(layer, address),
   ],

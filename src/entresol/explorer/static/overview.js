@@ -102,18 +102,23 @@ export function reasonFor(traced, floor, hash) {
   const title = h("span.reason");
   const reasoned = h("div", h("span.muted", "…"));
   const fact = h("div", reasoned);
+  const stack = import("./stack.js").then((it) => it.stackLater(floor, hash));
   const known = import("./reasons.js").then(async ({ reasonByTrace, reasonView }) => {
     const reason = await reasonByTrace(traced(), floor.name);
     if (!reason) throw new Error("nothing in the trace has failed");
-    show(title, ": ", h("span.bad", reason.text));
-    show(reasoned, reasonView(reason, floor.name));
-    return reason.text;
+    const draw = (/** @type {typeof reason} */ it) => {
+      show(title, ": ", h("span.bad", it.text));
+      show(reasoned, reasonView(it, floor.name));
+    };
+    draw(reason);
+    // Who has the source knows errors that no ABI explains, and what the compiler checks.
+    const said = reason.decoded ? null : (await stack).said;
+    const text = (await said) ?? reason.text;
+    if (text !== reason.text) draw({ ...reason, text, data: "0x" });
+    return text;
   });
   known.catch((error) => show(reasoned, h("span.muted", `The node did not trace it: ${error.message}`)));
-  import("./stack.js").then(
-    (it) => fact.append(it.stackLater(floor, hash)),
-    () => {},
-  );
+  stack.then((it) => fact.append(it.place), console.info);
   return { title, fact, known };
 }
 

@@ -64,6 +64,7 @@ export async function page(layer, hash) {
     ),
   ];
   const rail = isUpper(layer) && !isPast(layer, tx.blockNumber ?? Infinity) ? standing(layer, tx) : null;
+  const hasSteps = receipt && !floor.remote && (tx.input !== "0x" || !tx.to);
   const console = `#/console/eth_getTransactionByHash?l=${layer}&p=${encodeURIComponent(JSON.stringify([hash]))}`;
   /** @type {import("./main.js").Page} */
   const made = {
@@ -79,7 +80,11 @@ export async function page(layer, hash) {
           h("p.whole-line", h("span.whole", hash), copyButton(hash, "the hash")),
           tx.blockNumber ? pastNote(floor, number) : null,
         ),
-        h("div.actions", h("a.button.small", { href: console }, "Open in console")),
+        h(
+          "div.actions",
+          hasSteps ? h("a.button.small", { href: `#/${layer}/tx/${hash}/steps` }, "Step by step") : null,
+          h("a.button.small", { href: console }, "Open in console"),
+        ),
       ),
       index(parts),
       h("div.with-rail", h("div", parts), rail ? h("aside.rail", rail.element) : null),

@@ -102,6 +102,12 @@ class _CodeReader:
         self._numbers = {it.pc: number for number, it in enumerate(self._all)}
         self._found: dict[int, SourcePlaces] = {}
         self._parts: dict[tuple[int, Range], _Parts | None] = {}
+        self._pushed: set[object] = set()
+        """Parts of which only instructions that push where to jump were found."""
+        self._latest: dict[object, object] = {}
+        """Of each part, where it was found last."""
+        self._previous: set[object] = set()
+        """The parts of the instruction before."""
 
     def read(self) -> dict[int, SourcePlaces]:
         """Return the places of all parts."""
@@ -111,6 +117,7 @@ class _CodeReader:
         for number, it in enumerate(self._all):
             parts = self._parts_of(it)
             if parts is None:
+                self._previous = set()
                 continue
             # What the compiler has put at several places, as modifiers, is interrupted by another function.
             if owner != (it.source, parts.function):
@@ -160,11 +167,27 @@ class _CodeReader:
             places.first_statements[parts.function] = min(first, parts.statement)
             firsts.append((parts.statement, places.statements[parts.statement]))
         firsts += [((it.source, arm), places.arms[arm]) for arm in parts.arms]
+        keys: set[object] = {(it.source, part, run) for part, _ in firsts}
         for part, found in firsts:
             key = it.source, part, run
-            if key not in seen:
-                seen.add(key)
+            is_new = key not in seen
+            earlier = self._latest.get((it.source, part))
+            # By way of Yul, addresses to return to are pushed before what comes first.
+            if earlier in self._pushed and (is_new or key not in self._previous):
+                found[-1] = it.pc
+            elif is_new:
                 found.append(it.pc)
+            if is_new:
+                seen.add(key)
+                self._pushed.add(key)
+                self._latest[it.source, part] = key
+        if not self._pushes_target(it):
+            self._pushed -= keys
+        self._previous = keys
+
+    def _pushes_target(self, it: Instruction) -> bool:
+        number = None if it.value is None else self._numbers.get(it.value)
+        return number is not None and self._all[number].opcode == JUMPDEST
 
     def _decide(
         self, number: int, it: Instruction, parts: _Parts, seen: set[object], run: int

@@ -195,3 +195,14 @@ def test_sources_may_be_left_out() -> None:
 def test_with_an_optimizer_functions_are_still_known() -> None:
     ran = coverage_of_steps("optimized")["contracts/Modifiers.sol"]
     assert {it.name: it.times for it in ran.functions}["Modifiers.raise"] == 2
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_by_way_of_yul_without_an_optimizer_lines_are_the_same(name: str) -> None:
+    # Inline assembly is mapped as a whole, and an `if` without anything in it has code.
+    without = {"contracts/Assembly.sol": set(range(46)), "contracts/Decisions.sol": {34}}
+    left_out = without.get(name, set())
+    ours, other = (coverage_of_steps(it)[name].lines for it in ("plain", "yul"))
+    assert {it: other[it] for it in other if it not in left_out} == {
+        it: ours[it] for it in ours if it not in left_out
+    }
