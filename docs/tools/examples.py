@@ -293,6 +293,7 @@ def examples(world: World) -> dict[str, Example]:
         "hardhat_intervalMine": example(),
         "hardhat_addCompilationResult": example("0.8.30", *COMPILATION),
         "entresol_getCallStackTrace": example({"to": FAILING}, before=SOURCES),
+        "entresol_getContracts": example([FAILING, alice], before=SOURCES),
         "entresol_getStackTrace": example(RESULT, before=failing),
         "entresol_getExecution": example(RESULT, before=failing),
         "entresol_getGasReport": example("0x1", "0x1"),

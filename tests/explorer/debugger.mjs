@@ -163,26 +163,35 @@ check("a click on a line leads to where it runs, one on the profile to that step
   });
 });
 
-check("storage and memory are shown, and what a line has changed is marked", async () => {
+check("variables, storage and memory are shown, and what a line has changed is marked", async () => {
+  const changed = (page) => page.locator("section", { hasNotText: "Memory" }).locator("li:has(.value.warn)");
   await visit(stepsOf(succeeded, "?n=0"), async (page) => {
     await page.locator(".line.here").waitFor();
     await page.locator(".files button").filter({ hasText: "Pool.sol" }).click();
+    await after(page, () => page.locator(".line.ran .code", { hasText: "out = amountIn * b" }).click());
+    await sees(page, ".values li", /amountIn\s*uint256\s*40000000/);
+    await sees(page, ".values li", /to\s*address\s*Alice/);
+    await after(page, () => page.keyboard.press("n"));
+    await sees(page, ".values li:has(.value.warn)", /out\s*uint256\s*39619417/);
     await after(page, () => page.locator(".line.ran .code", { hasText: "reserveA = a + amountIn" }).click());
     await sees(page, ".values h2", "Storage of Pool");
-    await sees(page, ".values h2", "Memory");
-    await page.locator(".values li", { hasText: "4080000000" }).waitFor();
-    expect((await page.locator(".values .value.warn").count()) === 0, "something has changed already");
+    await sees(page, ".values li", /reserveA\s*slot 0x2\s*4080000000/);
     await after(page, () => page.keyboard.press("n"));
-    await sees(page, ".values li:has(.value.warn)", "4120000000");
+    await sees(page, ".values li:has(.value.warn)", /reserveA\s*slot 0x2\s*4120000000/);
+    expect((await changed(page).count()) === 1, `${await changed(page).allInnerTexts()}`);
     await sees(page, ".values header", "1 changed");
+    await sees(page, ".values h2", "Memory");
   });
 });
 
-check("what contracts print is listed with its place", async () => {
+check("what contracts print is listed with the line that printed it, and is faint until then", async () => {
   await visit(stepsOf(failed), async (page) => {
-    await sees(page, ".printed li", "hop 1 of 1");
-    await sees(page, ".printed li", "out 39619417, at least 40000000");
+    await sees(page, ".printed li", /Router:18\s*hop 1 of 1/);
+    await sees(page, ".printed li", /Pool:35\s*out 39619417, at least 40000000/);
     await sees(page, ".printed", "2 lines");
+    expect((await page.locator(".printed .later").count()) === 0, "a line is still to come");
+    await after(page, () => page.keyboard.press("h"));
+    expect((await page.locator(".printed .later").count()) === 2, "a line was printed before the first step");
   });
 });
 

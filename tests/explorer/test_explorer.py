@@ -40,6 +40,7 @@ FILES: Final = (
         "tokens.mjs",
         "reasons.mjs",
         "debugger.mjs",
+        "compiled.mjs",
         "wallets.mjs",
         "editing.mjs",
         "acting.mjs",

@@ -1,4 +1,4 @@
-"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `derive`, `settle`, `shell` and `completion`.
+"""The commands: `entresol run`, `anvil`, `rebuild`, `verify`, `backup`, `cluster`, `cache`, `replay`, `derive`, `settle`, `gas-report`, `shell` and `completion`.
 
 Modules that only one command needs are imported there, so that an error in a flag is reported at once.
 """
@@ -28,6 +28,7 @@ from entresol.cli.parsers import (
     cluster_parser,
     completion_parser,
     derive_parser,
+    gas_report_parser,
     node_parser,
     replay_parser,
     settle_parser,
@@ -178,6 +179,14 @@ def _settle(words: Sequence[str]) -> int:
     return run_settle(config, flags["to"])
 
 
+def _gas_report(words: Sequence[str]) -> int:
+    """Print the gas that contracts have used."""
+    flags = gas_report_parser().parse(words)
+    from entresol.cli.gas_report import run_gas_report  # noqa: PLC0415
+
+    return run_gas_report(flags)
+
+
 def _shell(words: Sequence[str]) -> int:
     """Open a console with all chains of a node."""
     flags = shell_parser().parse(words)
@@ -236,6 +245,7 @@ _WITH_OWN_FLAGS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "replay": _replay,
     "derive": _derive,
     "settle": _settle,
+    "gas-report": _gas_report,
     "shell": _shell,
     "completion": _completion,
 }

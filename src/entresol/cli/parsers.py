@@ -53,6 +53,9 @@ What an operator does on L1 by hand, with the key of a validator of the chain. T
 Bridgehub, or by its data directory."""
 SETTLE_HELP: Final = """\
 revert takes back the batches after that of --to, which L1 has committed and not executed; a node settles its own again"""
+GAS_REPORT_DESCRIPTION: Final = """\
+Print how much gas the contracts of a chain have used, by function, or beside the lines of a source. The blocks are executed \
+again. Contracts are named by the sources that the node was started with, or those of --sources with a data directory."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -68,12 +71,15 @@ _OF_A_SETTLEMENT: Final = frozenset(
         *("l1_max_fee_gwei", "l1_fee_multiplier"),
     }
 )
+_OF_A_GAS_REPORT: Final = frozenset({"data_dir", "sources", "chain_id", "chains"})
+_NOT_OF_A_GAS_REPORT: Final = "a gas report is of blocks that are sealed"
 _NOT_OF_A_SETTLEMENT: Final = "settle starts no node, and sends a single transaction"
 _NOT_OF_A_DERIVATION: Final = "derive starts no node, and everything else of the chain is on L1"
 _NOT_OF_A_REPLAY: Final = "a replay starts no node, and its block is that of what is replayed"
 
 SHELLS: Final = ("bash", "zsh", "fish")
 CACHE_COMMANDS: Final = ("list", "show", "clear", "export")
+GAS_SORTS: Final = ("name", "calls", "avg", "max", "total")
 SETTLE_COMMANDS: Final = ("revert",)
 CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
 
@@ -240,6 +246,37 @@ def settle_parser() -> Parser:
     return parser
 
 
+def gas_report_parser() -> Parser:
+    """Return the parser of `gas-report`."""
+    usage = (
+        "entresol gas-report [--l2-url URL | --data-dir DIR] [--blocks FROM..TO]\n"
+        "                           [--lines FILE] [--sort COLUMN] [--json]"
+    )
+    texts = {"usage": usage, "description": GAS_REPORT_DESCRIPTION}
+    listed, others = _parted(_OF_A_GAS_REPORT, _NOT_OF_A_GAS_REPORT)
+    parser = _new_parser(others, "gas-report", prog="entresol gas-report", **texts)
+    parser.add_argument("--l2-url", metavar="URL", help="A node that runs. [http://127.0.0.1:3050]")
+    parser.add_argument(
+        "--blocks", metavar="FROM..TO", help="The blocks, by numbers or tags; by default all."
+    )
+    parser.add_argument(
+        "--lines",
+        metavar="FILE",
+        help="Print the source whose name ends so, with the gas of each line.",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        choices=GAS_SORTS,
+        default="name",
+        help="Sort by name, or by calls, avg, max or total, the largest first.",
+    )
+    parser.add_argument("--json", action="store_true", help="Print JSON.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, listed, SETTINGS.titles())
+    return parser
+
+
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
     parser = _new_parser(
@@ -277,6 +314,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "replay": replay_parser,
     "derive": derive_parser,
     "settle": settle_parser,
+    "gas-report": gas_report_parser,
     "shell": shell_parser,
     "completion": completion_parser,
 }

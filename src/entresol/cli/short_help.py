@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "replay": "execute a transaction of another chain again",
     "derive": "build a chain from what L1 has of it",
     "settle": "revert batches on L1",
+    "gas-report": "print the gas of contracts by function or line",
     "cluster": "create, show or unwind a cluster",
     "completion": "print a completion script",
 }
@@ -39,6 +40,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--block-time": "seal blocks at intervals, not at once",
     "--chain-id": "chain id",
     "--chains": "several L2s on the L1: how many, or which",
+    "--blocks": "the blocks, such as 10..20; else all",
     "--bridgehub": "Bridgehub that the chain is registered with",
     "--cluster": "PostgreSQL database of the cluster",
     "--config": "TOML file with settings",
@@ -60,6 +62,8 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--l1-from-block": "search for the chain from this L1 block on",
     "--l1-port": "port of the L1",
     "--l1-url": "settle on this L1, instead of a development one",
+    "--l2-url": "a node that runs",
+    "--lines": "print this source with the gas of its lines",
     "--load-state": "start from a state that was written there",
     "--mnemonic": "mnemonic of the accounts",
     "--no-l1": "start no L1; nothing settles",
@@ -73,6 +77,8 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--quiet": "print nothing",
     "--silent": "print nothing",
     "--snapshot": "directory that has the batch of --accept-from",
+    "--sort": "by name, calls, avg, max or total",
+    "--sources": "sources of contracts: out, artifacts",
     "--state": "load the state from here, and write it at the end",
     "--struct-logs": "print every step as JSON",
     "--to": "block that unwind reverts the chain to",
@@ -109,7 +115,7 @@ _RUN: Final = ShortHelp(
     {
         "chains": (
             *("--data-dir", "--chain-id", "--chains", "--accounts", "--block-time"),
-            *("--base-token", "--no-l1", "--l1-url", "--fork-url", "--l1-fork-url"),
+            *("--base-token", "--no-l1", "--l1-url", "--fork-url"),
         ),
         "server and output": (
             "--port",
@@ -236,6 +242,18 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
             "--l1-url": "the L1",
             "--to": "last batch that is left",
         },
+    ),
+    "gas-report": ShortHelp(
+        "entresol gas-report [--l2-url URL | --data-dir DIR] [FLAGS]",
+        "Print how much gas the contracts of a chain have used, by function, or beside\n"
+        "the lines of a source. The node, or --sources, knows the sources.",
+        {
+            "flags": (
+                *("--l2-url", "--data-dir", "--sources", "--blocks", "--lines", "--sort"),
+                *("--json", "--config"),
+            )
+        },
+        {"--data-dir": "read this directory; no node may use it", "--json": "print JSON"},
     ),
 }
 """By command; `""` is what `entresol --help` prints. Commands with few flags have none, and print all of them."""

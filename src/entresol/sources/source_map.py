@@ -62,6 +62,10 @@ class SourceMap:
             return UNMAPPED
         return self._spans[bisect_right(self._firsts, number) - 1]
 
+    def sources(self) -> set[int]:
+        """Return the numbers of the sources that it has."""
+        return {it.source for it in self._spans}
+
     def instructions(self) -> Iterator[tuple[int, Span, str]]:
         """Yield where each instruction is, its span and its kind of jump, in order."""
         ends = [*self._firsts[1:], len(self._jumps)]
@@ -96,6 +100,10 @@ class PositionMap:
     def span(self, pc: int) -> Span:
         """Return the span of the instruction at an offset of the code."""
         return self._spans.get(pc, UNMAPPED)
+
+    def sources(self) -> set[int]:
+        """Return the numbers of the sources that it has."""
+        return {it.source for it in self._spans.values()}
 
     def span_from(self, pc: int) -> Span:
         """Return the span of the first instruction from an offset on that belongs to something."""

@@ -150,6 +150,8 @@ def test_without_sources_it_says_so(runs: PytestRuns) -> None:
     ran = runs.run("-q", "--entresol-coverage")
     assert ran.returncode == 0
     assert "there are no sources" in ran.stdout
+    ran = runs.run("-q", "--entresol-coverage", "--entresol-coverage-fail-under=1")
+    assert ran.returncode == 1
 
 
 def test_tests_are_not_taken_for_the_file(runs: PytestRuns) -> None:

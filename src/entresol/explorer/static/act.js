@@ -9,6 +9,7 @@ import { explained } from "./view.js";
 
 // How often the gas of a transaction is kept back from all that an account has.
 const RESERVE = 2n;
+const PLACES = 6;
 
 /**
  * Say so if a transaction fails that a dialog has sent, which is closed by then.
@@ -90,9 +91,9 @@ export function amountDialog(title, floor, { from, to, verb, plan, fields, token
   let turn = 0;
   const estimate = async () => {
     const mine = ++turn;
-    const balance = choose().then(async (it) => written(await balanceOn(floor(), it, account.value), it, it.decimals));
+    const balance = choose().then(async (it) => written(await balanceOn(floor(), it, account.value), it, PLACES));
     balance.then(
-      (it) => mine === turn && show(have, `${it} there`),
+      (it) => mine === turn && show(have, `has ${it}`),
       () => mine === turn && show(have),
     );
     const [text, wrong] = await typed().then(

@@ -1,6 +1,7 @@
 /** An address: what it is and has on both floors, and a contract's functions. */
 
 import { depositDialog, sendDialog, withdrawDialog } from "./act.js";
+import { learnContracts } from "./compiled.js";
 import { crossings, followCrossings, isMoving } from "./crossings.js";
 import { h, ICONS, icon, show } from "./dom.js";
 import { big, byteLength, checksum, count, int, units } from "./format.js";
@@ -36,9 +37,11 @@ export async function page(text) {
   );
   const unlocked = floors().some((it) => it.accounts.includes(address));
   const hasCode = [...states.values()].some((it) => it.code !== "0x");
-  const name = nameOf(address, "l2") ?? nameOf(address, "l1");
-  const transactions = history(address);
   const codes = floors().filter((it) => states.get(it.name)?.code !== "0x");
+  await Promise.all(codes.map((it) => learnContracts(it, [address])));
+  const name =
+    codes.map((it) => nameOf(address, it.name)).find(Boolean) ?? nameOf(address, "l2") ?? nameOf(address, "l1");
+  const transactions = history(address);
   const contracts = codes.length ? await contractParts(codes, address, states) : [];
   const everywhere = node.several ? (await import("./holdings.js")).holdings(address, states) : null;
   const house = h("div.both-floors");

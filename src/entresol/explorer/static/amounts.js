@@ -1,6 +1,6 @@
 /** Amounts of tokens in calls, events and changes: with decimals and symbol, and the exact number as their title. */
 
-import { typeName } from "./abi.js";
+import { signatureOf, typeName } from "./abi.js";
 import { tokenOf } from "./describe.js";
 import { h } from "./dom.js";
 import { big, count, units } from "./format.js";
@@ -11,9 +11,11 @@ import { topicOf } from "./known.js";
 const MAX_TOKENS = 50;
 const PLACES = 6;
 const UNLIMITED = 2n ** 256n - 1n;
-// What takes, gives or says an amount: the first number is it.
+// What takes, gives or says an amount of the token itself: the first number is it.
 const NAMES =
-  /^(Transfer|Approval|Deposit|Withdrawal|(increase|decrease)Allowance|transfer(From)?|approve|mint|burn(From)?|(with|bridge)\w+|deposit|permit|balanceOf|allowance|totalSupply)$/;
+  /^(Transfer|Approval|(increase|decrease)Allowance|transfer(From)?|approve|mint|burn(From)?|bridge(Mint|Burn)|permit|balanceOf|allowance|totalSupply)$/;
+// So it is in wrapped ether; vaults have functions of these names, too, for amounts of another token.
+const WRAPPED = ["Deposit(address,uint256)", "Withdrawal(address,uint256)", "withdraw(uint256)"];
 
 /** @type {Map<string, Details>} those that were asked for, by layer and address */
 const known = new Map();
@@ -39,7 +41,7 @@ export async function learnTokens(layer, addresses) {
 
 /**
  * Which values of a call or an event are amounts, by their places.
- * @param {{name: string, inputs: import("./abi.js").Type[], outputs: import("./abi.js").Type[]}} entry
+ * @param {import("./abi.js").Entry} entry
  * @param {string} layer
  * @param {string | null} address the contract that is called or that logs
  * @param {"inputs" | "outputs"} [part]
@@ -48,7 +50,8 @@ export async function learnTokens(layer, addresses) {
 export function amountsIn(entry, layer, address, part = "inputs") {
   const token = known.get(`${layer}:${address?.toLowerCase()}`);
   const at = entry[part].findIndex((it) => /^uint(256)?$/.test(typeName(it)));
-  return token && at >= 0 && NAMES.test(entry.name) ? new Map([[at, token]]) : new Map();
+  const isAmount = NAMES.test(entry.name) || WRAPPED.includes(signatureOf(entry));
+  return token && at >= 0 && isAmount ? new Map([[at, token]]) : new Map();
 }
 
 /**

@@ -1,5 +1,6 @@
 /** A block: header and transactions. */
 
+import { learnContracts } from "./compiled.js";
 import { deed, hasFailedIn, pastNote } from "./describe.js";
 import { h, table } from "./dom.js";
 import { ago, amount, big, byteLength, count, hex, int, moment, plural, price, short, textOf } from "./format.js";
@@ -32,7 +33,14 @@ export async function page(layer, id) {
   const before = number > 0 ? h("a.before", { href: `#/${layer}/block/${number - 1}` }, "← Before") : null;
   const after =
     number < state.head || state.head < 0 ? h("a.after", { href: `#/${layer}/block/${number + 1}` }, "After →") : null;
-  const receipts = (await floor.maybe("eth_getBlockReceipts", hex(number))) ?? [];
+  const [found] = await Promise.all([
+    floor.maybe("eth_getBlockReceipts", hex(number)),
+    learnContracts(
+      floor,
+      block.transactions.map((/** @type {any} */ it) => it.to),
+    ),
+  ]);
+  const receipts = found ?? [];
   const failed = new Set(receipts.filter(hasFailedIn).map((/** @type {any} */ it) => it.transactionHash));
   return {
     title: `${title} of ${node.several && isUpper(layer) ? floor.title : `L${floor.layer}`}`,

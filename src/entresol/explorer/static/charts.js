@@ -1,6 +1,7 @@
 /** Charts: what blocks use and cost, and what batches publish and take on layer 1. Each has its numbers as a table. */
 
-import { choice, differs, h, s, show, table } from "./dom.js";
+import { BARS, figure } from "./bars.js";
+import { choice, differs, h, show } from "./dom.js";
 import { big, count, hex, int, moment, price, units } from "./format.js";
 import { stateOf } from "./houses.js";
 import { watch } from "./live.js";
@@ -8,14 +9,11 @@ import { floorOf, floors, isUpper, node, tokenAt, toneOf } from "./rpc.js";
 import { empty, errorBox } from "./view.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
-/** @typedef {{label: string, value: number, text: string, at: number}} Bar what a bar is of, how high it is, and when */
-/** @typedef {{title: string, about: string, bars: Bar[], columns: string[], rows: any[][]}} Chart */
+/** @typedef {import("./bars.js").Chart} Chart */
 
-const BARS = 60;
 // The node stops reading after two seconds.
 const MAX_PAGES = 6;
 const SIZES = [1, 10, 100, 1000];
-const [WIDTH, HEIGHT] = [600, 120];
 
 /**
  * @param {string} [layer]
@@ -244,63 +242,4 @@ function batchCharts(batches) {
       ]),
     },
   ];
-}
-
-/**
- * @param {Chart} chart
- * @param {string} tone
- * @param {Set<string | null>} open the tables that are open
- */
-function figure({ title, about, bars, columns, rows }, tone, open) {
-  const top = Math.max(...bars.map((it) => it.value), 0);
-  const highest = bars.find((it) => it.value === top);
-  const [first, last] = [bars[0], bars[bars.length - 1]];
-  const step = WIDTH / BARS;
-  const label = `${title}, numbers`;
-  return h(
-    "figure.chart",
-    h("figcaption.split", h("h2", title), h("span.muted.small", about)),
-    h("p.small.muted", top ? `highest ${highest?.text}, ${highest?.label}` : "nothing yet"),
-    s(
-      `svg.bars.${tone}`,
-      {
-        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-        preserveAspectRatio: "none",
-        role: "img",
-        "aria-label": `${title}: ${bars.length} bars, the highest is ${highest?.text ?? "none"}`,
-      },
-      bars.map((it, at) => {
-        const height = top ? Math.max(it.value ? 2 : 0, (HEIGHT * it.value) / top) : 0;
-        const x = (at + BARS - bars.length) * step;
-        return s(
-          "g",
-          s("title", `${it.label}: ${it.text}, ${moment(it.at)}`),
-          // All of the column is pointed at, also above its bar.
-          s("path.column", { d: `M${x} 0h${step}v${HEIGHT}h-${step}z` }),
-          s("path.bar", { d: `M${x + 1} ${HEIGHT}v-${height}h${step - 2}v${height}z` }),
-        );
-      }),
-    ),
-    // Few bars stand at the right.
-    h(
-      "p.split.small.muted",
-      h("span", bars.length === BARS ? first.label : ""),
-      h("span", bars.length === BARS ? last.label : bars.length ? `${first.label} … ${last.label}` : ""),
-    ),
-    h(
-      "details",
-      { "aria-label": label, open: open.has(label) },
-      h("summary", "Numbers"),
-      table(
-        label,
-        columns.map((it, at) => [it, at ? "end" : ""]),
-        [...rows].reverse().map((row) =>
-          h(
-            "tr",
-            row.map((it, at) => h(at ? "td.end.mono" : "td", it)),
-          ),
-        ),
-      ),
-    ),
-  );
 }

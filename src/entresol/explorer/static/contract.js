@@ -5,7 +5,7 @@ import { decode } from "./codec.js";
 import { h, show } from "./dom.js";
 import { byteLength, count, hex, parseUnits } from "./format.js";
 import { exactly, whileDisabled } from "./input.js";
-import { abiOf, dataOf, learn, nameOf } from "./known.js";
+import { abiAt, abiOf, dataOf, learn } from "./known.js";
 import { refresh } from "./live.js";
 import { node } from "./rpc.js";
 import { accountSelect, canSend, receiptOf, send } from "./signers.js";
@@ -26,8 +26,7 @@ export function contractPart(floor, address, code) {
     "aria-label": "ABI file",
   });
   const draw = () => {
-    const name = nameOf(address, floor.name);
-    const abi = name ? abiOf(name) : null;
+    const abi = abiAt(address, floor.name);
     if (!abi) {
       show(
         body,

@@ -5,7 +5,7 @@ import { amountDialog, feeOf, label } from "./act.js";
 import { decode, encode } from "./codec.js";
 import { readDetails, tokenOf } from "./describe.js";
 import { h, show } from "./dom.js";
-import { big, checksum, hex, amount as written } from "./format.js";
+import { big, checksum, hex, short, amount as written } from "./format.js";
 import { callData } from "./known.js";
 import { receivedOn } from "./movements.js";
 import { addressOf, ETHER, floorOf, node } from "./rpc.js";
@@ -55,10 +55,13 @@ function choices(first, tokensIn, { where, among = node.l2s } = {}) {
     known = list;
     show(
       tokens,
-      known.map((it) => h("option", { value: it.address, selected: it.address === chosen }, it.symbol)),
+      known.map((it) => h("option", { value: it.address, selected: it.address === chosen }, labelOf(it))),
       h("option", { value: OTHER, selected: chosen === OTHER }, "Another token…"),
     );
   };
+  // Anybody may send a token that has the symbol of another one.
+  const labelOf = (/** @type {Token} */ it) =>
+    known.find((other) => other.symbol === it.symbol) === it ? it.symbol : `${it.symbol} ${short(it.address)}`;
   let turn = 0;
   const load = async () => {
     const mine = ++turn;

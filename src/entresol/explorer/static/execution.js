@@ -5,7 +5,7 @@
  * @typedef {{op: string, pc: number, gas: number, cost: number, frame: number, functions: number, source: number | null,
  *   line: number | null, error: string | null, change: Change | null}} Step
  * @typedef {{parent: number | null, depth: number, type: string, from: string, to: string | null, failed: boolean,
- *   error: string | null, outputSize: number, firstStep: number | null, lastStep: number | null, callStep?: number | null,
+ *   error: string | null, outputSize: number, firstStep: number | null, lastStep: number | null,
  *   contract: string | null, function: string | null, source: number | null, optimized: boolean | null}} Frame
  * @typedef {{name: string, text: string | null, gas: number}} Source
  * @typedef {{failed: boolean, error: string | null, steps: number, recorded: {from: number, count: number}[],

@@ -1,5 +1,6 @@
 /** The transactions of an address on both floors, live. */
 
+import { learnContracts } from "./compiled.js";
 import { deed, PRIORITY } from "./describe.js";
 import { h, isHeld, keyed, show, table } from "./dom.js";
 import { ago, amount, big, byOurClock, int } from "./format.js";
@@ -119,6 +120,10 @@ async function read(address, searched) {
           ? await floor.call("ots_searchTransactionsBefore", address, 0, PAGE)
           : await floor.call("ots_searchTransactionsAfter", address, after, PAGE);
       isWhole = isWhole && firstPage;
+      await learnContracts(
+        floor,
+        txs.map((/** @type {any} */ it) => it.to),
+      );
       const byHash = new Map(receipts.map((/** @type {any} */ it) => [it.transactionHash, it]));
       return Promise.all(
         txs.map(async (/** @type {any} */ tx) => {

@@ -7,7 +7,7 @@
 
 import { parseAbi, parseLine, signatureOf } from "./abi.js";
 import { decode, encode } from "./codec.js";
-import { checksum, cut } from "./format.js";
+import { checksum, cut, plain } from "./format.js";
 import { keccakText } from "./keccak.js";
 import { floors, isUpper, node } from "./rpc.js";
 
@@ -21,6 +21,8 @@ const names = new Map();
 const entries = new Map();
 /** @type {Map<string, Entry[]>} by contract */
 const contracts = new Map();
+/** @type {Map<string, string>} whose source the node knows, by layer and address: its file and its name */
+const compiled = new Map();
 
 /** Load the ABIs of the project's contracts, and those that were dropped in before. */
 export async function loadNames() {
@@ -92,6 +94,50 @@ function remember(name, json, at) {
   addEntries(name, parseAbi(json, name));
   for (const place of at) names.set(place.toLowerCase(), name);
 }
+
+/**
+ * Remember a contract whose source the node knows. Its file is in its key, so it is never taken for one of the project.
+ * @param {string} place
+ * @param {{name: string, file: string, abi: any[]}} found
+ */
+export function rememberCompiled(place, { name, file, abi }) {
+  let key = `${file}:${name}`;
+  // A library's ABI has types that no other contract can name.
+  const list = abi.flatMap((it) => {
+    try {
+      return parseAbi([it], key);
+    } catch {
+      return [];
+    }
+  });
+  const same = (/** @type {Entry[]} */ it) => it.map(signatureOf).join() === list.map(signatureOf).join();
+  // Compiled again with other functions, while the old code is still on the chain.
+  for (let again = 2; contracts.has(key) && !same(contracts.get(key) ?? []); again++)
+    key = `${file} (${again}):${name}`;
+  if (!contracts.has(key))
+    addEntries(
+      key,
+      list.map((it) => ({ ...it, contract: key })),
+    );
+  compiled.set(place, key);
+  if (!names.has(place)) names.set(place, plain(cut(name, 60)));
+}
+
+/** @param {Entry} it */
+export const contractName = (it) => plain(it.contract.slice(it.contract.lastIndexOf(":") + 1));
+
+/**
+ * The ABI of an account, and what its entries call it.
+ * @param {string} address
+ * @param {string} layer
+ */
+const contractAt = (address, layer) => compiled.get(`${layer}:${address.toLowerCase()}`) ?? nameOf(address, layer);
+
+/**
+ * @param {string} address
+ * @param {string} layer
+ */
+export const abiAt = (address, layer) => contracts.get(contractAt(address, layer) ?? "") ?? null;
 
 /**
  * @param {string} address
@@ -213,7 +259,7 @@ export function findEntry(key, kind, contract, read) {
  */
 export function decodeCall(to, input, layer) {
   if (!to || input.length < 10) return null;
-  return findEntry(input.slice(0, 10), "f", nameOf(to, layer), (it) => decode(it.inputs, input.slice(10)));
+  return findEntry(input.slice(0, 10), "f", contractAt(to, layer), (it) => decode(it.inputs, input.slice(10)));
 }
 
 /**
@@ -222,7 +268,7 @@ export function decodeCall(to, input, layer) {
  */
 export function decodeLog(log, layer) {
   if (!log.topics.length) return null;
-  return findEntry(log.topics[0], "e", nameOf(log.address, layer), (it) => {
+  return findEntry(log.topics[0], "e", contractAt(log.address, layer), (it) => {
     const indexed = it.inputs.filter((input) => input.indexed);
     if (indexed.length !== log.topics.length - 1) throw new Error("another event");
     const rest = decode(

@@ -1,5 +1,6 @@
 /** All blocks and all transactions of a floor, or of all floors together, page by page. */
 
+import { learnContracts } from "./compiled.js";
 import { deed } from "./describe.js";
 import { h } from "./dom.js";
 import { feed, PAGE, pages } from "./feed.js";
@@ -110,5 +111,12 @@ const transactionsOf = (floor) => async (cursor) => {
     const tx = await floor.maybe("eth_getTransactionByHash", it.hash);
     return { floor, it: { ...(tx ?? { input: it.selector }), ...it } };
   });
-  return { items: await Promise.all(items), next };
+  const [found] = await Promise.all([
+    Promise.all(items),
+    learnContracts(
+      floor,
+      transactions.map((/** @type {any} */ it) => it.to),
+    ),
+  ]);
+  return { items: found, next };
 };

@@ -24,12 +24,11 @@ export async function consoleView(execution) {
   const inputs = inputsIn(trace);
   const lines = await Promise.all(
     calls.map(async (it, at) => {
-      const step = it.callStep ?? null;
-      const place =
-        step === null || execution.stepAt(execution.placeOf(step)) !== step ? null : await execution.load(step);
-      const owner = it.parent === null ? null : frames[it.parent].contract;
-      const where = [owner === null ? "" : readable(owner), place?.line ?? ""].filter((part) => part !== "").join(":");
-      return { step, where, text: printedBy(inputs[at] ?? "0x") ?? "something that is no text" };
+      const step = await callStep(execution, it);
+      const owner = it.parent === null ? null : frames[it.parent];
+      const line = step < 0 || !owner ? null : await ownLine(execution, step, owner.source);
+      const where = [owner?.contract ? readable(owner.contract) : "", line ?? ""].filter((part) => part !== "");
+      return { step, where: where.join(":"), text: printedBy(inputs[at] ?? "0x") ?? "something that is no text" };
     }),
   );
   return (now) =>
@@ -39,10 +38,39 @@ export async function consoleView(execution) {
       h(
         "ol",
         lines.map(({ step, where, text }) =>
-          h(step !== null && step >= now ? "li.later" : "li", h("span.muted", where), h("span", plain(text))),
+          h(step >= now ? "li.later" : "li", h("span.muted", where), h("span", plain(text))),
         ),
       ),
     );
+}
+
+/**
+ * The step that made a call: each of its frame makes one; -1 if not all steps are recorded.
+ * @param {import("./execution.js").Execution} execution
+ * @param {import("./execution.js").Frame} frame
+ */
+async function callStep(execution, frame) {
+  const { frames, steps } = execution.found;
+  const caller = frame.parent === null ? null : frames[frame.parent];
+  if (execution.length < steps || caller === null || caller.firstStep === null) return -1;
+  let before = frames.slice(0, frames.indexOf(frame)).filter((it) => it.parent === frame.parent).length;
+  return execution.walk(
+    caller.firstStep,
+    1,
+    (it) => it.frame === frame.parent && /CALL(CODE)?$|^CREATE/.test(it.op) && before-- === 0,
+  );
+}
+
+/**
+ * The line of a contract's own file that led to a call, through a library that makes it.
+ * @param {import("./execution.js").Execution} execution
+ * @param {number} step
+ * @param {number | null} source
+ */
+async function ownLine(execution, step, source) {
+  const { frame } = await execution.load(step);
+  const at = await execution.find(step, -1, (it) => it.frame === frame && it.line !== null && it.source === source);
+  return execution.steps.get(at)?.line ?? null;
 }
 
 /**

@@ -2,10 +2,11 @@
 
 import { parseLine } from "./abi.js";
 import { decode } from "./codec.js";
+import { calledBy, learnContracts } from "./compiled.js";
 import { h, show } from "./dom.js";
 import { byteLength, isBytes, plain } from "./format.js";
 import { addEntries, decodeCall, findEntry } from "./known.js";
-import { RpcError } from "./rpc.js";
+import { floorOf, RpcError } from "./rpc.js";
 import { fields, valueText } from "./values.js";
 import { addressLink } from "./view.js";
 
@@ -134,6 +135,7 @@ export const reasonOfCall = (frame, layer) =>
  */
 export async function reasonByTrace(trace, layer) {
   const [found] = await Promise.all([trace, loadErrors()]);
+  if (found) await learnContracts(floorOf(layer), calledBy(found));
   return found && reasonOf(found, layer);
 }
 

@@ -2,6 +2,7 @@
 
 import { amountsIn, amountView, learnTokens, tokenChanges } from "./amounts.js";
 import { decode } from "./codec.js";
+import { calledBy, learnContracts } from "./compiled.js";
 import { called } from "./describe.js";
 import { h, table } from "./dom.js";
 import { amount, big, checksum, count, int, short, units } from "./format.js";
@@ -33,7 +34,12 @@ const KINDS = /** @type {Record<string, string>} */ ({
 export async function callTree(floor, tx, traced) {
   if (floor.remote) return null;
   const [trace] = await Promise.all([traced(), floor.layer === 1 && node.l2 ? nameFacets(contractOf(node.l2)) : null]);
-  const [readers] = await Promise.all([readersOf(trace), learnTokens(floor.name, calledBy(trace))]);
+  const places = calledBy(trace);
+  const [readers] = await Promise.all([
+    readersOf(trace),
+    learnTokens(floor.name, places),
+    learnContracts(floor, places),
+  ]);
   if (int(tx.type) === SPONSORED) (await import("./sponsored.js")).learnAccounts();
   /** @type {Node[]} */
   const rows = [];
@@ -150,18 +156,6 @@ const CONSOLE = "0x000000000000000000636f6e736f6c652e6c6f67";
 
 /** @param {any} frame */
 const isPrint = (frame) => frame.to === CONSOLE;
-
-/**
- * The contracts that a trace calls, as many as are shown.
- * @param {any} trace
- * @returns {string[]}
- */
-function calledBy(trace) {
-  const found = [trace];
-  // It grows while it is read.
-  for (const frame of found) if (found.length < MAX_CALLS) found.push(...(frame.calls ?? []));
-  return found.map((it) => it.to);
-}
 
 /**
  * @param {any} frame

@@ -1,11 +1,12 @@
 /** A transaction: one page to scroll, so that the browser's own search finds everything. */
 
 import { amountsIn, learnTokens } from "./amounts.js";
+import { learnContracts } from "./compiled.js";
 import { hasFailedIn, pastNote } from "./describe.js";
 import { choice, h, show } from "./dom.js";
 import { byteLength, count, int, short, textOf } from "./format.js";
 import { isPast } from "./houses.js";
-import { decodeCall, decodeLog } from "./known.js";
+import { contractName, decodeCall, decodeLog } from "./known.js";
 import { overview, reasonFor } from "./overview.js";
 import { floorOf, isUpper } from "./rpc.js";
 import { sentence } from "./sentence.js";
@@ -30,7 +31,11 @@ export async function page(layer, hash) {
     return (await import("./foundation.js")).notKept(`Transaction ${short(hash)}`, error);
   }
   if (!tx) return missing(hash);
-  const block = tx.blockNumber ? await floor.maybe("eth_getBlockByNumber", tx.blockNumber, false) : null;
+  const logging = (receipt?.logs ?? []).map((/** @type {any} */ it) => it.address);
+  const [block] = await Promise.all([
+    tx.blockNumber ? floor.maybe("eth_getBlockByNumber", tx.blockNumber, false) : null,
+    learnContracts(floor, [tx.to, receipt?.contractAddress, ...logging]),
+  ]);
   const status = receipt
     ? hasFailedIn(receipt)
       ? h("span.badge.bad", "Failed")
@@ -175,7 +180,7 @@ function inputSection(tx, layer) {
         "p.signature",
         h("b", entry.name),
         `(${entry.inputs.map((it) => `${it.name}`).join(", ")}) `,
-        h("span.faint", `of ${entry.contract}`),
+        h("span.faint", `of ${contractName(entry)}`),
       ),
       fields(entry.inputs, values, layer, amountsIn(entry, layer, tx.to)),
     );

@@ -57,7 +57,7 @@ PROVEN: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("debug_traceCall", "debug_traceCallMany", "entresol_getCallStackTrace"),
-            *("eth_call", "eth_callBundle", "eth_callMany"),
+            *("entresol_getContracts", "eth_call", "eth_callBundle", "eth_callMany"),
             *("eth_createAccessList", "eth_estimateGas", "eth_getAccountInfo"),
             *("eth_getStorageValues", "eth_simulateV1", "ots_hasCode"),
             *("trace_call", "trace_callMany", "trace_rawTransaction"),
@@ -69,7 +69,7 @@ PROVEN: Final[Mapping[str, str]] = {
             *("debug_accountInfoAt", "debug_getRawTransactions", "debug_traceBlockByHash"),
             *("debug_traceBlockByNumber", "debug_traceTransaction", "entresol_getExecution"),
             *("entresol_getExecutionStep", "entresol_getExecutionSteps"),
-            "entresol_getStackTrace",
+            *("entresol_getGasReport", "entresol_getStackTrace"),
             *("ots_getInternalOperations", "ots_getTransactionError", "ots_traceTransaction"),
             *("trace_block", "trace_blockOpcodeGas", "trace_get"),
             *("trace_replayBlockTransactions", "trace_replayTransaction"),

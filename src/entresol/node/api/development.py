@@ -36,9 +36,14 @@ from entresol.rpc.namespaces.dev.tokens import (
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.namespaces.entresol.executions import EntresolExecutions
 from entresol.rpc.namespaces.entresol.gas_report import EntresolGasReport
-from entresol.rpc.namespaces.sources import EntresolStackTraces, HardhatSources
+from entresol.rpc.namespaces.sources import (
+    EntresolContracts,
+    EntresolStackTraces,
+    HardhatSources,
+)
 from entresol.rpc.services.sources.executions import Executions
 from entresol.rpc.services.sources.gas_reports import GasReports
+from entresol.rpc.services.sources.known_contracts import KnownContracts
 from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.services.token_slots import TokenSlots
 from entresol.rpc.services.trace_runner import TraceRunner
@@ -133,6 +138,7 @@ def _of_sources(services: ApiServices, sources: SourceRegistry) -> list[Namespac
     )
     return [
         EntresolStackTraces(StackTraces(traces, services.runner, sources)),
+        EntresolContracts(KnownContracts(traces, sources)),
         EntresolExecutions(Executions(traces, sources, Recordings())),
         EntresolGasReport(GasReports(traces, sources)),
         HardhatSources(sources),

@@ -1,20 +1,23 @@
-"""Stack traces in the source of contracts: `entresol_getStackTrace`, `hardhat_addCompilationResult`."""
+"""What the sources of contracts tell: `entresol_getStackTrace`, `entresol_getContracts`, `hardhat_addCompilationResult`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
     InvalidTransaction,
+    MalformedValue,
     NoSources,
     PendingNotTraceable,
     TransactionNotFound,
 )
 from entresol.offload import Offload
+from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.models.known_contracts import KnownContract, known_contracts
 from entresol.rpc.models.stack_traces import FailureTrace, failure_trace
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -22,8 +25,12 @@ from entresol.rpc.types.history import TransactionHash
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 
 if TYPE_CHECKING:
+    from entresol.rpc.services.sources.known_contracts import KnownContracts
     from entresol.rpc.services.sources.stack_traces import StackTraces
     from entresol.sources.registry import SourceRegistry
+
+MAX_ADDRESSES: Final = 100
+"""Accounts of a request."""
 
 
 class EntresolStackTraces:
@@ -67,6 +74,29 @@ class EntresolStackTraces:
         """
         trace = self._stack_traces.of_call(transaction, block)
         return Offload(lambda: failure_trace(trace()))
+
+
+class EntresolContracts:
+    """`entresol_` methods that say whose code is on the chain."""
+
+    prefix = "entresol"
+
+    def __init__(self, contracts: KnownContracts) -> None:
+        self._contracts = contracts
+
+    @method(BlockNotFound, NoSources, served_by=ServedBy.PRODUCER, past=Past.EXECUTE)
+    def get_contracts(
+        self, addresses: list[Address], block: BlockId = LATEST
+    ) -> Offload[list[KnownContract | None]]:
+        """Return the names and ABIs of up to 100 accounts after a block, from the sources whose code they have.
+
+        Null for an account without code, and for code of no known source. Metadata, immutables and addresses of
+        libraries may differ from the compiler's.
+        """
+        if len(addresses) > MAX_ADDRESSES:
+            raise MalformedValue(f"addresses: at most {MAX_ADDRESSES}, got {len(addresses):,}")
+        contracts = self._contracts.at(addresses, block)
+        return Offload(lambda: known_contracts(contracts()))
 
 
 class HardhatSources:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.sources.coverage.counts import SourceCoverage
@@ -70,7 +71,11 @@ class Coverage:
     ) -> list[tuple[SourceCoverage, SourcePlaces]]:
         found = self._places.get(id(compiled))
         if found is None:
-            read = places_of(compiled, lambda number: self._index(contract, number))
+            # Tests and dependencies are most of the code, and their instructions need not be read.
+            numbers = compiled.source_map.sources()
+            is_counted = any(self._source(contract, it) is not None for it in numbers)
+            index_of = partial(self._index, contract)
+            read = places_of(compiled, index_of) if is_counted else {}
             pairs = ((self._source(contract, number), it) for number, it in read.items())
             found = self._places[id(compiled)] = [(it, own) for it, own in pairs if it is not None]
         return found

@@ -105,6 +105,11 @@ class ContractGas(msgspec.Struct):
                 self.functions.append(function)
             else:
                 mine.merge(function)
+        self.sort()
+
+    def sort(self) -> None:
+        """Put the functions in the order of their names."""
+        self.functions.sort(key=lambda it: (it.name, it.caller or ""))
 
 
 class GasReport(msgspec.Struct):
@@ -158,7 +163,7 @@ class _Builder:
                 self._function(contract, key).merge(totals)
         found = sorted(self._contracts.values(), key=lambda it: it.key)
         for it in found:
-            it.functions.sort(key=lambda function: (function.name, function.caller or ""))
+            it.sort()
         return GasReport(found, self._totals.executions, self._totals.left_out)
 
     def _contract(self, key: str) -> ContractGas:

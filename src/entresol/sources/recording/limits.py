@@ -5,8 +5,11 @@ from typing import Final
 MAX_STEPS: Final = 20_000
 """Steps that are kept; of more, as many of the first as of the last."""
 
+MAX_FOLLOWED: Final = 250_000
+"""Steps of an execution that is followed to its end; of a longer one, only the first that are kept."""
+
 MAX_TRACE_BYTES: Final = 64 << 20
-"""Bytes of struct logs that are followed: with stacks about 200,000 steps, without them about 700,000."""
+"""Bytes of struct logs that are followed: with stacks about 200,000 steps, without them more than are followed."""
 
 MAX_STACK_BYTES: Final = 24 << 20
 """Bytes of the stacks that are kept of one execution, as JSON."""

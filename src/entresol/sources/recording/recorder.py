@@ -11,7 +11,7 @@ from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.primitives.values import Address
 from entresol.sources.frame_places import FramePlaces
 from entresol.sources.recording.kept_codes import KeptCodes
-from entresol.sources.recording.limits import MAX_STACK_BYTES, MAX_STEPS
+from entresol.sources.recording.limits import MAX_FOLLOWED, MAX_STACK_BYTES, MAX_STEPS
 from entresol.sources.recording.line_gas import GasByLine
 from entresol.sources.recording.open_functions import OpenFunctions
 from entresol.sources.recording.preimages import slot_preimages
@@ -82,15 +82,18 @@ def record(
     walker = Walker(sources, code_of)
     root = FrameWalk(outermost, walker.contract_of(outermost))
     recorder = _Recorder(walker, root, total, SlotLog(value_before))
-    recorder.follow(_steps(run))
+    recorder.follow(_steps(run, total))
     has_layout = any(it.storage_layout is not None for it in recorder.contracts())
     preimages = slot_preimages(run) if has_layout and "KECCAK256" in counts else {}
     return recorder.close(_stack_trace(walker, root), preimages)
 
 
-def _steps(run: Callable[[bytes], bytes]) -> Iterator[TracedStep]:
+def _steps(run: Callable[[bytes], bytes], total: int) -> Iterator[TracedStep]:
     """Yield the steps with their stacks; if they are too many, those that are not the first without them."""
     first, count = traced_steps(run(WITH_STACKS)), 0
+    if total > MAX_FOLLOWED:
+        yield from islice(first, MAX_STEPS // 2)
+        raise StepsTooLong
     try:
         for step in first:
             yield step

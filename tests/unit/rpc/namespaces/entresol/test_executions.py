@@ -301,3 +301,53 @@ def test_a_step_that_is_not_there_is_an_error(client: ApiClient) -> None:
     with pytest.raises(RpcError, match="step 4 is beyond the end") as failure:
         client("entresol_getExecutionStep", sent, 4)
     assert failure.value.code == -32602
+
+
+def test_of_an_execution_too_long_to_follow_the_first_steps_are_recorded(
+    client: ApiClient,
+) -> None:
+    sent = ran(client, ENDLESS, gas="0x200000")
+    overview = client("entresol_getExecution", sent)
+    assert overview["steps"] > 250_000
+    assert overview["recorded"] == [{"from": 0, "count": 10_000}]
+    assert overview["gasByLine"] is None
+    assert overview["error"] == "out of gas"
+
+
+def test_calls_as_deep_as_they_may_be_are_recorded(client: ApiClient) -> None:
+    # Calls itself with all gas.
+    sent = ran(client, "0x5f5f5f5f5f305af100", gas="0x1000000")
+    overview = client("entresol_getExecution", sent)
+    frames = overview["frames"]
+    assert len(frames) > 300
+    assert [it["depth"] for it in frames] == [*range(1, len(frames) + 1)]
+    deepest = next(it["firstStep"] for it in reversed(frames) if it["firstStep"] is not None)
+    assert len(client("entresol_getExecutionStep", sent, deepest)["callStack"]) == 100
+
+
+def test_an_execution_is_that_of_the_block_which_has_it_now(client: ApiClient) -> None:
+    checkpoint = client("evm_snapshot")
+    sent = ran(client, "0x60015f5500")
+    before = client("entresol_getExecution", sent)
+    client("evm_revert", checkpoint)
+    with pytest.raises(RpcError, match="transaction not found"):
+        client("entresol_getExecution", sent)
+    client("evm_mine")
+    assert ran(client, "0x60015f555f5000") == sent
+    again = client("entresol_getExecution", sent)
+    assert again["blockHash"] != before["blockHash"]
+    assert (before["steps"], again["steps"]) == (4, 6)
+
+
+def test_names_that_are_hostile_are_returned_as_they_are() -> None:
+    name = "\u202egnp.<script>" + "x" * 10_000
+    with running_api() as client:
+        code = {"object": "60015f5500", "sourceMap": "0:36:0:-"}
+        output = {
+            "sources": {name: {"id": 0}},
+            "contracts": {name: {name: {"abi": [], "evm": {"deployedBytecode": code}}}},
+        }
+        text = {"sources": {name: {"content": "contract A { fallback() external {} }"}}}
+        client("hardhat_addCompilationResult", "0.8.30", text, output)
+        overview = client("entresol_getExecution", ran(client, "0x60015f5500"))
+        assert overview["frames"][0]["contract"] == name

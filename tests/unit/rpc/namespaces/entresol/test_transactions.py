@@ -148,3 +148,17 @@ def test_a_block_that_takes_too_long_to_execute_again_is_not_passed_over(
     search = TransactionSearch(ledger.store, ledger.store.accounts, traces)
     with pytest.raises(DeadlinePassed):
         search.of_account(Address(INNER), Before.below(ledger.number + 1), 10)
+
+
+def test_a_page_ends_with_its_time_and_the_next_goes_on(chain: TracedChain) -> None:
+    ledger = chain.client.chain.ledger
+    traces = TraceRunner(ledger, BlockResolver(chain.client.chain), TraceLimits())
+    search = TransactionSearch(ledger.store, ledger.store.accounts, traces, max_seconds=-1.0)
+    before: Before | None = Before.below(ledger.number + 1)
+    found = []
+    while before is not None:
+        page = search.all(before, 10)
+        assert len(page.transactions) <= 1
+        found += [str(it.record.transaction_hash(it.position)) for it in page.transactions]
+        before = page.following
+    assert found == [chain.transfer, chain.creating, chain.failed, chain.nested]

@@ -1,0 +1,46 @@
+"""Find the contracts of accounts among the known sources, by their code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.errors import NoSources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from entresol.primitives.values import Address
+    from entresol.rpc.services.trace_runner import TraceRunner
+    from entresol.rpc.types.block_id import BlockId
+    from entresol.sources.compiled import CompiledContract
+    from entresol.sources.registry import SourceRegistry
+
+
+class KnownContracts:
+    """Contracts of one chain whose source is known.
+
+    Remembers: nothing. Fails: with `NoSources`, or as blocks are not found.
+    """
+
+    def __init__(self, traces: TraceRunner, sources: SourceRegistry) -> None:
+        self._traces = traces
+        self._sources = sources
+
+    def at(
+        self, addresses: Sequence[Address], block: BlockId
+    ) -> Callable[[], list[CompiledContract | None]]:
+        """Return the work of finding what accounts are after a block; None if their code is of no known source."""
+        if self._sources.is_empty:
+            raise NoSources
+        env_of = self._traces.env(block)
+
+        def work() -> list[CompiledContract | None]:
+            state = env_of().state
+            found: list[CompiledContract | None] = []
+            for it in addresses:
+                account = state.account(it)
+                code = b"" if account is None else state.code(account.code_hash)
+                found.append(self._sources.find(code))
+            return found
+
+        return work
