@@ -59,10 +59,11 @@ class SourceRegistry:
         if not paths:
             return cls()
         # Nodes without sources do not need it.
-        from entresol.sources.folders import check_paths, read_contracts, stamp_of  # noqa: PLC0415
+        from entresol.sources.folders import check_paths, stamp_of  # noqa: PLC0415
+        from entresol.sources.reading_process import contracts_of_paths  # noqa: PLC0415
 
         check_paths(paths)
-        return cls(lambda: read_contracts(paths), lambda: stamp_of(paths))
+        return cls(lambda: contracts_of_paths(paths), lambda: stamp_of(paths))
 
     @property
     def is_empty(self) -> bool:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.sources.limits import MAX_STEP_BYTES
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+MAX_STEP_BYTES: Final = 32 << 20
+"""Bytes of struct logs of one execution: about 400,000 steps."""
 
 STEPS: Final = msgspec.json.encode(
     {"disableStack": True, "disableStorage": True, "limit": MAX_STEP_BYTES}

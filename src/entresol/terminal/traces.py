@@ -15,8 +15,8 @@ from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.rpc.services.sources.stack_traces import failure_of_transaction
-from entresol.sources.limits import MAX_STEP_BYTES
 from entresol.sources.registry import SourceRegistry
+from entresol.sources.steps import MAX_STEP_BYTES
 from entresol.state_missing import WAIT_SECONDS
 
 if TYPE_CHECKING:
