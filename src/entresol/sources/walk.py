@@ -138,6 +138,37 @@ class FrameWalk:
         return self._inner
 
 
+class CreatedCodes:
+    """The codes of created contracts by their accounts, while an execution is followed.
+
+    Remembers: those of frames that have ended, and what the open frames would undo. Fails: never.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, bytes | None] = {}
+        self._undo: list[tuple[str, bytes | None]] = []
+        self._marks: list[int] = []
+
+    def get(self, account: str) -> bytes | None:
+        """Return the code of an account; None if the execution has not created it."""
+        return self._codes.get(account)
+
+    def enter(self) -> None:
+        """Enter a frame."""
+        self._marks.append(len(self._undo))
+
+    def leave(self, frame: CallFrame, *, is_creation: bool) -> None:
+        """Leave the innermost frame; a contract has code once its creation has ended, and none if a frame has failed."""
+        mark = self._marks.pop()
+        if frame.error is not None:
+            for account, before in reversed(self._undo[mark:]):
+                self._codes[account] = before
+            del self._undo[mark:]
+        elif is_creation and frame.to is not None:
+            self._undo.append((frame.to, self._codes.get(frame.to)))
+            self._codes[frame.to] = bytes(Data.parse(frame.output))
+
+
 class Walker:
     """Follows an execution, and returns its outermost frame with the inner ones that matter.
 
@@ -147,7 +178,7 @@ class Walker:
     def __init__(self, sources: SourceRegistry, code_of: Callable[[Address], bytes]) -> None:
         self._sources = sources
         self._code_of = code_of
-        self._created: dict[str, bytes] = {}
+        self._created = CreatedCodes()
 
     def walk(self, outermost: CallFrame, steps: Iterable[Step]) -> FrameWalk:
         """Return the walk of the outermost frame."""
@@ -168,8 +199,8 @@ class Walker:
             level = step.depth - 1
             if level == 1 and step.pc == 0 and not has_steps_of_its_own:
                 # The steps of a transaction from a contract account follow each other, with nothing between them.
-                del stack[1:]
-            del stack[max(level + 1, 1) :]
+                self._leave(stack, 1)
+            self._leave(stack, max(level + 1, 1))
             if level > len(stack):
                 raise StepsTooLong
             if level == len(stack):
@@ -178,14 +209,13 @@ class Walker:
                     raise StepsTooLong
                 stack[-1].child = inner
                 stack.append(inner)
+                self._created.enter()
             stack[-1].step(step)
             yield step
 
     def contract_of(self, frame: CallFrame) -> CompiledContract | None:
         """Return the contract whose code a frame runs, if its source is known."""
         if frame.type in CREATIONS:
-            if frame.to is not None and frame.error is None:
-                self._created[frame.to] = bytes(Data.parse(frame.output))
             return self._sources.find(bytes(Data.parse(frame.input)), is_creation=True)
         return self._sources.find(self.code(frame))
 
@@ -202,6 +232,12 @@ class Walker:
         """Return the code of an account, which the execution may have created."""
         created = self._created.get(str(account))
         return self._code_of(account) if created is None else created
+
+    def _leave(self, stack: list[FrameWalk], height: int) -> None:
+        """Leave the innermost frames, until as many are open."""
+        while len(stack) > height:
+            left = stack.pop()
+            self._created.leave(left.frame, is_creation=left.is_creation)
 
     def _entered(self, outer: FrameWalk) -> FrameWalk | None:
         """Return the walk of the next inner frame that has code, and so has steps."""

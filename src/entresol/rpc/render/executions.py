@@ -22,6 +22,7 @@ from entresol.rpc.models.execution_steps import (
     WrittenSlot,
 )
 from entresol.rpc.models.stack_traces import failure_trace
+from entresol.sources.recording.storage_log import address_of
 from entresol.sources.step_state.call_stack import call_stack
 from entresol.sources.step_state.frame_memory import memory_at
 from entresol.sources.step_state.function_variables import variables_at
@@ -128,7 +129,7 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
     found = recording.known_range(number)
     step = found.steps[number - found.first]
     frame = recording.frames[step.frame]
-    address = frame.storage_address
+    address = address_of(frame.storage)
     memory = memory_at(recording, number)
     words = step.words()
     return ExecutedStepState(
@@ -170,7 +171,7 @@ def _open_call(recording: ExecutionRecording, call: OpenCall) -> OpenSourceCall:
 def _storage(
     recording: ExecutionRecording, number: int, frame: RecordedFrame
 ) -> list[UsedSlot] | None:
-    found = recording.storage.before(number, frame.storage_address)
+    found = recording.storage.before(number, frame.storage)
     if found is None:
         return None
     slots = list(found)

@@ -12,6 +12,7 @@ from entresol.sources.walk import CREATIONS
 if TYPE_CHECKING:
     from entresol.execution.trace.call_frames import CallFrame
     from entresol.sources.compiled import CompiledContract
+    from entresol.sources.recording.storage_log import StorageOwner
     from entresol.sources.walk import FrameWalk
 
 _DELEGATING = frozenset(("DELEGATECALL", "CALLCODE"))
@@ -24,8 +25,8 @@ class RecordedFrame(msgspec.Struct, gc=False):
     depth: int
     frame: CallFrame
     """As traced, without the inner frames; input and output are cut off if there are too many bytes of them."""
-    storage_address: str | None
-    """The account whose storage it uses."""
+    storage: StorageOwner
+    """Whose storage it uses."""
     input_size: int
     output_size: int
     has_data: bool
@@ -52,26 +53,34 @@ class RecordedFrames:
         self.omitted = 0
         self.kept_bytes = 0
         self._indexes: dict[int, int] = {}
-        pending: list[tuple[CallFrame, int | None]] = [(outermost, None)]
+        self._storages: dict[int, StorageOwner] = {}
+        pending: list[tuple[CallFrame, CallFrame | None]] = [(outermost, None)]
         while pending:
-            frame, parent = pending.pop()
-            index = self._add(frame, parent)
-            pending += [(it, index) for it in reversed(frame.calls)]
+            frame, outer = pending.pop()
+            self._storages[id(frame)] = self._owner(frame, outer)
+            self._add(frame, None if outer is None else self._indexes[id(outer)])
+            pending += [(it, frame) for it in reversed(frame.calls)]
 
     def index(self, walk: FrameWalk) -> int:
         """Return the place of a frame, or of the one around it that has one."""
         return self._indexes[id(walk.frame)]
 
-    def _add(self, frame: CallFrame, parent: int | None) -> int:
+    def storage(self, walk: FrameWalk) -> StorageOwner:
+        """Return whose storage a frame uses."""
+        return self._storages[id(walk.frame)]
+
+    def _owner(self, frame: CallFrame, outer: CallFrame | None) -> StorageOwner:
+        if outer is not None and frame.type in _DELEGATING:
+            return self._storages[id(outer)]
+        return len(self._storages) if frame.to is None else frame.to
+
+    def _add(self, frame: CallFrame, parent: int | None) -> None:
         if len(self.frames) == MAX_FRAMES:
             assert parent is not None
             self.omitted += 1
             self._indexes[id(frame)] = parent
-            return parent
+            return
         outer = None if parent is None else self.frames[parent]
-        address = frame.to
-        if outer is not None and frame.type in _DELEGATING:
-            address = outer.storage_address
         size = len(frame.input) + len(frame.output)
         has_data = self.kept_bytes + size <= MAX_DATA_BYTES
         self.kept_bytes += size if has_data else 0
@@ -80,20 +89,20 @@ class RecordedFrames:
                 parent,
                 1 if outer is None else outer.depth + 1,
                 frame,
-                address,
+                self._storages[id(frame)],
                 len(frame.input) // 2 - 1,
                 len(frame.output) // 2 - 1,
                 has_data,
             )
         )
         self._indexes[id(frame)] = len(self.frames) - 1
-        return len(self.frames) - 1
 
     def close(self) -> list[RecordedFrame]:
         """Return the frames, without what is only needed while steps are followed."""
         for it in self.frames:
             it.frame = without_inner(it.frame, keep_data=it.has_data)
         self._indexes.clear()
+        self._storages.clear()
         return self.frames
 
 

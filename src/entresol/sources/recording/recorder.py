@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from entresol.execution.evm_env import State
     from entresol.sources.compiled import CompiledContract
-    from entresol.sources.recording.storage_log import SlotAccess
+    from entresol.sources.recording.storage_log import SlotAccess, StorageOwner
     from entresol.sources.recording.traced_step import TracedStep
     from entresol.sources.registry import SourceRegistry
     from entresol.sources.stack_trace import StackTrace
@@ -184,8 +184,8 @@ class _Recorder:
             gas_by_line=self._gas.lines if self._count == self._total else None,
             storage=self._storage,
             preimages=preimages,
-            codes=self._codes.codes,
-            read_codes=self._read_codes.codes,
+            codes=self._codes,
+            read_codes=self._read_codes,
             stack_trace=stack_trace,
             size=size_of(ranges, data_bytes, len(frames), len(self._storage)),
         )
@@ -204,13 +204,15 @@ class _Recorder:
 
     def _enter(self, walk: FrameWalk) -> None:
         index = self._frames.index(walk)
-        self._open.append(_OpenFrame(walk, index, OpenFunctions(walk, self._places)))
+        storage = self._frames.storage(walk)
+        self._open.append(_OpenFrame(walk, index, storage, OpenFunctions(walk, self._places)))
         self._storage.enter()
         self._gas.enter()
         frame = self._frames.frames[index]
         if frame.frame is walk.frame:
             frame.first = self._count
-            self._codes.keep(walk.frame.to, self._walker.code(walk.frame))
+            if walk.frame.to is not None and not walk.is_creation:
+                self._codes.keep(self._count, walk.frame.to, self._walker.code(walk.frame))
             if walk.contract is not None:
                 frame.contract = walk.contract
                 frame.function = FramePlaces(walk, walk.contract).function_name()
@@ -229,7 +231,7 @@ class _Recorder:
         change = self._access(opened, step)
         if step.op == "EXTCODECOPY" and (words := step.words(1)) is not None:
             address = Address((words[0] & ADDRESS_MASK).to_bytes(20))
-            self._read_codes.keep(str(address), self._walker.code_of(address))
+            self._read_codes.keep(self._count, str(address), self._walker.code_of(address))
         self._gas.step(place, step)
         is_kept = self._count < self._head_end or self._count >= self._tail_start
         if is_kept:
@@ -258,8 +260,7 @@ class _Recorder:
         if words is None:
             self._storage.stop(self._count)
             return None
-        address = self._frames.frames[opened.number].storage_address
-        key = SlotKey(address, words[0], step.op in _TRANSIENT)
+        key = SlotKey(opened.storage, words[0], step.op in _TRANSIENT)
         if is_write:
             return self._storage.write(self._count, key, words[1])
         self._storage.read(self._count, key)
@@ -278,4 +279,5 @@ class _OpenFrame(NamedTuple):
 
     walk: FrameWalk
     number: int
+    storage: StorageOwner
     functions: OpenFunctions

@@ -11,6 +11,7 @@ from entresol.errors import StepNotRecorded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from entresol.sources.recording.kept_codes import KeptCodes
     from entresol.sources.recording.line_gas import LineGas
     from entresol.sources.recording.open_functions import OpenedFunction
     from entresol.sources.recording.recorded_frames import RecordedFrame
@@ -82,9 +83,9 @@ class ExecutionRecording(NamedTuple):
     storage: SlotLog
     preimages: Mapping[int, bytes]
     """What was hashed to find slots, by the hashes."""
-    codes: dict[str, bytes]
-    """The codes that were run, by their accounts, as far as they are kept."""
-    read_codes: dict[str, bytes]
+    codes: KeptCodes
+    """The codes that were run."""
+    read_codes: KeptCodes
     """The codes that were read; a delegated account runs another one."""
     stack_trace: StackTrace | None
     size: int

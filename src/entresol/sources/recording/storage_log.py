@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from entresol.sources.recording.limits import MAX_ACCESSES
 
@@ -10,13 +10,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+StorageOwner: TypeAlias = str | int
+"""The account whose storage it is; of a contract that is never created the number of the frame that tries to."""
+
+
 class SlotKey(NamedTuple):
     """A slot of an account; transient storage has slots of its own."""
 
-    address: str | None
-    """None while the contract is created, and never is."""
+    owner: StorageOwner
     slot: int
     is_transient: bool = False
+
+    @property
+    def address(self) -> str | None:
+        """The account; None for a contract that is never created."""
+        return address_of(self.owner)
+
+
+def address_of(owner: StorageOwner) -> str | None:
+    """Return the account that owns a storage; None for a contract that is never created."""
+    return owner if isinstance(owner, str) else None
 
 
 class SlotAccess(NamedTuple):
@@ -85,7 +98,7 @@ class SlotLog:
         if self.complete_until is None:
             self.complete_until = step
 
-    def before(self, step: int, address: str | None) -> Iterator[SlotValue] | None:
+    def before(self, step: int, owner: StorageOwner) -> Iterator[SlotValue] | None:
         """Yield the slots of an account that were used before a step, the latest first; None if some may be missing."""
         if self.complete_until is not None and step > self.complete_until:
             return None
@@ -93,7 +106,7 @@ class SlotLog:
         for it in self._accesses:
             if it.step >= step:
                 break
-            if it.key.address == address:
+            if it.key.owner == owner:
                 first = found.pop(it.key, it)
                 found[it.key] = SlotValue(it.key, first.before, it.value)
         return reversed(found.values())

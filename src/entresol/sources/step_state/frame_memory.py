@@ -56,21 +56,23 @@ def memory_at(recording: ExecutionRecording, number: int) -> bytes | None:
     try:
         memory = _FrameMemory(recording, step.frame)
         for it in _steps_before(recording, step.frame, number):
-            memory.follow(it)
+            memory.follow(*it)
     except _Unknown:
         return None
     return bytes(memory.content)
 
 
-def _steps_before(recording: ExecutionRecording, frame: int, number: int) -> Iterator[RecordedStep]:
-    """Yield the steps of a frame from its first one to that before a step."""
+def _steps_before(
+    recording: ExecutionRecording, frame: int, number: int
+) -> Iterator[tuple[int, RecordedStep]]:
+    """Yield the steps of a frame with their numbers, from its first one to that before a step."""
     first = recording.frames[frame].first
     found = None if first is None else recording.range_at(first)
     if first is None or found is None or found is not recording.range_at(number):
         raise _Unknown
-    for step in found.steps[first - found.first : number - found.first]:
+    for at, step in enumerate(found.steps[first - found.first : number - found.first], first):
         if step.frame == frame:
-            yield step
+            yield at, step
 
 
 class _FrameMemory:
@@ -96,7 +98,7 @@ class _FrameMemory:
         self._input = bytes(Data.parse(self._frame.frame.input))
         self._returned = b""
 
-    def follow(self, step: RecordedStep) -> None:
+    def follow(self, number: int, step: RecordedStep) -> None:
         """Follow a step, if it reads or writes memory."""
         op = step.op
         if op not in _TOUCHING or step.error is not None:
@@ -115,7 +117,7 @@ class _FrameMemory:
         elif op == "MLOAD":
             self._expand(top(0), WORD)
         elif op in _COPIES:
-            self._copy(op, top)
+            self._copy(number, op, top)
         elif op in _CALL_MEMORY:
             read, read_size, written, written_size = map(top, _CALL_MEMORY[op])
             self._expand(read, read_size)
@@ -127,7 +129,7 @@ class _FrameMemory:
             if op in CREATIONS:
                 self._returned = self._result(op)
 
-    def _copy(self, op: str, top: Callable[[int], int]) -> None:
+    def _copy(self, number: int, op: str, top: Callable[[int], int]) -> None:
         if op == "MCOPY":
             target, start, size = top(0), top(1), top(2)
             self._expand(max(target, start), size)
@@ -141,16 +143,17 @@ class _FrameMemory:
         if op == "CALLDATACOPY":
             data = b"" if self._frame.is_creation else self._input
         elif op == "CODECOPY":
-            data = self._input if self._frame.is_creation else self._code(self._frame.frame.to)
+            data = self._input if self._frame.is_creation else self._code(number)
         elif op == "RETURNDATACOPY":
             data = self._returned
         else:
             address = (top(0) & ADDRESS_MASK).to_bytes(20)
-            data = _known(self._recording.read_codes.get(f"0x{address.hex()}"))
+            data = _known(self._recording.read_codes.at(number, f"0x{address.hex()}"))
         self._write(target, data[start : start + size].ljust(size, b"\0"))
 
-    def _code(self, address: str | None) -> bytes:
-        return _known(None if address is None else self._recording.codes.get(address))
+    def _code(self, number: int) -> bytes:
+        address = self._frame.frame.to
+        return _known(None if address is None else self._recording.codes.at(number, address))
 
     def _result(self, op: str) -> bytes:
         """Return what the next frame inside has returned."""

@@ -9,6 +9,7 @@ import pytest
 
 from entresol.errors import DeadlinePassed
 from entresol.primitives.values import Hash32
+from entresol.sources.recording.kept_codes import KeptCodes
 from entresol.sources.recording.limits import MAX_RECORDED_BYTES, MAX_RECORDINGS
 from entresol.sources.recording.recording import ExecutionRecording
 from entresol.sources.recording.recordings import RecordingKey, Recordings
@@ -30,8 +31,8 @@ def recording(size: int = 1) -> ExecutionRecording:
         gas_by_line=None,
         storage=SlotLog(lambda _: 0),
         preimages={},
-        codes={},
-        read_codes={},
+        codes=KeptCodes(),
+        read_codes=KeptCodes(),
         stack_trace=None,
         size=size,
     )

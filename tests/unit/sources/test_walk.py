@@ -1,0 +1,102 @@
+"""Recorded executions beside their struct logs, where the codes and the storages of accounts change meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from entresol._native import keccak256
+from tests.support.chain.api_client import TARGET, ApiClient, running_api
+
+OTHER: Final = "0x" + "88" * 20
+THIRD: Final = "0x" + "99" * 20
+RETURN_BYTE: Final = "60aa5f5360205ff3"
+"""Returns a word that begins with 0xaa."""
+REVERT: Final = "5f5ffd"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[ApiClient]:
+    with running_api() as api:
+        yield api
+
+
+def ran(client: ApiClient, code: str) -> str:
+    """Execute code in a transaction, and return its hash."""
+    client("anvil_setCode", TARGET, f"0x{code}")
+    fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
+    sent: str = client("eth_sendTransaction", fields)
+    return sent
+
+
+def call(account: str) -> str:
+    """Return code that calls an account."""
+    return f"5f5f5f5f5f73{account[2:]}5af150"
+
+
+def create(code: str, *, salt: bool = False) -> str:
+    """Return code that creates a contract."""
+    size = len(code) // 2
+    word = bytes.fromhex(code).ljust(32, b"\0").hex()
+    return f"7f{word}5f52{'5f' if salt else ''}60{size:02x}5f5f{'f5' if salt else 'f0'}50"
+
+
+def salted(creator: str, code: str) -> str:
+    """Return the account of a contract that was created with a salt of 0."""
+    hashed = keccak256(bytes.fromhex(code))
+    return f"0x{keccak256(bytes.fromhex('ff' + creator[2:]) + bytes(32) + hashed)[12:].hex()}"
+
+
+def copy_code(account: str, target: int) -> str:
+    """Return code that writes the first word of an account's code to memory."""
+    return f"60205f60{target:02x}73{account[2:]}3c"
+
+
+def compare(client: ApiClient, sent: str) -> list[dict[str, Any]]:
+    """Compare frames, stack and memory of each step with the struct logs; return the frames."""
+    logs = client("debug_traceTransaction", sent, {"enableMemory": True})["structLogs"]
+    overview = client("entresol_getExecution", sent)
+    frames: list[dict[str, Any]] = overview["frames"]
+    assert overview["steps"] == len(logs)
+    for number, log in enumerate(logs):
+        state = client("entresol_getExecutionStep", sent, number)
+        assert frames[state["frame"]]["depth"] == log["depth"]
+        assert state["stack"] == log["stack"]
+        assert state["memory"] == "0x" + "".join(it[2:] for it in log.get("memory", []))
+    return frames
+
+
+def with_steps(frames: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return types and accounts of the frames that have steps."""
+    return [(it["type"], it["to"]) for it in frames if it["firstStep"] is not None]
+
+
+def test_the_code_of_an_account_is_another_once_it_is_created(client: ApiClient) -> None:
+    account = salted(TARGET, RETURN_BYTE)
+    create_it = create(RETURN_BYTE, salt=True)
+    sent = ran(client, copy_code(account, 64) + create_it + copy_code(account, 96) + "5f5000")
+    compare(client, sent)
+
+
+def test_a_contract_has_no_code_until_its_creation_has_ended(client: ApiClient) -> None:
+    client("anvil_setCode", OTHER, "0x5f5000")
+    # The constructor copies its own code, calls itself, then another contract.
+    constructor = f"60205f5f303c5f5f5f5f5f305af150{call(OTHER)}{RETURN_BYTE}"
+    words = [constructor[at : at + 64].ljust(64, "0") for at in range(0, len(constructor), 64)]
+    stored = "".join(f"7f{word}60{32 * at:02x}52" for at, word in enumerate(words))
+    sent = ran(client, f"{stored}60{len(constructor) // 2:02x}5f5ff05000")
+    frames = compare(client, sent)
+    assert [kind for kind, _ in with_steps(frames)] == ["CALL", "CREATE", "CALL"]
+    assert with_steps(frames)[-1] == ("CALL", OTHER)
+
+
+def test_a_contract_whose_creation_is_undone_has_no_code(client: ApiClient) -> None:
+    created = salted(OTHER, RETURN_BYTE)
+    client("anvil_setCode", OTHER, f"0x{create(RETURN_BYTE, salt=True)}{REVERT}")
+    client("anvil_setCode", THIRD, "0x5f5000")
+    code = f"{call(OTHER)}{call(created)}{call(THIRD)}{copy_code(created, 0)}5f5000"
+    frames = compare(client, ran(client, code))
+    accounts = [("CALL", TARGET), ("CALL", OTHER), ("CREATE2", created), ("CALL", THIRD)]
+    assert with_steps(frames) == accounts
