@@ -64,16 +64,18 @@ _counts: Final = msgspec.json.Decoder(list[OpcodeCount]).decode
 
 
 def record(
-    sources: SourceRegistry, run: Callable[[bytes], bytes], state: State
+    sources: SourceRegistry,
+    run: Callable[[bytes], bytes],
+    state: State,
+    code_of: Callable[[Address], bytes],
 ) -> ExecutionRecording:
-    """Return the recording of an execution on a state; `run` returns its trace with a tracer of these options."""
+    """Return the recording of an execution on a state that starts with some codes.
+
+    `run` returns its trace with a tracer of these options.
+    """
     counts = {it.opcode: it.count for it in _counts(run(COUNTS))}
     total = sum(counts.values())
     outermost = decode_call_frame(run(CALL_FRAMES))
-
-    def code_of(address: Address) -> bytes:
-        account = state.account(address)
-        return b"" if account is None else state.code(account.code_hash)
 
     def value_before(key: SlotKey) -> int:
         address = Address.parse(key.address or "0x")
