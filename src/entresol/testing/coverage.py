@@ -42,12 +42,13 @@ INEXACT: Final = "contracts were compiled with an optimizer, or by way of Yul: l
 class CoverageReport:
     """The coverage of a test run.
 
-    Remembers: the sources with their paths, and what the report says besides.
+    Remembers: the sources with their paths, what the report says besides, and why it was not written.
     """
 
     def __init__(self, files: Sequence[tuple[str, SourceCoverage]], notes: Iterable[str]) -> None:
         self.files = files
         self.notes = list(notes)
+        self.problem: str | None = None
 
     @classmethod
     def of(cls, profiled: Profiled, excluded: Sequence[str]) -> CoverageReport:
@@ -68,6 +69,14 @@ class CoverageReport:
         """How many of all lines ran; none if there are no sources, so that a wrong folder does not pass."""
         return total_of(it for _, it in self.files)[0].percent if self.files else 0.0
 
+    def write(self, file: Path) -> None:
+        """Write the file of lcov, or keep the problem: the table is worth more than an error."""
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(lcov_of(self.files), encoding="utf-8")
+        except OSError as error:
+            self.problem = error.strerror or str(error)
+
 
 REPORT: Final = pytest.StashKey[CoverageReport]()
 
@@ -82,17 +91,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the file of lcov, and fail a run that has passed with too few lines."""
+    """Write the file of lcov; fail a run that has passed without it, or with too few lines."""
     config = session.config
     if hasattr(config, "workeroutput"):
         return
     report = CoverageReport.of(config.stash[PROFILED], config.getoption(EXCLUDE) or ())
     config.stash[REPORT] = report
-    file = config.invocation_params.dir / config.getoption(COVERAGE)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(lcov_of(report.files), encoding="utf-8")
+    report.write(config.invocation_params.dir / config.getoption(COVERAGE))
+    if session.exitstatus:
+        return
     wanted = config.getoption(FAIL_UNDER)
-    if wanted is not None and report.line_percent < wanted and not session.exitstatus:
+    if report.problem is not None:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
+    elif wanted is not None and report.line_percent < wanted:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -106,7 +117,12 @@ def pytest_terminal_summary(
     terminalreporter.section("coverage of contracts")
     for line in (*coverage_table(report.files), *report.notes):
         terminalreporter.write_line(line)
-    terminalreporter.write_line(f"written to {config.getoption(COVERAGE)}")
+    file = config.getoption(COVERAGE)
+    if report.problem is None:
+        terminalreporter.write_line(f"written to {file}")
+    else:
+        text = f"{COVERAGE}={file} was not written: {report.problem}"
+        terminalreporter.write_line(text, red=True)
     wanted = config.getoption(FAIL_UNDER)
     if wanted is not None and report.line_percent < wanted:
         text = f"{report.line_percent:.2f}% of lines ran, {FAIL_UNDER} wants {wanted:g}%"

@@ -163,6 +163,15 @@ def test_tests_are_not_taken_for_the_file(runs: PytestRuns) -> None:
     assert (runs.folder / "test_steps.py").read_text()
 
 
+def test_a_file_that_cannot_be_written_fails_the_run_after_its_table(runs: PytestRuns) -> None:
+    (runs.folder / "file").write_text("")
+    ran = runs.run("-q", "--entresol-coverage=file/lcov.info")
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert TOGETHER in ran.stdout.splitlines()
+    assert "--entresol-coverage=file/lcov.info was not written: " in ran.stdout
+    assert "INTERNALERROR" not in ran.stdout
+
+
 def test_without_the_flag_nothing_is_loaded_or_written(runs: PytestRuns) -> None:
     runs.write(
         test_steps="""

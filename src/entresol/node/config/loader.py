@@ -10,7 +10,13 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.setting import Setting, sections_of, settings_of, split_list
+from entresol.node.config.setting import (
+    Setting,
+    sections_of,
+    settings_of,
+    shown_name,
+    split_list,
+)
 from entresol.node.config.suggestions import (
     none_of,
     similar,
@@ -151,7 +157,7 @@ class Settings(Generic[T]):
         found: _Source = {}
         for key, value in _flatten(document):
             if key not in known:
-                raise InvalidConfig(f"{path}: {key}", unknown_key(key, self.all))
+                raise InvalidConfig(f"{path}: {shown_name(key)}", unknown_key(key, self.all))
             found[key] = (known[key], value, f"{path}: {key}")
         return found
 
@@ -170,7 +176,7 @@ class Settings(Generic[T]):
         for number, table in enumerate(tables):
             found.append({})
             for key, value in table.items():
-                origin = f"{where}{name}[{number}].{key}"
+                origin = f"{where}{name}[{number}].{shown_name(key)}"
                 if key not in known:
                     nearest = similar(key, known)
                     hint = f"did you mean {nearest}?" if nearest else "--help-all lists them"

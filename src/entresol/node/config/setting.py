@@ -21,6 +21,11 @@ import msgspec
 PREFIX: Final = "ENTRESOL_"
 MAX_WORDS: Final = 3
 """Words of a value that errors show: more may be a mnemonic."""
+MAX_SHOWN: Final = 60
+"""Characters of a name that errors show: every setting has fewer."""
+MAX_MESSAGE: Final = 200
+"""Characters of another's message about a text."""
+
 _LONG_WORD: Final = re.compile(r"[^\s'\"]{33,}")
 
 
@@ -126,6 +131,22 @@ def shown_text(text: str) -> str:
     """Return a text that was given as a value, as errors show it: without what may be a key or a mnemonic."""
     count = len(text.split())
     return f"a value of {count:,} words" if count > MAX_WORDS else redact(repr(text))
+
+
+def shown_name(name: str) -> str:
+    """Return a name that was given, as errors show it."""
+    return shortened(name, MAX_SHOWN)
+
+
+def shown_message(message: str) -> str:
+    """Return a parser's message, which may repeat the text, as errors show it."""
+    return shortened(redact(message), MAX_MESSAGE)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the beginning and the end of a text, without characters that a terminal would obey."""
+    shown = text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
+    return shown if shown.isprintable() else repr(shown)[1:-1]
 
 
 def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:

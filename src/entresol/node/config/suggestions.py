@@ -8,10 +8,7 @@ from typing import Any, Final
 
 from entresol.fork.settings import CACHE_VARIABLE
 from entresol.node.config.forking.endpoints import names_url
-from entresol.node.config.setting import PREFIX, Setting, redact, shown_text
-
-MAX_VALUE: Final = 60
-"""Characters of a value that are shown."""
+from entresol.node.config.setting import MAX_SHOWN, PREFIX, Setting, redact, shown_name, shown_text
 
 _EXPECTED: Final = re.compile(r"Expected `([^`]+)`(?: (<=|>=|<|>) (\S+))?(?:, got `\w+`)?")
 _KINDS: Final = {
@@ -49,7 +46,7 @@ def unknown_variables(
         if name.startswith(PREFIX) and name not in known and not names_url(name, environment[name]):
             nearest = similar(name.removeprefix(PREFIX), [it.removeprefix(PREFIX) for it in known])
             hint = f"did you mean {PREFIX}{nearest}?" if nearest else "it is ignored"
-            yield name, f"there is no such setting; {hint}"
+            yield shown_name(name), f"there is no such setting; {hint}"
 
 
 def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
@@ -114,4 +111,4 @@ def _shown(value: Any) -> str:
         # The words of a mnemonic are a list, too.
         return _KINDS["object" if isinstance(value, dict) else "array"]
     text = shown_text(value) if isinstance(value, str) else redact(repr(value))
-    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol.bounded_file import read_file
 from entresol.errors import InvalidConfig
+from entresol.node.config.setting import shown_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def read_toml(path: Path, flag: str) -> dict[str, Any]:
     except OSError as error:
         raise InvalidConfig(str(path), f"{error.strerror or error} ({flag})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidConfig(str(path), str(error)) from error
+        raise InvalidConfig(str(path), shown_message(str(error))) from error
     except ValueError as error:
         # A number of thousands of digits: Python's text is about how Python reads more.
         raise InvalidConfig(str(path), "a number has too many digits") from error

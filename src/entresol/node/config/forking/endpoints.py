@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InvalidConfig
 from entresol.l1.urls import Endpoint, is_http_url
-from entresol.node.config.setting import PREFIX
+from entresol.node.config.setting import PREFIX, shown_name
 from entresol.node.config.toml_file import MAX_FILE_BYTES, read_toml
 
 if TYPE_CHECKING:
@@ -140,5 +140,5 @@ def _of_project(file: Path, name: str, flag: str, environment: Mapping[str, str]
         return None
     missing = [it for it in _VARIABLE.findall(entry) if it not in environment]
     if missing:
-        raise InvalidConfig(flag, f"{name} in {file} needs the variable {missing[0]}")
+        raise InvalidConfig(flag, f"{name} in {file} needs the variable {shown_name(missing[0])}")
     return _VARIABLE.sub(lambda found: environment[found[1]], entry)
