@@ -1,9 +1,10 @@
 // Contracts whose source the node knows: their names, their functions and their errors, without a file that is dropped.
 
 import { check, expect, MESSENGER, messageData, rpc, run, sees, send, visit } from "./harness.mjs";
-import { addSources, deploy } from "./sources.mjs";
+import { Project } from "./sources.mjs";
 
-const failures = await deploy("Failures");
+const project = new Project("stack_traces/plain-output.json");
+const failures = await project.deploy("Failures");
 const hash = await failures.call("customError", 700);
 const path = `l2/tx/${hash}`;
 const EVIL = '<img src=x onerror="window.hacked=1">\u202e\u200b';
@@ -14,7 +15,7 @@ check("without sources a contract is its address, and what it does its selector"
 });
 
 check("a page asks once for the sources of all its contracts", async () => {
-  await addSources();
+  await project.give();
   const asked = [];
   await visit(
     path,
@@ -33,7 +34,7 @@ check("a page asks once for the sources of all its contracts", async () => {
 });
 
 check("a contract of a known source has its name and its functions", async () => {
-  await addSources();
+  await project.give();
   await visit(`address/${failures.address}`, async (page) => {
     await sees(page, "h1", "Failures");
     await sees(page, ".contract .functions", "customError");
@@ -41,7 +42,7 @@ check("a contract of a known source has its name and its functions", async () =>
 });
 
 check("a transaction says which function it called and with which error it failed", async () => {
-  await addSources();
+  await project.give();
   await visit(path, async (page) => {
     await sees(page, "h1", "customError");
     await sees(page, "h1", "TooMuch(wanted: 700, available: 100)");
@@ -50,7 +51,7 @@ check("a transaction says which function it called and with which error it faile
 });
 
 check("lists and blocks name contracts and functions", async () => {
-  await addSources();
+  await project.give();
   for (const route of [
     "transactions",
     `l2/block/${Number((await rpc("eth_getTransactionReceipt", hash)).blockNumber)}`,
@@ -62,15 +63,15 @@ check("lists and blocks name contracts and functions", async () => {
 });
 
 check("a contract that has the name of one of the project is not taken for it", async () => {
-  await addSources({ contract: () => "L1Messenger" });
+  await project.give({ contract: () => "L1Messenger" });
   const { transactionHash } = await send({ to: MESSENGER, data: messageData("hello") });
   await visit(path, (page) => sees(page, "h1", "customError"));
   await visit(`l2/tx/${transactionHash}`, (page) => sees(page, "h1", "sent a message of 5 bytes"));
-  await addSources();
+  await project.give();
 });
 
 check("names are text, without what turns its direction", async () => {
-  await addSources({ contract: (it) => `${EVIL}${it}` });
+  await project.give({ contract: (it) => `${EVIL}${it}` });
   await visit(path, async (page) => {
     await sees(page, "#calls li", "customError");
     const text = await page.locator("main").innerText();
@@ -78,7 +79,7 @@ check("names are text, without what turns its direction", async () => {
     expect((await page.locator("img").count()) === 0, "there is an image");
     expect((await page.evaluate(() => window.hacked)) === undefined, "a script ran");
   });
-  await addSources();
+  await project.give();
 });
 
 await run();
