@@ -280,7 +280,12 @@ def test_a_chain_that_cannot_be_opened_closes_its_store_once(
     with opened(ChainConfig(data_dir=directory)):
         pass
     close = Store.close
-    monkeypatch.setattr(Store, "close", lambda it: (closed.append(it), close(it)))
+
+    def counted(store: Store) -> None:
+        closed.append(store)
+        close(store)
+
+    monkeypatch.setattr(Store, "close", counted)
     with pytest.raises(GenesisMismatch), opened(ChainConfig(data_dir=directory, chain_id=271)):
         pass
     assert len(closed) == 1
