@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -22,6 +25,32 @@ VAULT: list[Step] = [
     ["fail", "Vault", "pay", [1, True]],
 ]
 BUILD = "  build                                2  136,268  136,268  136,268  136,268"
+
+
+EMPTY_PAGE = {"contracts": [], "executions": 0, "leftOut": 0, "sources": [], "next": None}
+
+
+@contextmanager
+def responding(response: object) -> Iterator[str]:
+    """Yield the URL of a server that has one response to all requests."""
+    body = json.dumps(response).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +172,20 @@ def test_a_range_beyond_the_chain_is_an_error_of_the_node(
 ) -> None:
     assert main(["gas-report", "--l2-url", net.l2.url, "--blocks", "1..9999"]) == 1
     assert "entresol_getGasReport: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("response", "problem"),
+    [
+        ({"error": "no"}, "its error is none of JSON-RPC"),
+        ({"error": {"message": "no"}}, "its error is none of JSON-RPC"),
+        ({"result": None}, "what the node sends is no gas report"),
+        ({"result": {"contracts": []}}, "what the node sends is no gas report"),
+        ({"result": {**EMPTY_PAGE, "next": "0x5"}}, "have no end"),
+    ],
+)
+def test_what_is_no_gas_report_is_rejected(
+    response: object, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with responding(response) as url:
+        assert problem in rejected(capsys, "--l2-url", url, "--blocks", "1..9")
