@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from docs.tools.examples import RESULT, Call, Example, examples
+from docs.tools.examples.example import RESULT, Call, Example
+from docs.tools.examples.examples import examples
 from entresol._native import keccak256
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.node.config.schema import ChainConfig, NodeConfig

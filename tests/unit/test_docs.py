@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from docs.tools.examples import Example, examples
+from docs.tools.examples.example import Example
+from docs.tools.examples.examples import examples
 from docs.tools.generate import renew
 from docs.tools.pages import DECISION, decisions_page, errors_page, settings_page
 from docs.tools.recording import Exchange, Recorder, example_of, record_all
@@ -32,7 +33,7 @@ DECISIONS = [page for page in PAGES if re.search(r"decisions/\d", page)]
 OTHER_WORDS = {"backports", "build_editable", "mjs"}
 """Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
-WHERE = "give it one line in docs/tools/examples.py, then run `make docs`"
+WHERE = "give it one line in docs/tools/examples, then run `make docs`"
 _REJECTED = "it is always rejected"
 _WITHOUT_CONTRACT = "the example has no token; tests/unit/rpc/namespaces/dev/test_tokens.py has"
 _ELSEWHERE = "tests/conformance/test_declared_results.py decodes it"
@@ -107,7 +108,7 @@ def test_every_method_has_an_example(recorded: Recorded) -> None:
 def test_every_example_is_of_a_method(recorded: Recorded, known: dict[str, Example]) -> None:
     names = {it["name"] for it in recorded[0]["methods"]}
     strays = sorted(set(known) - names)
-    assert not strays, f"docs/tools/examples.py has examples of no method: {', '.join(strays)}"
+    assert not strays, f"docs/tools/examples has examples of no method: {', '.join(strays)}"
 
 
 def test_only_examples_of_rejections_are_rejected(
@@ -117,7 +118,7 @@ def test_only_examples_of_rejections_are_rejected(
         name: it.response["error"] for name, it in recorded[1].items() if "error" in it.response
     }
     rejected = {name for name in recorded[1] if (it := example_of(name, known)) and it.rejected}
-    assert set(failed) == rejected, f"docs/tools/examples.py: {failed}"
+    assert set(failed) == rejected, f"docs/tools/examples: {failed}"
 
 
 def test_every_method_returns_what_it_declares(recorded: Recorded) -> None:

@@ -22,6 +22,7 @@ from entresol.sources.profile.counts import FileCounts, PlaceCounts
 from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
 from entresol.sources.source_file import SourceFile
 from entresol.storage.database.directory import FORMAT_FILE
+from entresol.terminal.formats import printable
 from entresol.terminal.gas_report import gas_lines, gas_table
 
 if TYPE_CHECKING:
@@ -101,6 +102,14 @@ def _opened(flags: Mapping[str, Any]) -> Devnet:
     return Devnet(devnet_config(settings, os.environ, flags["config"]))
 
 
+class _RpcError(msgspec.Struct):
+    """What a node responds with to a request that fails."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
 class _Node:
     """A node in another process."""
 
@@ -121,10 +130,13 @@ class _Node:
             raise self._no_node(error) from error
         if not isinstance(decoded, dict) or not {"result", "error"} & decoded.keys():
             raise self._no_node("what it sends is no JSON-RPC")
-        if "error" in decoded:
-            found = decoded["error"]
-            raise MethodFailed(method, found["code"], found["message"], found.get("data"))
-        return decoded["result"]
+        if "error" not in decoded:
+            return decoded["result"]
+        try:
+            found = msgspec.convert(decoded["error"], _RpcError)
+        except msgspec.ValidationError as error:
+            raise self._no_node(f"its error is none of JSON-RPC: {error}") from error
+        raise MethodFailed(method, found.code, printable(found.message), found.data)
 
     def _no_node(self, problem: object) -> InvalidConfig:
         return InvalidConfig("--l2-url", f"no node responds at {self._url}: {problem}")
@@ -157,7 +169,7 @@ def _fetched(
     # Blocks that come meanwhile would make it endless.
     last = str(request("eth_blockNumber")) if last == "latest" else last
     while start is not None:
-        page = request(METHOD, start, last, *([] if file is None else [file]))
+        page = _checked(request(METHOD, start, last, *([] if file is None else [file])), start)
         report.merge(_report(page))
         for source in page["sources"]:
             key = source["file"], source["text"]
@@ -169,6 +181,20 @@ def _fetched(
                 counts.call_gas += it["callGas"]
         start = page["next"]
     return report, list(files.values())
+
+
+def _checked(page: Any, start: str) -> Mapping[str, Any]:
+    """Return a page if it is one, and if the next one comes after it."""
+    from entresol.rpc.models.gas_report import GasReportPage  # noqa: PLC0415 - other commands need none
+
+    try:
+        found = msgspec.convert(page, GasReportPage, dec_hook=lambda kind, value: kind.parse(value))
+    except (msgspec.ValidationError, EntresolError, TypeError, ValueError) as error:
+        raise InvalidConfig("--l2-url", f"what the node sends is no gas report: {error}") from error
+    if found.next is not None and start.startswith("0x") and found.next <= int(start, 16):
+        raise InvalidConfig("--l2-url", "the pages of the node's gas report have no end")
+    checked: Mapping[str, Any] = page
+    return checked
 
 
 def _report(page: Mapping[str, Any]) -> GasReport:

@@ -51,6 +51,12 @@ IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 """The checks of an unsigned transaction: all, except that its sender may be a contract."""
 
 
+def code_of(state: State, address: Address) -> bytes:
+    """Return the code that an account has in a state."""
+    account = state.account(address)
+    return b"" if account is None else state.code(account.code_hash)
+
+
 def overlay_on(state: State) -> Overlay:
     """Return an overlay on `state`, whose changes leave `state` as it is."""
     return state.fork() if isinstance(state, Overlay) else Overlay(state)

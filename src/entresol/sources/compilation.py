@@ -63,9 +63,12 @@ def contracts_of(
 
 def compilation_of(output: CompilerOutput, texts: CompilerInput) -> Compilation:
     """Return the contracts of a compilation with what tells it from others."""
-    parts = [msgspec.json.encode(it) for it in (texts, output)]
-    key = keccak256(b"".join(keccak256(it) for it in parts))
-    return Compilation(key, sum(map(len, parts)), contracts_of(output, texts))
+    hashes, size = [], 0
+    for part in _parts(output, texts):
+        encoded = msgspec.json.encode(part)
+        hashes.append(keccak256(encoded))
+        size += len(encoded)
+    return Compilation(keccak256(b"".join(hashes)), size, contracts_of(output, texts))
 
 
 def numbered_sources(files: Mapping[int, SourceFile]) -> list[SourceFile | None]:
@@ -90,6 +93,15 @@ def compiled_code(
     found = bytecode.source_map
     source_map = found if isinstance(found, str) else _position_map(found or {}, source, number)
     return CompiledCode(code, source_map, list(_gaps(bytecode)))
+
+
+def _parts(output: CompilerOutput, texts: CompilerInput) -> Iterator[object]:
+    """Yield what a compilation consists of, in parts: encoding all at once would hold the event loop back."""
+    yield texts.settings, output.sources
+    yield from texts.sources.items()
+    for file, contracts in output.contracts.items():
+        for name, contract in contracts.items():
+            yield file, name, contract
 
 
 def _numbers(output: CompilerOutput) -> Iterator[tuple[int, str]]:

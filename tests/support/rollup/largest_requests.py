@@ -11,6 +11,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.api_limits import LimitsConfig
+from entresol.rpc.jsonrpc.codec import MAX_OBJECTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
 from entresol.rpc.namespaces.eth.send_conditional import MAX_CONDITIONS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
@@ -45,7 +46,7 @@ WITHOUT_PARAMETERS: Final = (
     "txpool_inspect", "eth_newBlockFilter", "eth_newPendingTransactionFilter", "eth_networkId",
     "eth_config", "eth_pendingTransactions", "eth_requestAccounts", "eth_signTypedData_v3",
     "anvil_getGenesisTime", "anvil_metadata", "anvil_nodeInfo", "hardhat_metadata",
-    "hardhat_getStackTraceFailuresCount", "hardhat_addCompilationResult", "hardhat_intervalMine",
+    "hardhat_getStackTraceFailuresCount", "hardhat_intervalMine",
     "anvil_impersonateSignature", "anvil_setChainId", "anvil_setFeeAmmLiquidity",
     "anvil_setFeeToken", "anvil_setValidatorFeeToken", "anvil_classifyTransaction",
     "eth_capabilities", "eth_getBlockAccessList", "eth_getBlockAccessListByBlockHash",
@@ -230,6 +231,17 @@ def _data(full: FullNode) -> Iterator[Request]:
         yield f"{prefix}_sendRawTransactionWithDetailedOutput", (LONG_DATA,)
 
 
+def _compilation() -> dict[str, Any]:
+    """Return as many contracts as a request may have objects, whose codes fill its body."""
+    count = MAX_OBJECTS // 3 - 10
+    digits = (BODY_BYTES // count - 100) // 2 * 2
+    codes = (f"{number:0{digits}x}" for number in range(count))
+    named = {
+        f"C{it}": {"evm": {"deployedBytecode": {"object": code}}} for it, code in enumerate(codes)
+    }
+    return {"contracts": {"A.sol": named}}
+
+
 def _development(full: FullNode) -> Iterator[Request]:
     """Yield what developers do to a chain of their own, at the end what changes it."""
     receiver = str(RECEIVER)
@@ -249,6 +261,7 @@ def _development(full: FullNode) -> Iterator[Request]:
         yield f"{prefix}_stopImpersonatingAccount", (full.alice,)
         yield f"{prefix}_autoImpersonateAccount", (False,)
         yield f"{prefix}_dropTransaction", (words(1)[0],)
+    yield "hardhat_addCompilationResult", ("0.8.30", {}, _compilation())
     yield "tenderly_setBalance", (full.alice, "0x" + "f" * 64)
     yield "tenderly_addBalance", (receiver, "0x1")
     for accounts in (addresses(MAX_ACCOUNTS), addresses(BODY_BYTES // 45)):

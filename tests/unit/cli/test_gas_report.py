@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -13,8 +16,41 @@ from entresol import Devnet
 from entresol.cli.main import main
 from entresol.rpc.services.sources import gas_reports
 from tests.support.contracts.shop import OUTPUT, ShopRun
+from tests.support.sources.covered_contracts import FOLDER, CoveredContracts, Step
 
+VAULT: list[Step] = [
+    ["deploy", "Vault", [7]],
+    ["send", "Vault", "sign", [5]],
+    ["send", "Vault", "fill", [3]],
+    ["fail", "Vault", "pay", [1, True]],
+]
 BUILD = "  build                                2  136,268  136,268  136,268  136,268"
+
+
+EMPTY_PAGE = {"contracts": [], "executions": 0, "leftOut": 0, "sources": [], "next": None}
+
+
+@contextmanager
+def responding(response: object) -> Iterator[str]:
+    """Yield the URL of a server that has one response to all requests."""
+    body = json.dumps(response).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +121,20 @@ def test_a_source_is_shown_with_its_gas(net: Devnet, capsys: pytest.CaptureFixtu
     assert "nothing ran of" in printed(capsys, "--l2-url", net.l2.url, "--lines", "Else.sol")
 
 
+def test_contracts_in_vyper_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    sources = FOLDER / "vyper"
+    with entresol.devnet(l1=False, sources=[str(sources)]) as net:
+        CoveredContracts(net.l2.request, "vyper").take(VAULT)
+        table = printed(capsys, "--l2-url", net.l2.url).splitlines()
+        text = printed(capsys, "--l2-url", net.l2.url, "--lines", "Vault.vy").splitlines()
+    assert table[:2] == ["Vault (Vault.vy)", "  deployed once: 269,487 gas, 886 bytes"]
+    assert "  pay           1  21,860  21,860  21,860  21,860       1" in table
+    assert "  sign          1  21,510  21,510  21,510  21,510" in table
+    shown = [line.partition("│ ")[2] for line in text]
+    assert [it for it in (sources / "Vault.vy").read_text().splitlines() if it not in shown] == []
+    assert "        3       48,886              │         self.items.append(i)" in text
+
+
 def test_a_data_directory_is_read_with_sources_and_stays_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,3 +172,20 @@ def test_a_range_beyond_the_chain_is_an_error_of_the_node(
 ) -> None:
     assert main(["gas-report", "--l2-url", net.l2.url, "--blocks", "1..9999"]) == 1
     assert "entresol_getGasReport: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("response", "problem"),
+    [
+        ({"error": "no"}, "its error is none of JSON-RPC"),
+        ({"error": {"message": "no"}}, "its error is none of JSON-RPC"),
+        ({"result": None}, "what the node sends is no gas report"),
+        ({"result": {"contracts": []}}, "what the node sends is no gas report"),
+        ({"result": {**EMPTY_PAGE, "next": "0x5"}}, "have no end"),
+    ],
+)
+def test_what_is_no_gas_report_is_rejected(
+    response: object, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with responding(response) as url:
+        assert problem in rejected(capsys, "--l2-url", url, "--blocks", "1..9")

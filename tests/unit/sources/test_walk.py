@@ -7,14 +7,21 @@ from typing import Any, Final
 
 import pytest
 
-from entresol._native import keccak256
-from tests.support.chain.api_client import TARGET, ApiClient, running_api
+from entresol._native import address_of, keccak256, public_key, rlp_encode
+from entresol._native import sign as sign_digest
+from entresol.primitives.transactions import Authorization, SetCodeTransaction, sign
+from entresol.primitives.values import Address
+from tests.support.chain.api_client import ACCOUNTS, TARGET, ApiClient, running_api
+from tests.support.chain.dev_chain import SECRETS
+from tests.support.hex_data import hexed
 
 OTHER: Final = "0x" + "88" * 20
 THIRD: Final = "0x" + "99" * 20
 RETURN_BYTE: Final = "60aa5f5360205ff3"
 """Returns a word that begins with 0xaa."""
 REVERT: Final = "5f5ffd"
+SIGNER: Final = b"\x09" * 32
+"""Signs an authorization, and sends nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +54,15 @@ def salted(creator: str, code: str) -> str:
     """Return the account of a contract that was created with a salt of 0."""
     hashed = keccak256(bytes.fromhex(code))
     return f"0x{keccak256(bytes.fromhex('ff' + creator[2:]) + bytes(32) + hashed)[12:].hex()}"
+
+
+def authorization_to(address: Address) -> Authorization:
+    """Return the authorization of the signer's account to delegate to a contract."""
+    chain_id = 270
+    digest = keccak256(b"\x05" + rlp_encode([chain_id.to_bytes(2), address, b""]))
+    signature = sign_digest(digest, SIGNER)
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    return Authorization(chain_id, address, 0, signature[64], r, s)
 
 
 def copy_code(account: str, target: int) -> str:
@@ -100,3 +116,21 @@ def test_a_contract_whose_creation_is_undone_has_no_code(client: ApiClient) -> N
     frames = compare(client, ran(client, code))
     accounts = [("CALL", TARGET), ("CALL", OTHER), ("CREATE2", created), ("CALL", THIRD)]
     assert with_steps(frames) == accounts
+
+
+def test_authorizations_of_a_transaction_apply_before_it_runs(client: ApiClient) -> None:
+    account = str(Address(address_of(public_key(SIGNER))))
+    client("anvil_setCode", OTHER, "0x5f5000")
+    client("anvil_setCode", TARGET, f"0x{call(account)}{call(OTHER)}{copy_code(account, 0)}5f5000")
+    payload = SetCodeTransaction(
+        chain_id=270,
+        nonce=int(client("eth_getTransactionCount", str(ACCOUNTS[0].address)), 16),
+        max_priority_fee_per_gas=0,
+        max_fee_per_gas=10**10,
+        gas_limit=1_000_000,
+        to=Address.parse(TARGET),
+        authorizations=(authorization_to(Address.parse(OTHER)),),
+    )
+    raw = sign(payload, SECRETS[0]).raw
+    frames = compare(client, client("eth_sendRawTransaction", hexed(raw)))
+    assert with_steps(frames) == [("CALL", TARGET), ("CALL", account), ("CALL", OTHER)]

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from entresol._native import Tracer
 from entresol.errors import DeadlinePassed, TraceTooLarge
-from entresol.execution.evm_env import EvmEnv
+from entresol.execution.evm_env import EvmEnv, code_of
 from entresol.execution.replay import open_replay, replay_transaction
 from entresol.execution.trace.tracing import Tracing
+from entresol.primitives.bytecode import is_delegation
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from entresol._native import ExecutionResult, Rules, Snapshot
     from entresol.execution.block_executor import BlockExecutor
     from entresol.execution.trace.budget import TraceBudget
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
+    from entresol.primitives.values import Address
 
 TraceOutcome: TypeAlias = "ExecutionResult | DeadlinePassed"
 """The engine's result with its trace, or why there is none."""
@@ -43,6 +46,22 @@ class SealedBlock(NamedTuple):
         for index in range(position):
             replay_transaction(executor, self.record, index)
         return EvmEnv(executor.overlay, self.rules, executor.env)
+
+    def codes_at(self, position: int) -> Callable[[Address], bytes]:
+        """Return the codes that accounts have while the transaction at `position` runs, without what it creates.
+
+        It applies its authorizations before it runs; they remain also if it fails.
+        """
+        before = self.env_before(position).state
+        if not self.record.transaction(position).payload.authorizations:
+            return partial(code_of, before)
+        after = self.env_before(position + 1).state
+
+        def code(address: Address) -> bytes:
+            found, later = code_of(before, address), code_of(after, address)
+            return later if is_delegation(found) or is_delegation(later) else found
+
+        return code
 
     def position_of(self, transaction_hash: Hash32) -> int | None:
         """Return the position of a transaction; None if the block has it not."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
-from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import ValidationLimits
 from entresol.node.config.api import worker_count
@@ -21,8 +20,6 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol._native import RemoteTable
-    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
 
 log = logging.getLogger(__name__)
@@ -38,18 +35,6 @@ def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) 
     with closed_on_failure(store):
         store.index_accounts(wanted=config.api.explorer)
     return store
-
-
-def open_chain(
-    store: Store,
-    rules: ChainRules,
-    expected: ExpectedGenesis,
-    pool: PoolConfig,
-    remote: RemoteTable | None = None,
-) -> Chain:
-    """Open the chain of a store, which is closed if that fails."""
-    with closed_on_failure(store):
-        return Chain(store, rules, expected, pool=pool, remote=remote)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,6 @@ from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.chain_parts import (
     closed_on_failure,
     new_store,
-    open_chain,
     pool_config,
     report_contracts,
     start_clock,
@@ -105,7 +104,9 @@ def open_layer_one(
     if folder is not None and not is_replica:
         _check_not_lost(folder, layer_twos)
     remote = None if fork is None else fork.remote.table
-    chain = open_chain(store or new_store(config, folder), rules, expected, pool, remote)
+    store = store or new_store(config, folder)
+    with closed_on_failure(store):
+        chain = Chain(store, rules, expected, pool=pool, remote=remote)
     if is_replica:
         return chain
     with closed_on_failure(chain):

@@ -20,7 +20,6 @@ from entresol.node.opening.availability import max_pubdata_of, with_availability
 from entresol.node.opening.chain_parts import (
     closed_on_failure,
     new_store,
-    open_chain,
     pool_config,
     report_contracts,
     start_clock,
@@ -151,7 +150,7 @@ def open_with_genesis(
             and genesis.anchor.may_have_foreign_code,
         )
         rules = with_availability(rules, config, store, is_fork=remote is not None)
-        chain = open_chain(store, rules, expected, pool_config(settings), remote)
+        chain = Chain(store, rules, expected, pool=pool_config(settings), remote=remote)
         if is_replica:
             return chain, fees
         fees.repriced.add(chain.reprice)

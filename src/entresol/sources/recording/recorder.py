@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -64,16 +65,18 @@ _counts: Final = msgspec.json.Decoder(list[OpcodeCount]).decode
 
 
 def record(
-    sources: SourceRegistry, run: Callable[[bytes], bytes], state: State
+    sources: SourceRegistry,
+    run: Callable[[bytes], bytes],
+    state: State,
+    code_of: Callable[[Address], bytes],
 ) -> ExecutionRecording:
-    """Return the recording of an execution on a state; `run` returns its trace with a tracer of these options."""
+    """Return the recording of an execution on a state that starts with some codes.
+
+    `run` returns its trace with a tracer of these options.
+    """
     counts = {it.opcode: it.count for it in _counts(run(COUNTS))}
     total = sum(counts.values())
     outermost = decode_call_frame(run(CALL_FRAMES))
-
-    def code_of(address: Address) -> bytes:
-        account = state.account(address)
-        return b"" if account is None else state.code(account.code_hash)
 
     def value_before(key: SlotKey) -> int:
         address = Address.parse(key.address or "0x")
@@ -127,13 +130,15 @@ class _Recorder:
         self._codes = KeptCodes()
         self._read_codes = KeptCodes()
         self._open: list[_OpenFrame] = []
-        is_long = total > MAX_STEPS
-        self._head_end = MAX_STEPS // 2 if is_long else total
-        self._tail_start = total - MAX_STEPS // 2 if is_long else total
+        is_long, half = total > MAX_STEPS, MAX_STEPS // 2
+        self._head_end = half if is_long else MAX_STEPS
+        self._tail_start = total - half if is_long else None
         self._head: list[RecordedStep] = []
-        self._tail: list[RecordedStep] = []
+        # There may be more steps: instructions that no fork knows are not counted.
+        self._tail: deque[RecordedStep] = deque(maxlen=half)
         self._stack_bytes = 0
         self._count = 0
+        self._is_complete = False
 
     def follow(self, steps: Iterator[TracedStep]) -> None:
         """Follow the steps as far as they are known."""
@@ -150,6 +155,7 @@ class _Recorder:
             return
         while self._open:
             self._leave()
+        self._is_complete = True
 
     def contracts(self) -> Iterator[CompiledContract]:
         """Yield the contracts of the frames that were entered."""
@@ -162,11 +168,12 @@ class _Recorder:
     ) -> ExecutionRecording:
         """Return the recording."""
         frames = self._frames.close()
+        total = self._count if self._is_complete else max(self._total, self._count)
         if frames[0].first is not None:
-            frames[0].last = self._total - 1
+            frames[0].last = total - 1
         ranges = [StepRange(0, self._head)]
         if self._tail:
-            ranges.append(StepRange(self._tail_start, self._tail))
+            ranges.append(StepRange(self._count - len(self._tail), list(self._tail)))
         data_bytes = (
             self._frames.kept_bytes
             + self._codes.kept_bytes
@@ -175,13 +182,13 @@ class _Recorder:
             + sum(map(len, preimages.values()))
         )
         return ExecutionRecording(
-            total=self._total,
+            total=total,
             ranges=ranges,
             frames=frames,
             omitted_frames=self._frames.omitted,
             sources=self._sources.files,
             omitted_sources=self._sources.omitted,
-            gas_by_line=self._gas.lines if self._count == self._total else None,
+            gas_by_line=self._gas.lines if self._is_complete else None,
             storage=self._storage,
             preimages=preimages,
             codes=self._codes,
@@ -233,9 +240,8 @@ class _Recorder:
             address = Address((words[0] & ADDRESS_MASK).to_bytes(20))
             self._read_codes.keep(self._count, str(address), self._walker.code_of(address))
         self._gas.step(place, step)
-        is_kept = self._count < self._head_end or self._count >= self._tail_start
-        if is_kept:
-            kept = self._head if self._count < self._head_end else self._tail
+        kept = self._kept()
+        if kept is not None:
             kept.append(
                 RecordedStep(
                     step.op,
@@ -251,6 +257,13 @@ class _Recorder:
                 )
             )
         self._count += 1
+
+    def _kept(self) -> list[RecordedStep] | deque[RecordedStep] | None:
+        """Return where the next step is kept; None if it is in the middle."""
+        if self._count < self._head_end:
+            return self._head
+        start = self._tail_start
+        return None if start is None or self._count < start else self._tail
 
     def _access(self, opened: _OpenFrame, step: TracedStep) -> SlotAccess | None:
         is_write = step.op in _WRITES

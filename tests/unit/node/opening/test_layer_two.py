@@ -14,7 +14,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.mining_schedule import MiningMode
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
-from entresol.errors import InvalidConfig
+from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import ADDED_CONTRACTS
 from entresol.l1.embedded import EmbeddedLayerOne
@@ -28,6 +28,7 @@ from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.storage.store import Store
 
 
 @contextmanager
@@ -270,3 +271,23 @@ def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:
     config = ChainConfig(chain_id=31337)
     with pytest.raises(InvalidConfig, match="--chain-id: the L1 has 31337, too"):
         open_layer_two(NodeConfig(chain=config), 31337, development_contracts())
+
+
+def test_a_chain_that_cannot_be_opened_closes_its_store_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, closed = str(tmp_path / "chain"), list[Store]()
+    with opened(ChainConfig(data_dir=directory)):
+        pass
+    close = Store.close
+
+    def counted(store: Store) -> None:
+        closed.append(store)
+        close(store)
+
+    monkeypatch.setattr(Store, "close", counted)
+    with pytest.raises(GenesisMismatch), opened(ChainConfig(data_dir=directory, chain_id=271)):
+        pass
+    assert len(closed) == 1
+    with opened(ChainConfig(data_dir=directory)) as chain:
+        assert chain.number == 0

@@ -25,7 +25,7 @@ def test_a_transaction_from_a_contract_account_has_the_steps_of_all_its_calls() 
         return bytes(trace_transaction(block, 0, options, TraceBudget(TraceLimits())).trace or b"")
 
     sources = SourceRegistry.of_paths([str(FOLDER / "plain-output.json")])
-    recording = record(sources, run, block.env_before(0).state)
+    recording = record(sources, run, block.env_before(0).state, block.codes_at(0))
     [steps] = recording.ranges
     assert len(steps.steps) == recording.total > 0
     [failed] = [it for it in recording.frames if it.contract is not None]

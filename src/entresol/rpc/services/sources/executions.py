@@ -52,7 +52,8 @@ class Executions:
                 assert trace is not None
                 return trace
 
-            return record(self._sources, run, block.env_before(index).state)
+            state = block.env_before(index).state
+            return record(self._sources, run, state, block.codes_at(index))
 
         def work() -> Execution:
             block_hash = block.record.hash()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from entresol.errors import NoSources
+from entresol.execution.evm_env import code_of
 from entresol.execution.trace.block_trace import trace_transaction
 from entresol.execution.trace.call_trace import trace_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.execution.evm_env import State
     from entresol.execution.trace.block_trace import SealedBlock
     from entresol.execution.trace.budget import TraceBudget
     from entresol.primitives.values import Address, Hash32
@@ -54,7 +55,7 @@ class StackTraces:
                     trace_call(env, request, options, self._traces.budget(), cap).trace
                 )
 
-            return trace_failure(self._sources, run, env.state)
+            return trace_failure(self._sources, run, partial(code_of, env.state))
 
         return work
 
@@ -71,19 +72,17 @@ def failure_of_transaction(
     def run(options: bytes) -> bytes:
         return _trace_of(trace_transaction(block, index, options, budget()).trace)
 
-    return trace_failure(sources, run, block.env_before(index).state)
+    return trace_failure(sources, run, block.codes_at(index))
 
 
 def trace_failure(
-    sources: SourceRegistry, run: Callable[[bytes], bytes], state: State
+    sources: SourceRegistry,
+    run: Callable[[bytes], bytes],
+    code_of: Callable[[Address], bytes],
 ) -> StackTrace | None:
-    """Return where an execution on a state fails; `run` returns its trace with a tracer of these options."""
+    """Return where an execution fails that starts with some codes; `run` returns its trace by a tracer's options."""
     # Nodes without sources do not need it.
     from entresol.sources.stack_trace import FailureTracer  # noqa: PLC0415
-
-    def code_of(address: Address) -> bytes:
-        account = state.account(address)
-        return b"" if account is None else state.code(account.code_hash)
 
     return FailureTracer(sources).trace(run, code_of)
 

@@ -175,6 +175,17 @@ def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: A
         client("entresol_getExecutionSteps", sent, 10_000, 1)
 
 
+def test_instructions_that_no_fork_knows_are_steps(client: ApiClient) -> None:
+    client("anvil_setCode", "0x" + "66" * 20, "0x0c")
+    sent = ran(client, f"0x5f5f5f5f5f73{'66' * 20}60fff1505f5000")
+    overview = client("entresol_getExecution", sent)
+    logs = client("debug_traceTransaction", sent)["structLogs"]
+    assert overview["recorded"] == [{"from": 0, "count": len(logs)}]
+    assert overview["steps"] == len(logs)
+    assert overview["gasByLine"] == []
+    assert overview["frames"][0]["lastStep"] == len(logs) - 1
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
