@@ -3,8 +3,10 @@
 import { Debugger } from "./debugger.js";
 import { called, hasFailedIn } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { Execution, patiently } from "./execution.js";
+import { Execution } from "./execution.js";
 import { count, int, plain, short } from "./format.js";
+import { patiently } from "./patience.js";
+import { failureOf } from "./raised.js";
 import { floorOf, RpcError } from "./rpc.js";
 import { sentence } from "./sentence.js";
 import { readable, saidBy, stackView } from "./stack.js";
@@ -81,7 +83,7 @@ async function heading(layer, tx, receipt, { frames }) {
  */
 async function opened(execution, [crumbs, title], query) {
   const { found } = execution;
-  const shown = new Debugger(execution, found.failed ? await execution.failure() : -1);
+  const shown = new Debugger(execution, found.failed ? await failureOf(execution) : -1);
   const byLines = execution.hasLines && query.get("view") !== "opcodes";
   const forms = choice(
     "Shown",
