@@ -30,26 +30,6 @@ def client() -> Iterator[ApiClient]:
         yield api
 
 
-def ran(client: ApiClient, code: str) -> str:
-    """Execute code in a transaction, and return its hash."""
-    client("anvil_setCode", TARGET, f"0x{code}")
-    fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
-    sent: str = client("eth_sendTransaction", fields)
-    return sent
-
-
-def call(account: str) -> str:
-    """Return code that calls an account."""
-    return f"5f5f5f5f5f73{account[2:]}5af150"
-
-
-def create(code: str, *, salt: bool = False) -> str:
-    """Return code that creates a contract."""
-    size = len(code) // 2
-    word = bytes.fromhex(code).ljust(32, b"\0").hex()
-    return f"7f{word}5f52{'5f' if salt else ''}60{size:02x}5f5f{'f5' if salt else 'f0'}50"
-
-
 def salted(creator: str, code: str) -> str:
     """Return the account of a contract that was created with a salt of 0."""
     hashed = keccak256(bytes.fromhex(code))
