@@ -53,6 +53,7 @@ check("a transaction says which function it called and with which error it faile
 check("lists and blocks name contracts and functions", async () => {
   await project.give();
   for (const route of [
+    "",
     "transactions",
     `l2/block/${Number((await rpc("eth_getTransactionReceipt", hash)).blockNumber)}`,
   ])

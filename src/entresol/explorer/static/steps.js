@@ -66,7 +66,7 @@ async function heading(layer, tx, receipt, { frames }) {
   const words = outer?.function
     ? [
         called(tx.from, layer),
-        " called ",
+        failed ? " tried to call " : " called ",
         h("strong", readable(outer.function)),
         ` on ${readable(outer.contract ?? "")}`,
       ]
@@ -132,10 +132,10 @@ function failurePanel(shown) {
   const { failed, error, stackTrace } = execution.found;
   if (!failed) return null;
   const text = h("strong.bad", (stackTrace && saidBy(stackTrace)) ?? plain(error ?? "it failed"));
-  if (!stackTrace)
-    import("./reasons.js")
-      .then((it) => it.whyFailed(execution.floor, execution.hash))
-      .then((it) => it && show(text, it.text), console.info);
+  // Its errors have names of their arguments; those that no ABI explains are known to who has the source.
+  import("./reasons.js")
+    .then((it) => it.whyFailed(execution.floor, execution.hash))
+    .then((it) => it && (it.decoded || !stackTrace) && show(text, it.text), console.info);
   const steps = location.hash.split("?")[0];
   const choose = (/** @type {number} */ at) =>
     shown.perform(() => execution.lastAt(/** @type {any} */ (stackTrace).frames[at], failure));
