@@ -137,6 +137,27 @@ check("of a supply that fills megabytes one word is read", async () => {
   });
 });
 
+check("an amount and a symbol of any length stay within the page", async () => {
+  const text = textOf("LONG".repeat(200));
+  const data = `${bytecode}${word(96)}${word(96 + text.length / 2)}${word(255)}${text}${text}`;
+  const token = (await send({ data, gas: "0x900000" })).contractAddress;
+  await send({ to: token, data: `0x40c10f19${word(ALICE)}${word(2n ** 255n)}` });
+  for (const width of [390, 1440])
+    for (const [route, ready] of [
+      [`token/l2/${token}`, ".holders li"],
+      [`address/${ALICE}`, ".tokens li"],
+    ])
+      await visit(
+        route,
+        async (page) => {
+          await sees(page, ready, "57,896,044");
+          const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          expect(beyond <= 0, `${route} at ${width}: ${beyond} px are beyond the screen`);
+        },
+        { width },
+      );
+});
+
 check("megabytes of hexadecimal digits are tested for whole bytes", async () => {
   await visit("pool", async (page) => {
     const found = await page.evaluate(async () => {
