@@ -1,6 +1,6 @@
 // Contracts whose source the node knows: their names, their functions and their errors, without a file that is dropped.
 
-import { check, expect, MESSENGER, messageData, rpc, run, sees, send, visit } from "./harness.mjs";
+import { BOB, check, expect, MESSENGER, messageData, rpc, run, sees, send, visit, withdrawData } from "./harness.mjs";
 import { Project } from "./sources.mjs";
 
 const project = new Project("stack_traces/plain-output.json");
@@ -53,6 +53,7 @@ check("a transaction says which function it called and with which error it faile
 check("lists and blocks name contracts and functions", async () => {
   await project.give();
   for (const route of [
+    "",
     "transactions",
     `l2/block/${Number((await rpc("eth_getTransactionReceipt", hash)).blockNumber)}`,
   ])
@@ -67,6 +68,14 @@ check("a contract that has the name of one of the project is not taken for it", 
   const { transactionHash } = await send({ to: MESSENGER, data: messageData("hello") });
   await visit(path, (page) => sees(page, "h1", "customError"));
   await visit(`l2/tx/${transactionHash}`, (page) => sees(page, "h1", "sent a message of 5 bytes"));
+  await project.give();
+});
+
+check("what a contract with the name of the base token does is no withdrawal", async () => {
+  const { address } = await project.deploy("FallbackOnly");
+  await project.give({ contract: (it) => (it === "FallbackOnly" ? "L2BaseToken" : it) });
+  const { transactionHash } = await send({ to: address, data: withdrawData(BOB) });
+  await visit(`l2/tx/${transactionHash}`, (page) => sees(page, "h1", "Alice called withdraw on L2BaseToken"));
   await project.give();
 });
 

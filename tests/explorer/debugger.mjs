@@ -68,15 +68,15 @@ check("a failed transaction has file, line and function of each call that was op
 
 check("an error that only the source explains is the reason of a failure", async () => {
   await visit(`l2/tx/${failed}`, async (page) => {
-    await sees(page, "h1", "TooLittle(39619417");
+    await sees(page, "h1", "TooLittle(out: 39619417, minOut: 40000000)");
     await page.waitForFunction(() => document.title.startsWith("TooLittle("));
   });
 });
 
 check("the steps of a failure begin where it failed", async () => {
   await visit(stepsOf(failed), async (page) => {
-    await sees(page, "h1", "Alice called swap on Router");
-    await sees(page, ".failure strong", "TooLittle(39619417");
+    await sees(page, "h1", "Alice tried to call swap on Router");
+    await sees(page, ".failure strong", "TooLittle(out: 39619417, minOut: 40000000)");
     await sees(page, ".pane h2", "src/Pool.sol");
     await sees(page, ".line.here.bad", "revert TooLittle(out, minOut);");
     await sees(page, ".open li", "Pool.swap");

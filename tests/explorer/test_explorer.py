@@ -45,7 +45,7 @@ FILES: Final = (
         "editing.mjs",
         "acting.mjs",
     ),
-    *("truth.mjs", "hostile.mjs", "a11y.mjs"),
+    *("truth.mjs", "hostile.mjs", "answers.mjs", "a11y.mjs"),
     "budget.mjs",
 )
 SEVERAL: Final = {

@@ -14,6 +14,7 @@ from entresol.primitives.values import Address
 from tests.support.chain.api_client import ACCOUNTS, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import SECRETS
 from tests.support.hex_data import hexed
+from tests.support.sources.executed_code import call, create, ran
 
 OTHER: Final = "0x" + "88" * 20
 THIRD: Final = "0x" + "99" * 20
@@ -28,26 +29,6 @@ SIGNER: Final = b"\x09" * 32
 def client() -> Iterator[ApiClient]:
     with running_api() as api:
         yield api
-
-
-def ran(client: ApiClient, code: str) -> str:
-    """Execute code in a transaction, and return its hash."""
-    client("anvil_setCode", TARGET, f"0x{code}")
-    fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
-    sent: str = client("eth_sendTransaction", fields)
-    return sent
-
-
-def call(account: str) -> str:
-    """Return code that calls an account."""
-    return f"5f5f5f5f5f73{account[2:]}5af150"
-
-
-def create(code: str, *, salt: bool = False) -> str:
-    """Return code that creates a contract."""
-    size = len(code) // 2
-    word = bytes.fromhex(code).ljust(32, b"\0").hex()
-    return f"7f{word}5f52{'5f' if salt else ''}60{size:02x}5f5f{'f5' if salt else 'f0'}50"
 
 
 def salted(creator: str, code: str) -> str:

@@ -20,28 +20,11 @@
  *   storageAddress: string | null, storage: Slot[] | null, variables: Variable[]}} Detail
  */
 
+import { patiently } from "./patience.js";
+
 const PAGE = 2000;
-const PATIENCE = 20;
-const PAUSE_MS = 250;
 // Functions of one frame; those of an inner frame are deeper, whatever their number.
 const MANY = 1e6;
-
-/**
- * Call a method, again after a moment if the node records other executions first.
- * @param {import("./rpc.js").Floor} floor
- * @param {string} method
- * @param {...any} params
- * @returns {Promise<any>}
- */
-export async function patiently(floor, method, ...params) {
-  for (let left = PATIENCE; ; left--)
-    try {
-      return await floor.call(method, ...params);
-    } catch (error) {
-      if (!left || !/try again/.test(/** @type {Error} */ (error).message)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    }
-}
 
 export class Execution {
   /**
@@ -292,30 +275,6 @@ export class Execution {
     const source = this.found.sources.findIndex((it) => it.name === file);
     if (source < 0 || line === null) return Promise.resolve(-1);
     return this.walk(this.placeOf(end), -1, (it) => it.source === source && it.line === line);
-  }
-
-  /**
-   * Where it failed: in the innermost function of its stack trace, or else at the end of the call that raised it; -1 if
-   * that was not recorded.
-   */
-  async failure() {
-    const raised = this.raiser();
-    if (this.stepAt(this.placeOf(raised)) !== raised) return -1;
-    const inner = this.found.stackTrace?.frames.at(-1);
-    const at = inner ? await this.lastAt(inner, raised) : -1;
-    return at < 0 ? raised : at;
-  }
-
-  /** The last step of the innermost call that failed with what the outermost passed on. */
-  raiser() {
-    const { frames } = this.found;
-    let at = 0;
-    for (let next = 0; next >= 0; ) {
-      at = next;
-      const inner = frames.findLastIndex((it) => it.parent === at && it.firstStep !== null);
-      next = inner >= 0 && frames[inner].failed && frames[inner].outputSize === frames[at].outputSize ? inner : -1;
-    }
-    return frames[at]?.lastStep ?? this.found.steps - 1;
   }
 
   /**

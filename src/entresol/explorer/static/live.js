@@ -204,11 +204,13 @@ async function tryHouse(house) {
 async function refreshBlocks(layer) {
   const floor = /** @type {import("./rpc.js").Floor} */ (floorOf(layer));
   const state = stateOf(layer);
+  // What is told meanwhile is newer than the answer.
+  const before = state.head;
   // A block that others have made may be large, and whole only at the remote: its transactions are not asked for.
   let latest = await floor.call("eth_getBlockByNumber", "latest", !floor.fork);
   if (isPast(layer, latest.number)) latest.transactions = [];
   else if (floor.fork) latest = (await floor.call("eth_getBlockByHash", latest.hash, true)) ?? latest;
-  if (int(latest.number) < state.head) {
+  if (int(latest.number) < before) {
     const title = node.several && isUpper(layer) ? floor.title : `Layer ${floor.layer}`;
     notify(`${title} was reverted to block ${count(int(latest.number))}.`);
     revertTo(layer, int(latest.number));

@@ -1,6 +1,6 @@
 /** The newest transactions of some floors, live. */
 
-import { deed, hasFailed } from "./describe.js";
+import { called, deed, hasFailed } from "./describe.js";
 import { choice, h, isHeld, keyed, show, table } from "./dom.js";
 import { ago, amount, big, byOurClock, int } from "./format.js";
 import { live, ROOT_IMPORT, stateOf } from "./houses.js";
@@ -96,6 +96,19 @@ export function transactions(both) {
           Number(b.tx.transactionIndex) - Number(a.tx.transactionIndex),
       )
       .slice(0, ROWS);
+  /** @type {Set<string>} the contracts that were asked for, by layer and address */
+  const asked = new Set();
+  /** @param {ReturnType<typeof newest>} items */
+  async function learn(items) {
+    const placeOf = (/** @type {typeof items[0]} */ { layer, tx }) => layer + tx.to;
+    const wanted = items.filter((it) => it.tx.to && it.tx.input !== "0x" && !asked.has(placeOf(it)));
+    if (!wanted.length) return;
+    for (const it of wanted) asked.add(placeOf(it));
+    const { learnContracts } = await import("./compiled.js");
+    const of = (/** @type {string} */ name) => wanted.filter((it) => it.layer === name).map((it) => it.tx.to);
+    await Promise.all(both.map((it) => learnContracts(it, of(it.name))));
+    draw();
+  }
   /** @param {boolean} [forced] */
   function draw(forced = false) {
     if (!live.ready) return;
@@ -127,9 +140,10 @@ export function transactions(both) {
       body,
       found,
       (it) => it.layer + it.tx.hash,
-      (it) => [it.block.hash, hasFailed(it.layer, it.tx)],
+      (it) => [it.block.hash, hasFailed(it.layer, it.tx), it.tx.to && called(it.tx.to, it.layer)],
       rowOf,
     );
+    learn(found).catch(console.info);
   }
   return { element, draw };
 }

@@ -2,9 +2,10 @@
 
 import { called, ofHouse, PRIORITY, tokenOf, what } from "./describe.js";
 import { h } from "./dom.js";
+import { BASE_TOKEN } from "./events.js";
 import { amount, big, byteLength, count, int, plural, short } from "./format.js";
 import { ROOT_IMPORT } from "./houses.js";
-import { decodeCall, decodeLog, nameOf } from "./known.js";
+import { decodeCall, decodeLog } from "./known.js";
 import { ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
 import { blockLink, hashLink } from "./view.js";
 
@@ -52,7 +53,7 @@ export async function sentence(tx, layer, failed) {
         called(values[0], layer),
       ];
   }
-  if (nameOf(tx.to, layer) === "L2BaseToken" && entry.name === "withdraw")
+  if (tx.to.toLowerCase() === BASE_TOKEN && entry.name === "withdraw")
     return [from, " withdrew ", ether, " to ", called(values[0], "l1"), " on layer 1"];
   if (entry.name === "sendToL1")
     return [from, " sent a message of ", strong(`${byteLength(values[0])} bytes`), " to layer 1"];

@@ -3,8 +3,10 @@
 import { Debugger } from "./debugger.js";
 import { called, hasFailedIn } from "./describe.js";
 import { choice, h, show } from "./dom.js";
-import { Execution, patiently } from "./execution.js";
+import { Execution } from "./execution.js";
 import { count, int, plain, short } from "./format.js";
+import { patiently } from "./patience.js";
+import { failureOf } from "./raised.js";
 import { floorOf, RpcError } from "./rpc.js";
 import { sentence } from "./sentence.js";
 import { readable, saidBy, stackView } from "./stack.js";
@@ -66,7 +68,7 @@ async function heading(layer, tx, receipt, { frames }) {
   const words = outer?.function
     ? [
         called(tx.from, layer),
-        " called ",
+        failed ? " tried to call " : " called ",
         h("strong", readable(outer.function)),
         ` on ${readable(outer.contract ?? "")}`,
       ]
@@ -81,7 +83,7 @@ async function heading(layer, tx, receipt, { frames }) {
  */
 async function opened(execution, [crumbs, title], query) {
   const { found } = execution;
-  const shown = new Debugger(execution, found.failed ? await execution.failure() : -1);
+  const shown = new Debugger(execution, found.failed ? await failureOf(execution) : -1);
   const byLines = execution.hasLines && query.get("view") !== "opcodes";
   const forms = choice(
     "Shown",
@@ -132,10 +134,10 @@ function failurePanel(shown) {
   const { failed, error, stackTrace } = execution.found;
   if (!failed) return null;
   const text = h("strong.bad", (stackTrace && saidBy(stackTrace)) ?? plain(error ?? "it failed"));
-  if (!stackTrace)
-    import("./reasons.js")
-      .then((it) => it.whyFailed(execution.floor, execution.hash))
-      .then((it) => it && show(text, it.text), console.info);
+  // Its errors have names of their arguments; those that no ABI explains are known to who has the source.
+  import("./reasons.js")
+    .then((it) => it.whyFailed(execution.floor, execution.hash))
+    .then((it) => it && (it.decoded || !stackTrace) && show(text, it.text), console.info);
   const steps = location.hash.split("?")[0];
   const choose = (/** @type {number} */ at) =>
     shown.perform(() => execution.lastAt(/** @type {any} */ (stackTrace).frames[at], failure));

@@ -238,7 +238,7 @@ function pairBelow() {
         "section.part.node",
         h("header", h("h2", "Node"), h("span.muted", node.info.version)),
         state,
-        h("div.actions", walletButton()),
+        h("div.actions", walletButton(), h("a.button.small", { href: "#/charts" }, "Charts")),
       ),
     ),
   );

@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from tests.support.chain.api_client import TARGET, ApiClient, running_api
+from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.sources.executed_code import call, create, ran
 
 OTHER: Final = "0x" + "88" * 20
 REVERT: Final = "5f5ffd"
@@ -17,26 +18,6 @@ REVERT: Final = "5f5ffd"
 def client() -> Iterator[ApiClient]:
     with running_api() as api:
         yield api
-
-
-def ran(client: ApiClient, code: str) -> str:
-    """Execute code in a transaction, and return its hash."""
-    client("anvil_setCode", TARGET, f"0x{code}")
-    fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
-    sent: str = client("eth_sendTransaction", fields)
-    return sent
-
-
-def call(account: str) -> str:
-    """Return code that calls an account."""
-    return f"5f5f5f5f5f73{account[2:]}5af150"
-
-
-def create(code: str) -> str:
-    """Return code that creates a contract."""
-    size = len(code) // 2
-    word = bytes.fromhex(code).ljust(32, b"\0").hex()
-    return f"7f{word}5f5260{size:02x}5f5ff050"
 
 
 def test_contracts_that_are_never_created_have_storages_of_their_own(client: ApiClient) -> None:

@@ -93,8 +93,11 @@ class KnownAccounts:
         return cls(len(slots), tuple(slots))
 
 
-class ConditionsObject(JsonModel, frozen=True, kw_only=True):
-    """Bounds of the block that includes a transaction, and what it reads before."""
+class ConditionsObject(JsonModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Bounds of the block that includes a transaction, and what it reads before.
+
+    A member that nobody holds is an error: a transaction would be sent without the condition that its sender meant.
+    """
 
     known_accounts: Annotated[
         KnownAccounts | None, says("Slots with their values, by account.")

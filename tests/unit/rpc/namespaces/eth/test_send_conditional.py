@@ -139,3 +139,10 @@ def test_known_accounts_of_another_form_are_rejected(client: ApiClient, known: o
     with pytest.raises(RpcError, match="knownAccounts") as rejection:
         submit(client, {"knownAccounts": known})
     assert rejection.value.code == -32602
+
+
+def test_a_condition_that_does_not_exist_is_named(client: ApiClient) -> None:
+    with pytest.raises(RpcError, match="blockNumberMaximum") as rejection:
+        submit(client, {"blockNumberMaximum": 9})
+    assert rejection.value.code == -32602
+    assert len(client.chain.pool) == 0
