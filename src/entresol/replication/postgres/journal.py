@@ -268,8 +268,9 @@ class ClusterJournal:
 class PoolRows:
     """Writes the pool in memory to the rows of the pool.
 
-    Remembers: the hashes of the rows, and which have conditions. Persists: rows, all changes since the last time in one statement. A transaction
-    that was replaced, evicted or made invalid leaves the pool, and so its row goes with the next statement.
+    Remembers: the hashes of the rows, and which have conditions. Persists: rows, all changes since the last time in one
+    statement. A transaction that was replaced, evicted or made invalid leaves the pool, and so its row goes with the
+    next statement.
     """
 
     def __init__(self, chain: Chain, rows: Iterable[PoolRow] = ()) -> None:
