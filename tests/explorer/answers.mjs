@@ -1,6 +1,6 @@
 // What a node answers may be late, wrong or nothing: the pages hold.
 
-import { check, expect, rpc, run, sees, until, url, visit } from "./harness.mjs";
+import { BASE_TOKEN, check, expect, rpc, run, sees, send, until, url, visit } from "./harness.mjs";
 
 // Change what the node answers to some methods; `change` has the request and the answer.
 const answering = (change) => (page) =>
@@ -45,6 +45,32 @@ check("a block that is told before an older answer arrives is no revert", async 
     },
     { before },
   );
+});
+
+check("what a node says of an error is text, and no more than a page has room for", async () => {
+  const { transactionHash } = await send({ to: BASE_TOKEN, data: "0xabababab", gas: "0x186a0" });
+  const before = answering(({ method }, answer) => {
+    if (method !== "entresol_getExecution") return;
+    delete answer.result;
+    answer.error = { code: -32000, message: `<b>pay\u202e\u200bout${"x".repeat(1_000_000)}` };
+  });
+  await visit(
+    `l2/tx/${transactionHash}/steps`,
+    async (page) => {
+      await sees(page, ".box.bad", "<b>payoutx");
+      const { length } = await page.locator("main").innerText();
+      expect(length < 3000, `${length} characters`);
+    },
+    { before },
+  );
+});
+
+check("steps that failed are said to have failed, also without a receipt", async () => {
+  const { transactionHash } = await send({ to: BASE_TOKEN, data: "0xabababab", gas: "0x186a0" });
+  const before = answering(({ method }, answer) => {
+    if (method === "eth_getTransactionReceipt") answer.result = null;
+  });
+  await visit(`l2/tx/${transactionHash}/steps`, (page) => sees(page, "h1 .badge.bad", "Failed"), { before });
 });
 
 await run();

@@ -62,8 +62,8 @@ function way(layer, tx) {
  * @param {any} receipt
  * @param {Found} found
  */
-async function heading(layer, tx, receipt, { frames }) {
-  const failed = hasFailedIn(receipt);
+async function heading(layer, tx, receipt, { failed: isKnown, frames }) {
+  const failed = isKnown || hasFailedIn(receipt);
   const outer = tx.to && frames[0]?.contract ? frames[0] : null;
   const words = outer?.function
     ? [

@@ -1,7 +1,7 @@
 /** Parts of pages: hashes, addresses, times, values, sections with their states. */
 
 import { h, ICONS, icon, say, show, styled } from "./dom.js";
-import { checksum, count, short } from "./format.js";
+import { checksum, count, plain, short } from "./format.js";
 import { nameOf } from "./known.js";
 import { floorOf, isUpper, node, RpcError, toneOf } from "./rpc.js";
 
@@ -9,6 +9,7 @@ const SKELETON_MS = 150;
 // Between attempts to load what did not load.
 export const FIRST_DELAY_MS = 1000;
 export const MAX_DELAY_MS = 8000;
+const MAX_MESSAGE = 2000;
 
 /**
  * @param {string} text what is copied
@@ -112,8 +113,11 @@ export const explained = (error) =>
       )
     : Promise.resolve(messageOf(error));
 
-/** @param {any} error @returns {string} */
-const messageOf = (error) => error?.message ?? String(error);
+/**
+ * What an error says, which may be the words of a contract.
+ * @param {any} error
+ */
+const messageOf = (error) => plain(String(error?.message ?? error).slice(0, MAX_MESSAGE));
 
 /**
  * @param {unknown} error
