@@ -198,6 +198,7 @@ check("a wallet cannot take the place of another one by its id", async () => {
     `address/${ALICE}`,
     async (page) => {
       await page.getByRole("button", { name: "Send on L2" }).click();
+      await page.locator("dialog option", { hasText: "Connect" }).first().waitFor({ state: "attached" });
       const options = await page.locator("dialog option").allInnerTexts();
       const wallets = options.filter((it) => it.startsWith("Connect"));
       expect(wallets.join() === "Connect payout…", wallets.join());
