@@ -71,6 +71,8 @@ const failed = isStreet ? null : await send({ to: BASE_TOKEN, data: `0x${"ab".re
 const swapped = isStreet ? null : await swaps();
 await swapped?.project.give();
 
+const token = isStreet ? null : (await rpc("entresol_getTokens", "WOOD", null, 1)).tokens[0]?.address;
+
 const withdrawal = `${last.transactionHash}/0`;
 const everyPage = {
   home: "",
@@ -84,6 +86,10 @@ const everyPage = {
   batch: `batch/${Number(await rpc("zks_L1BatchNumber"))}`,
   address: `address/${ALICE}`,
   contract: `address/${BASE_TOKEN}`,
+  blocks: "blocks",
+  transactions: "transactions",
+  token: `token/l2/${token}`,
+  charts: "charts",
   pool: "pool",
   console: `console/zks_getL2ToL1LogProof?l=l2&p=${encodeURIComponent(JSON.stringify([last.transactionHash, 0]))}`,
   controls: "controls",
