@@ -94,7 +94,7 @@ class WrittenSlot(ResultModel, frozen=True, kw_only=True):
     """A slot that a step writes."""
 
     address: Annotated[Address | None, says("The account; null if it was never created.")]
-    slot: Hash32
+    slot: Annotated[Hash32, says("The key of the slot.")]
     before: Annotated[Hash32, says("The value before the step.")]
     after: Annotated[Hash32, says("The value after it.")]
     transient: Annotated[bool, says("Whether it is transient storage.")]
@@ -145,7 +145,7 @@ class StorageVariable(ResultModel, frozen=True, kw_only=True):
 class UsedSlot(ResultModel, frozen=True, kw_only=True):
     """A slot that was used until a step."""
 
-    slot: Hash32
+    slot: Annotated[Hash32, says("The key of the slot.")]
     before: Annotated[Hash32, says("The value before the transaction.")]
     value: Annotated[Hash32, says("The value now.")]
     transient: Annotated[bool, says("Whether it is transient storage.")]
