@@ -58,7 +58,12 @@ def is_gone(pid: int) -> bool:
 
 def is_executing(pid: int) -> bool:
     """Say whether a new process runs its own program: until then its parent waits for it, even while it is stopped."""
-    return MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        # It has ended since it was listed.
+        return False
+    return MODULE.encode() in command.split(b"\0")
 
 
 class Load:
