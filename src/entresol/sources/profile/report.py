@@ -11,11 +11,9 @@ from entresol.contracts.abi_registry import AbiKey
 from entresol.sources.definitions import CONSTRUCTOR, FALLBACK, RECEIVE
 from entresol.sources.frame_places import UNKNOWN_SELECTOR
 from entresol.sources.profile.amounts import Amounts
-from entresol.sources.profile.totals import MAX_ADDRESSES
+from entresol.sources.profile.totals import add_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from entresol.sources.compiled import CompiledContract
     from entresol.sources.profile.totals import FunctionKey, FunctionTotals, ProfileTotals
     from entresol.sources.registry import SourceRegistry
@@ -87,15 +85,9 @@ class ContractGas(msgspec.Struct):
         """The gas of its deployments and functions."""
         return self.deployments.total + sum(it.total for it in self.functions)
 
-    def name_addresses(self, addresses: Iterable[str]) -> None:
-        """Add some of its addresses, as long as there are few."""
-        for it in addresses:
-            if it not in self.addresses and len(self.addresses) < MAX_ADDRESSES:
-                self.addresses.append(it)
-
     def merge(self, other: ContractGas) -> None:
         """Add what others have."""
-        self.name_addresses(other.addresses)
+        add_addresses(self.addresses, other.addresses)
         self.size = max(self.size, other.size)
         self.deployments.merge(other.deployments)
         known = {(it.name, it.caller): it for it in self.functions}
@@ -170,7 +162,7 @@ class _Builder:
         code = self._totals.codes[key]
         named = ContractGas(*self._named(key))
         contract = self._contracts.setdefault(named.key, named)
-        contract.name_addresses(code.addresses)
+        add_addresses(contract.addresses, code.addresses)
         return contract
 
     def _named(self, key: str) -> tuple[str, str | None]:

@@ -23,6 +23,13 @@ CREATION_MARK: Final = "+"
 """What the key of a code has in front that creates a contract."""
 
 
+def add_addresses(known: list[str], more: Iterable[str]) -> None:
+    """Add addresses to those of a contract, as long as there are few."""
+    for it in more:
+        if it not in known and len(known) < MAX_ADDRESSES:
+            known.append(it)
+
+
 class CodeTotals(msgspec.Struct):
     """What ran of a code, by the offsets of its instructions."""
 
@@ -40,7 +47,7 @@ class CodeTotals(msgspec.Struct):
 
     def add(self, profile: CodeProfile) -> None:
         """Add what ran in one execution."""
-        self._name(profile.addresses)
+        add_addresses(self.addresses, profile.addresses)
         executions, gas = self.executions, self.gas
         for pc, times, used in profile.steps:
             executions[pc] = executions.get(pc, 0) + times
@@ -50,16 +57,11 @@ class CodeTotals(msgspec.Struct):
 
     def merge(self, other: CodeTotals) -> None:
         """Add what others have."""
-        self._name(other.addresses)
+        add_addresses(self.addresses, other.addresses)
         _add(self.executions, other.executions.items())
         _add(self.gas, other.gas.items())
         _add(self.call_gas, other.call_gas.items())
         _add(self.taken, other.taken.items())
-
-    def _name(self, addresses: Iterable[str]) -> None:
-        for it in addresses:
-            if it not in self.addresses and len(self.addresses) < MAX_ADDRESSES:
-                self.addresses.append(it)
 
 
 class FunctionKey(NamedTuple):
