@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.errors import NoSources
+from entresol.execution.evm_env import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,11 +37,6 @@ class KnownContracts:
 
         def work() -> list[CompiledContract | None]:
             state = env_of().state
-            found: list[CompiledContract | None] = []
-            for it in addresses:
-                account = state.account(it)
-                code = b"" if account is None else state.code(account.code_hash)
-                found.append(self._sources.find(code))
-            return found
+            return [self._sources.find(code_of(state, it)) for it in addresses]
 
         return work
