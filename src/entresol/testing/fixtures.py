@@ -1,8 +1,8 @@
-"""The fixtures: one devnet a session, or a worker of xdist, and everything else isolated by test."""
+"""The fixtures: one devnet for all tests with the same settings, in each worker of xdist; the rest is isolated by test."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -21,10 +21,32 @@ if TYPE_CHECKING:
 
 # Modules of a node are imported when a test needs one: other runs have no use for them.
 
+SETTINGS: Final = pytest.StashKey[object]()
+"""The definition of `devnet_settings` that counts for the last test."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Stop the devnet if another definition of `devnet_settings` is nearest to the test, as for another parameter.
+
+    pytest keeps one value of a fixture of the session, whichever definitions its arguments have elsewhere.
+    """
+    if not isinstance(item, pytest.Function):
+        return
+    fixtures = item.session._fixturemanager  # noqa: SLF001 - the only place that knows what is nearest
+    nearest = (fixtures.getfixturedefs("devnet_settings", item) or (None,))[-1]
+    last = item.session.stash.setdefault(SETTINGS, nearest)
+    if nearest is last:
+        return
+    item.session.stash[SETTINGS] = nearest
+    for definition in fixtures.getfixturedefs("devnet", item) or ():
+        if definition.func.__module__ == __name__:
+            definition.finish(item._request)  # noqa: SLF001 - of the test, as pytest's own
+
 
 @pytest.fixture(scope="session")
 def devnet_settings() -> Mapping[str, SettingValue]:
-    """Return settings of the devnet, by their names in the configuration; override it in a conftest."""
+    """Return settings of the devnet, by their names in the configuration; the nearest definition counts."""
     return {}
 
 
@@ -48,7 +70,7 @@ def devnet_pool(pytestconfig: pytest.Config) -> Iterator[DevnetPool]:
 def devnet(
     devnet_pool: DevnetPool, devnet_settings: Mapping[str, SettingValue]
 ) -> Iterator[Devnet]:
-    """Return the devnet of the session; each worker of xdist has its own.
+    """Return the devnet; tests with the same `devnet_settings` share it, and each worker of xdist has its own.
 
     Batches are settled on request, by `bridge`, so that blocks of L1 do not come and go while a test runs.
     """
@@ -58,7 +80,7 @@ def devnet(
 
 @pytest.fixture
 def devnet_of_test(request: pytest.FixtureRequest) -> Devnet:
-    """Return the devnet with the settings of the test's marker `entresol`; that of the session without one."""
+    """Return the devnet with the settings of the test's marker `entresol`; the shared one without a marker."""
     marker = request.node.get_closest_marker("entresol")
     if marker is None:
         shared: Devnet = request.getfixturevalue("devnet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from web3 import Web3
@@ -164,6 +165,43 @@ def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
     )
     ran = runs.run("-q")
     assert ran.returncode == 0, ran.stdout
+
+
+def test_the_nearest_settings_count(runs: PytestRuns) -> None:
+    settings = """
+        @pytest.fixture(scope="session")
+        def devnet_settings():
+            return {{"chain_id": {}, "l1": False}}
+        """
+    deployed = """
+        @pytest.fixture(scope="session")
+        def deployed(devnet):
+            return devnet.l2.w3.eth.chain_id
+        """
+    tests = """
+        def test_the_chain(l2, devnet, deployed):
+            assert l2.eth.chain_id == devnet.l2.chain_id == deployed == {}
+
+        @pytest.mark.entresol(gas_price=7)
+        def test_the_marker(l2):
+            assert l2.eth.chain_id == {}
+
+        def test_dynamically(request):
+            assert request.getfixturevalue("devnet").l2.chain_id == {}
+        """
+    for folder in ("a", "a/b", "c"):
+        (runs.folder / folder).mkdir()
+    for number, name in enumerate(("a/conftest", "a/b/conftest", "c/test_own"), 1001):
+        runs.write(**{name: f"import pytest\n{dedent(settings.format(number))}"})
+    for number, name in enumerate(("a/test_a", "a/b/test_b", "c/test_own"), 1001):
+        with (runs.folder / f"{name}.py").open("a") as file:
+            file.write(f"import pytest\n{dedent(tests.format(number, number, number))}")
+    runs.write(
+        conftest=f"import pytest\n{dedent(deployed)}",
+        test_last="def test_none(l2, deployed): assert l2.eth.chain_id == deployed == 270",
+    )
+    ran = runs.run("-q", "a/test_a.py::test_the_chain", "test_last.py", "a", "c")
+    assert "10 passed" in ran.stdout, ran.stdout
 
 
 def test_asynchronous_clients_work_on_any_event_loop(ran: str) -> None:
