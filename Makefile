@@ -255,20 +255,23 @@ unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no client
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long
 test-long: install $(TOOLS_STAMP) $(WHEEL_STAMP) ## Run what takes long and seldom breaks: kills, faults, many examples
-	ENTRESOL_EXAMPLES=many $(PYTEST) -m 'long or hypothesis or many' $(ARGS)
+	ENTRESOL_EXAMPLES=many $(PYTEST) --timeout 1100 -m 'long or hypothesis or many' $(ARGS)
+
+# As long as is asked for.
+ENDLESS = $(BIN)/pytest -s -q --timeout 0 -o faulthandler_timeout=0
 
 # Each seed is an ecosystem of its own, and is printed when it begins.
 .PHONY: traffic
 traffic: install ## Send random bundles between three chains for an hour; SECONDS=600 for less
-	ENTRESOL_TRAFFIC_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_interop_traffic.py -k any_length $(ARGS)
+	ENTRESOL_TRAFFIC_SECONDS=$(or $(SECONDS),3600) $(ENDLESS) tests/properties/test_interop_traffic.py -k any_length $(ARGS)
 
 .PHONY: fork-soak
 fork-soak: install ## Use a fork whose remote rate-limits, reorganises and dies for an hour; SECONDS=900 for less
-	ENTRESOL_FORK_SOAK_SECONDS=$(or $(SECONDS),3600) $(BIN)/pytest -s -q tests/properties/test_fork_soak.py -k any_length $(ARGS)
+	ENTRESOL_FORK_SOAK_SECONDS=$(or $(SECONDS),3600) $(ENDLESS) tests/properties/test_fork_soak.py -k any_length $(ARGS)
 
 .PHONY: derive-traffic
 derive-traffic: install ## Derive a chain with 10,000 random transactions, with kills; SEED=2 TRANSACTIONS=2000 for another
-	ENTRESOL_DERIVE_SEED=$(or $(SEED),1) ENTRESOL_DERIVE_TRANSACTIONS=$(or $(TRANSACTIONS),10000) $(BIN)/pytest -s -q tests/properties/test_derived_traffic.py -k much $(ARGS)
+	ENTRESOL_DERIVE_SEED=$(or $(SEED),1) ENTRESOL_DERIVE_TRANSACTIONS=$(or $(TRANSACTIONS),10000) $(ENDLESS) tests/properties/test_derived_traffic.py -k much $(ARGS)
 
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them

@@ -41,7 +41,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.session.stash[SETTINGS] = nearest
     for definition in fixtures.getfixturedefs("devnet", item) or ():
         if definition.func.__module__ == __name__:
-            definition.finish(item._request)  # noqa: SLF001 - of the test, as pytest's own
+            # The request only names what failed.
+            definition.finish(item._request)  # type: ignore[arg-type]  # noqa: SLF001
 
 
 @pytest.fixture(scope="session")
