@@ -9,12 +9,14 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 import venv
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from shutil import which
 
 import jsonschema  # type: ignore[import-untyped]
 import msgspec
@@ -67,6 +69,16 @@ def test_the_image_is_built_from_what_there_is_and_does_not_run_as_root() -> Non
         it["build"]["dockerfile"] for it in read_compose()["services"].values() if "build" in it
     }
     assert (ROOT / build).samefile(CONTAINERFILE)
+
+
+def test_systemd_finds_nothing_wrong_with_the_service(tmp_path: Path) -> None:
+    systemd = which("systemd-analyze") or pytest.skip("no systemd here")
+    unit = tmp_path / "entresol.service"
+    text = (DEPLOY / unit.name).read_text(encoding="utf-8")
+    assert "ExecStart=/opt/entresol/bin/entresol --data-dir" in text
+    unit.write_text(text.replace("/opt/entresol/bin/entresol", sys.executable), encoding="utf-8")
+    ran = subprocess.run([systemd, "verify", unit], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 @pytest.mark.slow
