@@ -67,13 +67,12 @@ has its code and its text on its class. Any other exception is a bug of the node
 the client receives -32603 with the id of the log entry."""
 
 _DECISIONS: Final = """\
-Decisions with their reasons, half a screen each: context, decision, measurement if there is one, consequence. They are
-grouped by [room](../architecture.md#the-rooms). A new one takes the next free number and is *accepted*. One that is
-revised is rewritten in place; one that no longer holds is *superseded by* another; one that became a part of another is
-*folded into* it, and its page only leads there."""
+For who changes the code: what still rules, with its reason, half a screen each (context, decision, measurement if there
+is one, consequence), by [package](../architecture.md#the-packages). A new one takes the next free number; one that the
+code has overtaken is rewritten, or removed: the history keeps it."""
 
-ROOMS: Final = {
-    "all": "All rooms",
+PACKAGES: Final = {
+    "all": "All packages",
     "primitives": "Values and their codecs",
     "storage": "One chain on disk",
     "state": "Accounts, tries and snapshots",
@@ -93,12 +92,9 @@ ROOMS: Final = {
     "testing": "Both layers in a Python program, and in tests",
     "project": "Build, packages and pages",
 }
-"""The rooms that decisions belong to, from below."""
+"""The packages that decisions belong to, from below."""
 
-DECISION: Final = re.compile(
-    r"\A# (?P<title>.+)\n\n"
-    r"Room: (?P<room>\w+)\. Status: (?P<status>accepted|(?:superseded by|folded into) \[\d{4}\]\([\w-]+\.md\))\.\n"
-)
+DECISION: Final = re.compile(r"\A# (?P<title>.+)\n\nPackage: (?P<package>\w+)\.\n")
 """How a decision begins."""
 
 _MEANINGS: Final = {
@@ -156,22 +152,22 @@ def errors_page() -> str:
 
 
 def decisions_page(folder: Path) -> str:
-    """Return the index of the decisions in a folder, by room."""
-    rows: dict[str, list[str]] = {room: [] for room in ROOMS}
+    """Return the index of the decisions in a folder, by package."""
+    rows: dict[str, list[str]] = {package: [] for package in PACKAGES}
     for path in sorted(folder.glob("[0-9]*.md")):
         found = DECISION.match(path.read_text(encoding="utf-8"))
-        if found is None or found["room"] not in ROOMS:
-            rooms = ", ".join(ROOMS)
+        if found is None or found["package"] not in PACKAGES:
             raise SystemExit(
                 f"{path.name}: below its title a decision has a line such as "
-                f"`Room: chain. Status: accepted.`, with one of the rooms {rooms}"
+                f"`Package: chain.`, with one of {', '.join(PACKAGES)}"
             )
         number = f"[{path.stem[:4]}]({path.name})"
-        rows[found["room"]] += [f"| {number} | {found['title']} | {found['status']} |"]
+        rows[found["package"]] += [f"| {number} | {found['title']} |"]
     lines = ["# Decisions", "", GENERATED, "", _DECISIONS]
-    for room, title in ROOMS.items():
-        heading = title if room == "all" else f"{title}: `{room}`"
-        lines += ["", f"## {heading}", "", "| | decision | status |", "|---|---|---|", *rows[room]]
+    for package, title in PACKAGES.items():
+        if rows[package]:
+            heading = title if package == "all" else f"{title}: `{package}`"
+            lines += ["", f"## {heading}", "", "| | decision |", "|---|---|", *rows[package]]
     return "\n".join((*lines, ""))
 
 

@@ -236,24 +236,11 @@ def test_every_page_has_a_place_on_the_site() -> None:
 def test_a_decision_has_context_decision_and_consequence(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     found = DECISION.match(text)
-    assert found, "below its title a decision has its room and its status"
+    assert found, "below its title a decision has its package"
     parts = re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE)
-    if found["status"].startswith("folded"):
-        assert parts == []
-        return
     assert [part for part in parts if part != "Measurement"] == [
         "Context", "Decision", "Consequence",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("page", DECISIONS)
-def test_no_decision_sends_its_reader_to_one_that_was_folded(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    links = re.findall(r"\]\((\d{4}-[\w-]+\.md)", text)
-    statuses = (
-        DECISION.match((DOCS / "decisions" / it).read_text(encoding="utf-8")) for it in links
-    )
-    assert not any(it is None or it["status"].startswith("folded") for it in statuses)
 
 
 def test_the_index_of_the_decisions_is_current() -> None:

@@ -23,7 +23,7 @@ from tests.support.contracts.stack_trace_cases import (
 )
 
 OPTIMIZED_RIGHT = {"optimized": (73, 43), "ir": (42, 20)}
-"""How many of the cases are right: the node's, and Hardhat's. docs/reports/stack-traces.md has them."""
+"""How many of the cases are right: the node's, and Hardhat's. docs/debugging.md has them."""
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ FORGE_HAS_NOT = {
     "Decisions.sol": {16},  # it did run: there is a result
     "Modifiers.sol": {13},  # ran in two functions, counted in one
 }
-"""Lines whose count is another one with forge coverage; docs/reports/coverage.md explains each."""
+"""Lines whose count is another one with forge coverage."""
 
 HARDHAT_HAS_NOT = {"Loops.sol": {14}}  # the condition of a loop, counted once
 

@@ -1,1 +1,0 @@
-"""The way of one request through the code: which files, packages and languages it passes."""
