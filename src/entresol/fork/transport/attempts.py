@@ -54,6 +54,8 @@ class Attempts:
         endpoint, wait = self._endpoints.next()
         delay = max(wait, self._delay if endpoint.failures else 0.0)
         self._delay = 0.0
+        if wait:
+            self._failure = self._limited_by(endpoint)
         if delay:
             self._check_time(endpoint, delay)
             await self._patience.sleep(delay)
@@ -77,21 +79,20 @@ class Attempts:
             raise self._failure
 
     def rate_limited(self, endpoint: RemoteEndpoint, seconds: float | None, problem: str) -> None:
-        """Leave an endpoint alone for as long as it says, or for the backoff, which doubles."""
+        """Leave an endpoint alone for as long as it says, up to the timeout, or for the backoff, which doubles."""
         backoff = min(self._patience.backoff * 2 ** min(self._limited, 20), MAX_DELAY)
         self._limited += 1
-        endpoint.rate_limited(backoff if seconds is None else seconds)
-        self._failure = RemoteRejected(
-            endpoint.host, self._method, TOO_MANY_REQUESTS, endpoint.redact(problem)
-        )
+        rest = min(backoff if seconds is None else seconds, self._patience.timeout)
+        endpoint.rate_limited(rest, endpoint.redact(problem))
+        self._failure = self._limited_by(endpoint)
         if self._deadline is None:
             self._deadline = self._patience.clock() + self._patience.timeout
 
     def _check_time(self, endpoint: RemoteEndpoint, delay: float) -> float:
         """Return the seconds that are left after a delay; raise if there are none."""
-        if self._deadline is None:
-            return self._patience.timeout - delay
-        left = self._deadline - self._patience.clock() - delay
+        now = self._patience.clock()
+        deadline = now + self._patience.timeout if self._deadline is None else self._deadline
+        left = deadline - now - delay
         if left > 0:
             return left
         if isinstance(self._failure, RemoteRejected):
@@ -102,6 +103,9 @@ class Attempts:
             f"the remote {endpoint.host} did not respond to {self._method} in "
             f"{self._patience.timeout:g} seconds{because}"
         )
+
+    def _limited_by(self, endpoint: RemoteEndpoint) -> RemoteRejected:
+        return RemoteRejected(endpoint.host, self._method, TOO_MANY_REQUESTS, endpoint.limited_by)
 
     def _problem(self) -> str:
         failure = self._failure

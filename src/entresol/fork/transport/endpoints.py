@@ -49,6 +49,8 @@ class RemoteEndpoint:
         """It is not asked until then while another one can be."""
         self.not_before = 0.0
         """It is not asked until then at all: it said so."""
+        self.limited_by = ""
+        """How it said so last."""
 
     def __repr__(self) -> str:
         return f"<RemoteEndpoint {self.host}>"
@@ -71,8 +73,9 @@ class RemoteEndpoint:
         rest = min(backoff * 2 ** min(self.failures - 1, 10), MAX_REST_SECONDS)
         self.rests_until = self._clock() + rest
 
-    def rate_limited(self, seconds: float) -> None:
-        """Ask nothing for so long."""
+    def rate_limited(self, seconds: float, problem: str) -> None:
+        """Ask nothing for so long, because of what it said."""
+        self.limited_by = problem
         self.not_before = max(self.not_before, self._clock() + seconds)
 
 

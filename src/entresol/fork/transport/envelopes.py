@@ -171,7 +171,8 @@ def _check_status(endpoint: RemoteEndpoint, name: str, response: PostResponse, n
         status == _UNAVAILABLE and response.retry_after is not None
     ):
         seconds = rejections.seconds_of(response.retry_after, now)
-        raise RateLimited(seconds, f"HTTP status {status}")
+        asked = "" if seconds is None else f", which asks to wait for {seconds:g} seconds"
+        raise RateLimited(seconds, f"HTTP status {status}{asked}")
     if status == _ENTITY_TOO_LARGE:
         raise TooLarge(RemoteRejected(endpoint.host, name, status, "the request is too large"))
     if 300 <= status < 400:

@@ -6,8 +6,6 @@ import re
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-MAX_RETRY_AFTER: Final = 3_600.0
-
 _RATE_CODES: Final = frozenset({429, -32005, -32007, -32029, -32097})
 _RATE_WORDS: Final = re.compile(
     r"rate.?limit|too many requests|exceeded its (throughput|compute)|compute units per second|requests per second"
@@ -80,8 +78,8 @@ def seconds_of(retry_after: str | None, now: float) -> float | None:
         return None
     text = retry_after.strip()
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII):
-        return min(float(text), MAX_RETRY_AFTER)
+        return float(text)
     try:
-        return min(max(parsedate_to_datetime(text).timestamp() - now, 0.0), MAX_RETRY_AFTER)
+        return max(parsedate_to_datetime(text).timestamp() - now, 0.0)
     except (ValueError, TypeError, OverflowError):
         return None

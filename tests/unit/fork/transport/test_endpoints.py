@@ -71,7 +71,7 @@ def test_all_that_rest_are_asked_all_the_same(endpoints: Endpoints) -> None:
 def test_one_that_says_when_is_not_asked_before(endpoints: Endpoints, clock: Clock) -> None:
     limited = [endpoints.next()[0] for _ in URLS]
     for seconds, endpoint in zip((9.0, 3.0, 6.0), limited, strict=True):
-        endpoint.rate_limited(seconds)
+        endpoint.rate_limited(seconds, "slow down")
     chosen, wait = endpoints.next()
     assert (chosen.host, wait) == ("https://b.example", 3.0)
     clock.now += 3.0

@@ -98,7 +98,7 @@ def test_a_method_that_is_not_served_is_known_by_code_or_text(code: int, text: s
         ("0.5", 0.5),
         (formatdate(1_010, usegmt=True), 10.0),
         (formatdate(900, usegmt=True), 0.0),
-        ("9" * 9, rejections.MAX_RETRY_AFTER),
+        ("9" * 9, 999_999_999.0),
         ("9" * 400, None),
         ("soon", None),
         ("-3", None),
