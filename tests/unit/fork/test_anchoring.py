@@ -9,6 +9,7 @@ import pytest
 from entresol.errors import (
     AnchorMismatch,
     AnchorNotFound,
+    RemoteMalformed,
 )
 from entresol.primitives.values import Hash32
 from tests.support.fork.remote_node import (
@@ -80,6 +81,16 @@ def test_a_block_that_is_not_there_fails_the_start(
 def test_a_time_before_the_first_block_fails_the_start(node: RemoteNode) -> None:
     node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: it and it | {"timestamp": "0x3e8"}
     with pytest.raises(AnchorNotFound, match="not later than 999"), node.fork(not_after=999):
+        pass
+
+
+def test_a_transaction_of_the_first_block_has_no_block_to_fork_from(node: RemoteNode) -> None:
+    sent = {"blockNumber": "0x0", "blockHash": str(block_hash(node, 0))}
+    node.proxy.lies["eth_getTransactionByHash"] = lambda *_: sent
+    with (
+        pytest.raises(RemoteMalformed, match="in the first block, which has no parent"),
+        node.fork(transaction_hash=Hash32.parse(OTHER_HASH)),
+    ):
         pass
 
 

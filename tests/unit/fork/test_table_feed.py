@@ -77,6 +77,12 @@ def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:
             cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x08"})
 
 
+def test_a_wait_ends_after_two_timeouts_of_silence_and_ten_in_all(node: RemoteNode) -> None:
+    with node.fork(timeout=3.0) as remote:
+        for table in (remote.table, remote.table_at(3)):
+            assert (table.silence, table.total) == (6.0, 30.0)
+
+
 def test_many_accounts_are_all_put(node: RemoteNode) -> None:
     with node.fork() as remote:
         many: list[RemoteKey] = [("account", number.to_bytes(20, "big")) for number in range(500)]

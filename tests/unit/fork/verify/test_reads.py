@@ -284,6 +284,31 @@ def test_logs_are_those_of_the_receipts_whatever_the_remote_finds(spending: Remo
         assert spending.proxy.methods["eth_getLogs"] == 0
 
 
+def test_logs_of_more_blocks_than_are_in_memory_at_the_same_time_are_all_there() -> None:
+    with running_api() as api:
+        for nonce in range(2 * blocks.AT_ONCE + 2):
+            send(api, nonce, to=LOGGER, data=bytes([nonce]))
+        logged = api("eth_getLogs", {"fromBlock": "0x0", "toBlock": "latest"})
+        assert len(logged) == 2 * blocks.AT_ONCE + 2
+        with remote_node(api) as served, served.fork(verify=True) as remote:
+            last = hex(remote.anchor.number)
+            found = read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": last})
+    assert [it["blockNumber"] for it in found] == [it["blockNumber"] for it in logged]
+
+
+@pytest.mark.parametrize("what", ["Transaction", "Uncle"])
+@pytest.mark.parametrize("block", ["Number", "Hash"])
+def test_what_comes_after_the_last_of_a_block_is_not_there(
+    spending: RemoteNode, what: str, block: str
+) -> None:
+    has_some = what == "Transaction"
+    name = "0x1" if block == "Number" else str(block_hash(spending, 1))
+    verb = f"eth_get{what}ByBlock{block}AndIndex"
+    with spending.fork(verify=True) as remote:
+        found = [read(remote, verb, name, hex(it)) for it in range(4)]
+    assert [it is not None for it in found] == [has_some, has_some, False, False]
+
+
 def test_a_range_with_too_many_blocks_to_prove_is_named(
     node: RemoteNode, spending: RemoteNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
