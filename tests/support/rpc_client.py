@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -102,6 +102,23 @@ def native_response(dispatcher: Dispatcher, body: bytes) -> bytes | None:
         return None if current_client() is connection else response
 
     return asyncio.run(handled())
+
+
+class LeavingClient(LocalConnection):
+    """A client that can disconnect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._callbacks: list[Callable[[], object]] = []
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Note what is to be called."""
+        self._callbacks.append(callback)
+
+    def disconnect_now(self) -> None:
+        """Close the connection."""
+        for callback in self._callbacks:
+            callback()
 
 
 class NamespaceClient(DispatcherClient):

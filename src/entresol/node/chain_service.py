@@ -197,6 +197,7 @@ class ChainService:
         """Let requests in progress finish, and stop listening, unless another service continues at the port."""
         if self._has_server:
             await self._server.stop()
+        await self.api.services.end_calls()
 
     @property
     def _served(self) -> Handler:

@@ -84,13 +84,13 @@ def _both_layers(
     set_logging: Callable[[bool], None],
     forks: ForkControl,
 ) -> list[Namespace]:
-    chain, keyring, executor = services.chain, services.keyring, services.executor
+    chain, keyring, dumps = services.chain, services.keyring, services.dumps
     sequencer = services.sequencer
     rendered, submission, filler = services.rendered, services.submission, services.filler
     limit = services.limits.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
-    reverts = RevertRunner(executor, control.node_chains.uses)
+    reverts = RevertRunner(services.threads, control.node_chains.uses)
     return [
         Evm(chain, sequencer, control.checkpoints, reverts),
         AccountEdits(chain),
@@ -112,7 +112,7 @@ def _both_layers(
         DebugPool(chain.pool),
         AnvilReorg(chain, sequencer, control.node_chains, reverts, keyring, filler),
         AnvilReset(control.node_chains, reverts, forks),
-        AnvilState(chain, control.states, reverts, executor, limit),
+        AnvilState(chain, control.states, reverts, dumps, limit),
         AnvilTokens(tokens),
         RejectedControls(),
         BlockBuilding(chain, services.resolver, services.runner),
@@ -124,7 +124,7 @@ def _both_layers(
         HardhatNode(chain, client_version, set_logging, forks),
         HardhatPool(chain.pool, chain.blocks),
         HardhatReset(control.node_chains, reverts, forks),
-        HardhatState(chain, control.states, reverts, executor, limit),
+        HardhatState(chain, control.states, reverts, dumps, limit),
         HardhatTokens(tokens),
     ]
 

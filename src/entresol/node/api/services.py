@@ -76,7 +76,10 @@ class ApiServices:
         self.keyring = keyring or Keyring()
         threads = ThreadPoolExecutor(POLICY.threads, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use, is_fork=chain.ledger.remote is not None)
-        self.threads = ClientThreads(POLICY.threads, self.limits.long_call_limit, chain.use)
+        """The threads of what is sent and sealed, whose work is short, or has a budget of its own."""
+        queued = self.limits.long_call_limit
+        self.threads = ClientThreads(POLICY.threads, queued, chain.use)
+        self.dumps = ClientThreads(1, queued, chain.use, name="dump")
         self.pending = PendingTransactions(chain.pool, chain.filler.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
@@ -127,8 +130,16 @@ class ApiServices:
         self.filters.close()
         self.chain.events.remove(self.rendered.on_event)
         self.chain.events.remove(self._on_reverted)
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.threads.close()
+        # What they read is closed next.
+        self.executor.shutdown(wait=True, cancel_futures=True)
+        for threads in (self.threads, self.dumps):
+            threads.close()
+
+    async def end_calls(self) -> None:
+        """Cancel the long calls of clients, and return once they have ended: what they read is closed next."""
+        for threads in (self.threads, self.dumps):
+            threads.close()
+            await asyncio.to_thread(threads.close, wait=True)
 
     def _schedule_notifications(self) -> None:
         """Notify subscribers once the current callback ends, of all events until then together."""

@@ -13,7 +13,6 @@ import pytest
 from entresol import errors
 from entresol._native import Snapshot, call
 from entresol.chain.chain_use import ChainUse
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.threads.client_threads import (
     MAX_CLIENTS_QUEUED,
@@ -25,23 +24,7 @@ from tests.support.chain import dev_chain
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
 from tests.support.fork.running_fork import open_fork, remote_of
 from tests.support.polling import PATIENCE_SECONDS, eventually
-
-
-class Client(LocalConnection):
-    """A client that can disconnect."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._callbacks: list[Callable[[], object]] = []
-
-    def on_close(self, callback: Callable[[], object]) -> None:
-        """Note what is to be called."""
-        self._callbacks.append(callback)
-
-    def disconnect_now(self) -> None:
-        """Close the connection."""
-        for callback in self._callbacks:
-            callback()
+from tests.support.rpc_client import LeavingClient
 
 
 class Gate:
@@ -67,7 +50,7 @@ def threads() -> Iterator[ClientThreads]:
 
 def start(
     threads: ClientThreads,
-    client: Client,
+    client: LeavingClient,
     work: Callable[[], str],
     *,
     ends_with_client: bool = True,
@@ -88,7 +71,7 @@ async def waits(*tasks: asyncio.Task[str]) -> bool:
 
 def test_another_client_does_not_wait_for_one_with_many_long_calls(threads: ClientThreads) -> None:
     async def scenario() -> None:
-        greedy, other, gate = Client(), Client(), Gate()
+        greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
         tasks = [start(threads, greedy, gate) for _ in range(4)]
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         assert await start(threads, other, lambda: "served") == "served"
@@ -101,7 +84,7 @@ def test_another_client_does_not_wait_for_one_with_many_long_calls(threads: Clie
 
 def test_a_client_may_not_have_more_waiting_than_allowed(threads: ClientThreads) -> None:
     async def scenario() -> None:
-        greedy, other, gate = Client(), Client(), Gate()
+        greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
         tasks = [start(threads, greedy, gate) for _ in range(1)]
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         tasks += [start(threads, greedy, gate) for _ in range(3)]
@@ -119,7 +102,11 @@ def test_all_clients_together_may_not_have_more_waiting_than_allowed(
     threads: ClientThreads,
 ) -> None:
     async def scenario() -> None:
-        gate, many, other = Gate(), [Client() for _ in range(MAX_CLIENTS_QUEUED + 2)], Client()
+        gate, many, other = (
+            Gate(),
+            [LeavingClient() for _ in range(MAX_CLIENTS_QUEUED + 2)],
+            LeavingClient(),
+        )
         other.peer = "10.0.0.2:1"
         tasks = [start(threads, many[0], gate), start(threads, many[1], gate)]
         assert await waits(*tasks)
@@ -146,7 +133,7 @@ def test_all_clients_together_may_not_have_more_waiting_than_allowed(
 
 def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(threads: ClientThreads) -> None:
     async def scenario() -> None:
-        client, gate = Client(), Gate()
+        client, gate = LeavingClient(), Gate()
         running = start(threads, client, gate)
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         queued = [start(threads, client, gate) for _ in range(3)]
@@ -168,7 +155,7 @@ async def stops_with_its_client(
     threads: ClientThreads, endless: Callable[[], str], started: Event
 ) -> None:
     """Start endless work of a client, and check that it stops once the client disconnects."""
-    client = Client()
+    client = LeavingClient()
     task = start(threads, client, endless)
     await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
     client.disconnect_now()
@@ -214,7 +201,7 @@ def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
     threads: ClientThreads,
 ) -> None:
     async def scenario() -> None:
-        client, gate = Client(), Gate()
+        client, gate = LeavingClient(), Gate()
         tasks = [start(threads, client, gate) for _ in range(4)]
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         threads.close()
@@ -228,7 +215,7 @@ def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
 
 def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:
     async def scenario() -> None:
-        client, gate = Client(), Gate()
+        client, gate = LeavingClient(), Gate()
         tasks = [start(threads, client, gate, ends_with_client=False) for _ in range(3)]
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         client.disconnect_now()
@@ -241,7 +228,7 @@ def test_work_that_changes_something_later_outlives_its_client(threads: ClientTh
 
 def test_a_cancelled_task_cancels_its_work(threads: ClientThreads) -> None:
     async def scenario() -> None:
-        client, gate = Client(), Gate()
+        client, gate = LeavingClient(), Gate()
         running = start(threads, client, gate)
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         queued = start(threads, client, lambda: "never")
@@ -260,7 +247,7 @@ def test_work_that_outlives_the_chain_fails() -> None:
     use = ChainUse()
 
     async def scenario(threads: ClientThreads) -> None:
-        client, gate = Client(), Gate()
+        client, gate = LeavingClient(), Gate()
         task = start(threads, client, gate)
         await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
         assert not use.is_idle
@@ -280,7 +267,7 @@ def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
         return current_client()
 
     async def scenario() -> None:
-        first, second = Client(), Client()
+        first, second = LeavingClient(), LeavingClient()
         serve(first)
         task = asyncio.get_running_loop().create_task(asked())
         serve(second)
@@ -292,7 +279,7 @@ def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
 
 
 def test_a_request_does_not_keep_its_connection() -> None:
-    client = Client()
+    client = LeavingClient()
 
     async def scenario() -> object:
         nonlocal client

@@ -13,11 +13,11 @@ from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-    from concurrent.futures import Executor
 
     from entresol.chain.chain_use import ChainUse
     from entresol.dev.checkpoint import NodeRevertPlan
     from entresol.dev.node_chains import NodeChains
+    from entresol.rpc.threads.client_threads import Threads
 
 _T = TypeVar("_T")
 Planner: TypeAlias = "Callable[[], NodeRevertPlan | None]"
@@ -36,8 +36,8 @@ class RevertRunner:
     Whatever uses the chains on threads, or settles them, comes to its end first, or has `ChainReplaced`.
     """
 
-    def __init__(self, executor: Executor, uses: Sequence[ChainUse]) -> None:
-        self._executor = executor
+    def __init__(self, threads: Threads, uses: Sequence[ChainUse]) -> None:
+        self._threads = threads
         self._uses = uses
 
     def run(self, plan: Planner, result: _T, otherwise: _T) -> _T | Awaitable[_T]:
@@ -70,11 +70,10 @@ class RevertRunner:
 
     async def prepared(self, prepare: Callable[[], _T]) -> _T:
         """Return what a thread prepares to replace the chains; if they are replaced meanwhile, it does so again."""
-        loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
             with contextlib.suppress(ChainReplaced):
-                return await loop.run_in_executor(self._executor, prepare)
-        return await loop.run_in_executor(self._executor, prepare)
+                return await self._threads.run(prepare)
+        return await self._threads.run(prepare)
 
     async def idle(self) -> None:
         """Return once nothing runs on the chains, or after `WAIT_SECONDS`: then what runs will fail."""
@@ -102,12 +101,11 @@ class RevertRunner:
     async def _run_long(
         self, plan: Planner, planned: NodeRevertPlan | None, result: _T, otherwise: _T
     ) -> _T:
-        loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
             if planned is None:
                 return otherwise
             with contextlib.suppress(ChainReplaced):
-                await loop.run_in_executor(self._executor, planned.prepare)
+                await self._threads.run(planned.prepare)
                 await self.idle()
                 if planned.is_current:
                     planned.apply()

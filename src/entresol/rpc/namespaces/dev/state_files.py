@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from binascii import hexlify
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,26 +13,29 @@ from msgspec import Raw
 
 from entresol.errors import (
     ChainReplaced,
+    DeadlinePassed,
     DumpInterrupted,
     InvalidStateFile,
     LoadRejected,
     RollbackRejected,
 )
-from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from entresol.chain.chain import Chain
     from entresol.dev.state_file.node_state import NodeState
     from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
+    from entresol.rpc.threads.client_threads import Threads
 
 
 DUMP_ATTEMPTS: Final = 3
 """How often a dump starts again if the chain is reverted meanwhile."""
+
+MAX_SECONDS: Final = 60.0
+"""How long a dump may take, as the traces of a request."""
 
 
 class AnvilState:
@@ -44,19 +48,20 @@ class AnvilState:
         chain: Chain,
         states: NodeState,
         reverts: RevertRunner,
-        executor: Executor,
+        threads: Threads,
         max_memory: int | None = None,
     ) -> None:
+        """Dump on `threads`, of which one is enough: a dump is mostly Python."""
         self._chain = chain
         self._states = states
         self._reverts = reverts
-        self._executor = executor
+        self._threads = threads
         self._max_memory = max_memory
 
-    @method(DumpInterrupted, served_by=ServedBy.PRODUCER)
+    @method(DumpInterrupted, DeadlinePassed, served_by=ServedBy.PRODUCER)
     async def dump_state(
         self, preserve_historical_states: bool | None = None
-    ) -> Offload[Annotated[Raw, Data]]:
+    ) -> Annotated[Raw, Data]:
         """Return the state file of the chain, packed by gzip; on request with the states after earlier blocks.
 
         With a development L1 it has both layers, so that either restores both.
@@ -64,11 +69,8 @@ class AnvilState:
         historical = bool(preserve_historical_states)
         for _ in range(DUMP_ATTEMPTS - 1):
             with contextlib.suppress(ChainReplaced):
-                packed = await self._dump(historical=historical)
-                break
-        else:
-            packed = await self._dump(historical=historical)
-        return Offload(lambda: Raw(b'"0x' + hexlify(packed) + b'"'))
+                return await self._dump(historical=historical)
+        return await self._dump(historical=historical)
 
     @method(
         InvalidStateFile,
@@ -96,9 +98,22 @@ class AnvilState:
             await asyncio.to_thread(prepared.close)
         return True
 
-    async def _dump(self, *, historical: bool) -> bytes:
-        work = self._states.dump(self._chain, historical=historical, paced=cooperatively)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+    async def _dump(self, *, historical: bool) -> Raw:
+        work = self._states.dump(self._chain, historical=historical, paced=_paced)
+        return await self._threads.run(
+            lambda: Raw(b'"0x' + hexlify(work()) + b'"'), ends_with_client=True
+        )
+
+
+def _paced(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a dump cooperatively, and only for so long."""
+    end = work_clock() + MAX_SECONDS
+    for piece in cooperatively(pieces):
+        if work_clock() > end:
+            raise DeadlinePassed(
+                f"the dump took longer than {MAX_SECONDS:g} s: --dump-state writes one of any size"
+            )
+        yield piece
 
 
 class HardhatState(AnvilState):

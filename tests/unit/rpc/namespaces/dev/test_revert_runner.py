@@ -117,8 +117,7 @@ def test_a_chain_is_replaced_once_nothing_runs_on_it_or_what_runs_has_had_its_ti
         return client.chain.number
 
     async def race() -> tuple[bytes, object]:
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(client.api.services.executor, read)
+        work = asyncio.ensure_future(client.api.services.threads.run(read))
         await asyncio.to_thread(reading.wait, PATIENCE_SECONDS)
         body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": given})
         response = client.api.dispatcher.handle(body, LocalConnection())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from threading import Event
 from typing import Any, TypeVar
 
 import pytest
@@ -14,15 +16,24 @@ from entresol.dev.node_chains import NodeChains
 from entresol.dev.replaced_stores import MAX_REPLACED
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
+from entresol.dev.state_file.writing import ChainDump
+from entresol.offload import POLICY
+from entresol.rpc.namespaces.dev import state_files
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.state_files import DUMP_ATTEMPTS, AnvilState
+from entresol.rpc.threads.client_threads import LoopThreads
+from entresol.server.handler import completed
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
 from tests.support.chain.state_files import anvil_file
-from tests.support.hex_data import unhex
-from tests.support.rpc_client import NamespaceClient, RpcError
+from tests.support.hex_data import hexed, unhex
+from tests.support.polling import PATIENCE_SECONDS
+from tests.support.rpc_client import LeavingClient, NamespaceClient, RpcError
 
 T = TypeVar("T")
+
+DUMP = b'{"jsonrpc":"2.0","id":1,"method":"anvil_dumpState"}'
+SENT = b'{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["%b"]}'
 
 prefixes = pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
 
@@ -56,20 +67,19 @@ def test_a_dump_has_the_form_of_anvil(client: ApiClient) -> None:
     assert len(document["historical_states"]) == 1
 
 
-class RevertingExecutor(ThreadPoolExecutor):
+class RevertingThreads(LoopThreads):
     """Rolls a chain back before each of its first works, as other requests do while a worker is busy."""
 
     def __init__(self, reverts: Reverts, times: int) -> None:
-        super().__init__(1)
         self._reverts = reverts
         self._times = times
 
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Roll back if it is time, and submit the work."""
+    async def run(self, work: Callable[[], T], *, ends_with_client: bool = False) -> T:
+        """Roll back if it is time, and return what `work` returns."""
         if self._times > 0:
             self._times -= 1
             self._reverts.plan_roll_back(self._reverts.chain.number - 1).apply()
-        return super().submit(fn, *args, **kwargs)
+        return await super().run(work, ends_with_client=ends_with_client)
 
 
 def dumped_while_reverted(client: ApiClient, times: int) -> Any:
@@ -77,15 +87,12 @@ def dumped_while_reverted(client: ApiClient, times: int) -> Any:
     for _ in range(DUMP_ATTEMPTS):
         client("evm_mine")
     reverts = Reverts(client.chain)
-    with RevertingExecutor(reverts, times) as executor:
-        states = NodeState(NodeChains(reverts))
-        dumping = NamespaceClient(
-            AnvilState(client.chain, states, RevertRunner(executor, []), executor)
-        )
-        try:
-            return json.loads(gzip.decompress(unhex(dumping("anvil_dumpState"))))
-        finally:
-            dumping.close()
+    threads = RevertingThreads(reverts, times)
+    states = NodeState(NodeChains(reverts))
+    with closing(
+        NamespaceClient(AnvilState(client.chain, states, RevertRunner(threads, []), threads))
+    ) as dumping:
+        return json.loads(gzip.decompress(unhex(dumping("anvil_dumpState"))))
 
 
 def test_a_dump_starts_again_if_the_chain_is_reverted_meanwhile(client: ApiClient) -> None:
@@ -99,6 +106,89 @@ def test_a_dump_that_is_interrupted_again_and_again_fails_with_the_reason(
     with pytest.raises(RpcError, match="the chain was reverted while it was dumped") as rejection:
         dumped_while_reverted(client, DUMP_ATTEMPTS)
     assert rejection.value.code == -32000
+
+
+class EndlessDumps:
+    """Dumps that go on until they are cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = Event()
+        self.ended = Event()
+
+    def written(self, _others: object, *, historical: bool) -> Iterator[bytes]:  # noqa: ARG002
+        """Yield pieces for ever."""
+        self.begun.set()
+        try:
+            while True:
+                yield b" "
+        finally:
+            self.ended.set()
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> EndlessDumps:
+    dumps = EndlessDumps()
+    monkeypatch.setattr(ChainDump, "written", dumps.written)
+    return dumps
+
+
+async def dumping(client: ApiClient, connection: LeavingClient) -> asyncio.Task[bytes | None]:
+    """Ask for a dump."""
+    response = client.api.dispatcher.handle(DUMP, connection)
+    assert not isinstance(response, bytes | None)
+    return asyncio.get_running_loop().create_task(completed(response))
+
+
+def test_a_dump_ends_with_its_client(client: ApiClient, endless: EndlessDumps) -> None:
+    async def leave() -> bytes | None:
+        connection = LeavingClient()
+        dump = await dumping(client, connection)
+        await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
+        connection.disconnect_now()
+        return await dump
+
+    assert b"the client is gone" in (asyncio.run(leave()) or b"")
+
+
+def test_dumps_of_many_clients_leave_others_their_threads(
+    client: ApiClient, endless: EndlessDumps
+) -> None:
+    async def send_beside() -> bytes:
+        connections = [LeavingClient() for _ in range(POLICY.threads + 1)]
+        dumps = [await dumping(client, connection) for connection in connections]
+        await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
+        raw = transaction(0, data=bytes(POLICY.data_bytes), gas=5_000_000).raw
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await client.handle(SENT % hexed(raw).encode())
+        finally:
+            for connection in connections:
+                connection.disconnect_now()
+            await asyncio.gather(*dumps)
+
+    assert b"result" in asyncio.run(send_beside())
+
+
+def test_a_dump_has_a_deadline(
+    client: ApiClient, endless: EndlessDumps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_files, "MAX_SECONDS", 0.0)
+    with pytest.raises(RpcError, match="the dump took longer than 0 s: --dump-state"):
+        client("anvil_dumpState")
+    assert endless.ended.is_set()
+
+
+def test_a_dump_has_ended_before_its_chain_is_closed(
+    client: ApiClient, endless: EndlessDumps
+) -> None:
+    async def stop() -> bytes | None:
+        dump = await dumping(client, LeavingClient())
+        await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
+        await client.api.services.end_calls()
+        assert endless.ended.is_set()
+        return await dump
+
+    assert b"error" in (asyncio.run(stop()) or b"")
 
 
 def test_accounts_without_blocks_are_edits(client: ApiClient) -> None:
