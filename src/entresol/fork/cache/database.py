@@ -171,6 +171,14 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (*(path.with_name(path.name + end) for end in _SIDE_FILES), path)
 
 
+def size_of(file: Path) -> int:
+    """Return how long a file is; one that is not there, or that another process has just deleted, is empty."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _connect(uri: str) -> sqlite3.Connection:
     # A lock lets one thread use it at a time.
     connection = sqlite3.connect(
@@ -193,7 +201,7 @@ def _mode(path: Path) -> str:
         return "mode=rw"
     # SQLite writes beside a file even to read it, unless nothing can change it.
     wal = files_of(path)[0]
-    return "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
+    return "mode=ro" if size_of(wal) else "mode=ro&immutable=1"
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from entresol.errors import ForkCacheFailed
-from entresol.fork.cache.database import files_of, read_fork
+from entresol.fork.cache.database import files_of, read_fork, size_of
 from entresol.fork.cache.rows import Fork
 from entresol.fork.cache.use_lock import UseLock, delete_unused, lock_file
 from entresol.fork.settings import CACHE_VARIABLE
@@ -95,7 +95,7 @@ def _cached(path: Path) -> CachedFork | None:
 
 
 def _size(path: Path) -> int:
-    return sum(it.stat().st_size for it in files_of(path) if it.exists())
+    return sum(size_of(file) for file in files_of(path))
 
 
 def _used(path: Path) -> float:

@@ -16,7 +16,7 @@ from entresol.errors import (
     ForkNotChosen,
 )
 from entresol.fork.cache import directory, json_lines
-from entresol.fork.cache.database import ForkDatabase, read_fork
+from entresol.fork.cache.database import ForkDatabase, read_fork, size_of
 from entresol.fork.cache.rows import Fork
 from entresol.fork.cache.use_lock import UseLock, delete_unused, set_aside
 
@@ -190,7 +190,7 @@ class FilePlace:
     def find(self, wanted: WantedFork) -> Fork | None:
         """Return the fork of the file; another one than is wanted is an error."""
         # Who was killed while it created the file has left an empty one.
-        if not self._path.exists() or self._path.stat().st_size == 0:
+        if not size_of(self._path):
             return None
         return _checked(self._path, read_fork(self._path), wanted)
 

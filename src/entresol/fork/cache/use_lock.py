@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -27,7 +29,7 @@ class UseLock:
     def shared(cls, database: Path) -> Self:
         """Say that this process uses a cache; wait while another one deletes it."""
         file = lock_file(database)
-        try:
+        with _explained(database):
             file.parent.mkdir(parents=True, exist_ok=True)
             while True:
                 lock = cls(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -36,20 +38,17 @@ class UseLock:
                     lock.touch()
                     return lock
                 lock.release()
-        except OSError as error:
-            raise ForkCacheUnusable(database, error.strerror or str(error)) from error
 
     @classmethod
     def exclusive(cls, database: Path) -> Self | None:
         """Return a lock that nobody else has, or None if the cache is in use."""
         file = lock_file(database)
-        try:
+        with _explained(database):
             lock = cls(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            fcntl.flock(lock._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return None
-        except OSError as error:
-            raise ForkCacheUnusable(database, error.strerror or str(error)) from error
+            try:
+                fcntl.flock(lock._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
         return lock if lock._is_of(file) else None
 
     def touch(self) -> None:
@@ -85,8 +84,9 @@ def delete_unused(database: Path) -> bool:
 
 def delete_files(database: Path) -> None:
     """Delete a cache whose exclusive lock the caller has; the lock goes last, with the name that others would lock."""
-    for file in (*files_of(database), lock_file(database)):
-        file.unlink(missing_ok=True)
+    with _explained(database):
+        for file in (*files_of(database), lock_file(database)):
+            file.unlink(missing_ok=True)
 
 
 def set_aside(database: Path) -> Path | None:
@@ -96,8 +96,18 @@ def set_aside(database: Path) -> Path | None:
         return None
     aside = database.with_name(database.name + ".damaged")
     *side_files, file = files_of(database)
-    for it in side_files:
-        it.unlink(missing_ok=True)
-    file.replace(aside)
+    with _explained(database):
+        for side_file in side_files:
+            side_file.unlink(missing_ok=True)
+        file.replace(aside)
     lock.release()
     return aside
+
+
+@contextmanager
+def _explained(database: Path) -> Iterator[None]:
+    """Raise errors of the file system as what they mean for the cache."""
+    try:
+        yield
+    except OSError as error:
+        raise ForkCacheUnusable(database, error.strerror or str(error)) from error

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from entresol.errors import ForkCacheConflict, ForkCacheFailed
+from entresol.errors.base import without_frames
 from entresol.fork.cache.rows import Row, RowKey, RowValue
+
+logger = logging.getLogger(__name__)
 
 Write: TypeAlias = Callable[[Sequence[Row]], None]
 
@@ -25,7 +29,8 @@ class RowWriter:
 
     Remembers: rows that are not written yet; `get` finds them. Persists: nothing itself, `write` does.
     Assumes: `write` is all or nothing. Fails: never; what could not be written is `problem`, and rows of a failed
-    write are tried again, apart from conflicts, which another process's value wins.
+    write are tried again, apart from conflicts, which another process's value wins. A thread that dies is a problem that
+    stays.
     """
 
     def __init__(self, write: Write, report: Callable[[ForkCacheFailed], None]) -> None:
@@ -36,6 +41,7 @@ class RowWriter:
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_urgent = False
+        self._is_dead = False
         self.problem: ForkCacheFailed | None = None
         self.conflict: ForkCacheConflict | None = None
         self._bytes = 0
@@ -63,7 +69,7 @@ class RowWriter:
     def flush(self) -> None:
         """Wait until everything is written, or until a write has failed."""
         with self._changed:
-            self.problem = None
+            self._forget_problem()
             self._is_urgent = True
             self._changed.notify_all()
             self._changed.wait_for(
@@ -74,11 +80,29 @@ class RowWriter:
         """Write what waits, once, and end the thread."""
         with self._changed:
             self._is_closed = True
-            self.problem = None
+            self._forget_problem()
             self._changed.notify_all()
         self._thread.join()
 
+    def _forget_problem(self) -> None:
+        """Ask for another try."""
+        if not self._is_dead:
+            self.problem = None
+
     def _run(self) -> None:
+        try:
+            self._write_until_closed()
+        except Exception as error:
+            logger.exception("the cache of a fork is not written any more")
+            failure = ForkCacheFailed(f"the cache is not written any more: {error!r}")
+            failure.__cause__ = without_frames(error)
+            with self._changed:
+                self._is_dead = True
+                self.problem = failure
+                # Whoever flushes waits for this thread.
+                self._changed.notify_all()
+
+    def _write_until_closed(self) -> None:
         while self._take():
             try:
                 self._write(self._taken())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from entresol.errors import ForkCacheUnusable
 from entresol.fork.cache.directory import (
     cached_forks,
     default_directory,
@@ -15,6 +16,7 @@ from entresol.fork.cache.directory import (
     in_use,
     make_room,
 )
+from entresol.fork.cache.places import FilePlace, WantedFork
 from entresol.fork.cache.rows import Fork
 from entresol.fork.cache.use_lock import delete_unused, lock_file
 from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
@@ -70,6 +72,30 @@ def test_a_file_that_cannot_be_read_is_listed_and_goes_as_others_do(tmp_path: Pa
     assert names(tmp_path) == [None]
     assert make_room(tmp_path, 1)
     assert [it.name for it in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_file_that_another_process_deletes_meanwhile_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the log is, when the last process that has a cache open closes it."""
+    recorded(tmp_path, FORK)
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    assert make_room(tmp_path, 1 << 40)
+    assert names(tmp_path) == [FORK]
+    assert FilePlace(tmp_path / "missing.sqlite").find(WantedFork()) is None
+
+
+def test_a_file_that_cannot_be_deleted_is_an_error_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(tmp_path, FORK)
+
+    def unlink(_: Path, **__: bool) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(ForkCacheUnusable, match="Permission denied"):
+        make_room(tmp_path, 0)
 
 
 def test_a_directory_that_is_not_there_has_no_forks(tmp_path: Path) -> None:

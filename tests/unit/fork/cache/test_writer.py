@@ -66,6 +66,26 @@ def test_what_waits_is_written_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
     assert done.rows == [[row(1)]]
 
 
+def test_a_thread_that_dies_is_an_error_for_whoever_flushes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As it was: its exception ended the thread, and a flush waited for it for ever."""
+
+    def write(_: Sequence[Row]) -> None:
+        raise FileNotFoundError("gone")
+
+    rows = RowWriter(write, print)
+    rows.put([row(1)])
+    for _ in range(2):
+        flush = threading.Thread(target=rows.flush, daemon=True)
+        flush.start()
+        flush.join(PATIENCE_SECONDS)
+        assert not flush.is_alive()
+        assert "FileNotFoundError('gone')" in str(rows.problem)
+    rows.close()
+    assert "is not written any more" in caplog.text
+
+
 def test_what_waits_for_a_full_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: 100,000 rows of any length, and a response may have megabytes."""
     monkeypatch.setattr(writer, "MAX_BYTES", 10 * row(0).size)
