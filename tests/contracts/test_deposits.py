@@ -72,6 +72,12 @@ def test_requests_have_consecutive_ids_and_are_in_the_priority_tree(l1: Deployed
         hashes.append(request(l1))
         assert requested(l1)["txId"] == payload(l1).nonce == number
         assert l1.engine.read(l1.chain, "getPriorityTreeRoot") == priority_levels(hashes)[-1][0]
+    for size in range(1, 10):
+        levels = priority_levels(hashes[:size])
+        root, height = levels[-1][0], len(levels) - 1
+        assert l1.engine.read(l1.chain, "isPriorityTreeRoot", root, height)
+        # An inner node is not a root of another height.
+        assert not l1.engine.read(l1.chain, "isPriorityTreeRoot", root, height + 1)
     assert l1.engine.read(l1.chain, "getTotalPriorityTxs") == 9
 
 

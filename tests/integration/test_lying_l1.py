@@ -42,6 +42,7 @@ NAMES = (
     view("getTotalBatchesVerified()"),
     view("getTotalBatchesExecuted()"),
     view("getTotalPriorityTxs()"),
+    view("isPriorityTreeRoot(bytes32,uint256)"),
     view("storedBatchHash(uint256)"),
     view("l2LogsRootHash(uint256)"),
 )

@@ -161,6 +161,12 @@ abstract contract Getters is ZKChainBase {
         return _priorityTree.root;
     }
 
+    /// @notice Whether the priority tree has, or had, a root when it had so many levels above its leaves.
+    /// @dev A node compares deposits with it before it includes them; the state of the latest block is enough.
+    function isPriorityTreeRoot(bytes32 root, uint256 height) external view returns (bool) {
+        return _priorityTree.heightPlusOne[root] == height + 1;
+    }
+
     /// @notice False: requests are in a tree, not in a queue.
     function isPriorityQueueActive() external pure returns (bool) {
         return false;

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import EntresolError, LayerOneMismatch, MalformedValue
+from entresol.errors import EntresolError, LayerOneMismatch, LayerOneRejected, MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from entresol.l1.layer_one import L1Log, LayerOne
+    from entresol.l1.layer_one import L1Block, L1Log, LayerOne
     from entresol.primitives.batches import SettlementStep
 
 _CANONICAL: Final = (
@@ -117,6 +117,17 @@ class ZkChain:
         """Return how many priority transactions were requested, up to now or to a block."""
         return await self._number("getTotalPriorityTxs()", block)
 
+    async def is_priority_root(self, root: Hash32, height: int, last: L1Block) -> bool:
+        """Return whether the priority tree has, or had, a root, as of a block or, without its state, the latest."""
+        signature, arguments = "isPriorityTreeRoot(bytes32,uint256)", (root, height)
+        for block in (last.hash, last.number):
+            try:
+                return await self._flag(signature, *arguments, block=block)
+            except LayerOneRejected:
+                # Not every node takes a hash, and only archive nodes have the state of old blocks.
+                continue
+        return await self._flag(signature, *arguments, block=None)
+
     async def priority_tx_max_gas(self, block: int | None = None) -> int:
         """Return the maximum gas of a request, beyond its overhead, now or as of a block."""
         return await self._number("getPriorityTxMaxGasLimit()", block)
@@ -155,6 +166,11 @@ class ZkChain:
         """Return the priority transactions that were requested in a range of L1 blocks, in order."""
         found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
         return [decode_deposit(log) for log in found]
+
+    async def _flag(self, signature: str, *arguments: object, block: int | Hash32 | None) -> bool:
+        return bool(
+            await read_contract(self.l1, self.address, signature, "bool", *arguments, block=block)
+        )
 
     async def _number(self, signature: str, block: int | Hash32 | None = None) -> int:
         found = await read_contract(self.l1, self.address, signature, "uint256", block=block)

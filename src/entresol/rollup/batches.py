@@ -234,9 +234,7 @@ def stored_info_of(batch: Batch, chain_id: int) -> StoredBatchInfo:
 def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
     """Return the hashes of the priority transactions of a batch."""
     first = batch.first_priority_id
-    return [
-        _priority_hash(blocks, number) for number in range(first, first + batch.l1_transactions)
-    ]
+    return [priority_hash(blocks, number) for number in range(first, first + batch.l1_transactions)]
 
 
 def priority_ops_of(blocks: BlockReader, batch: Batch) -> PriorityOpsBatchInfo:
@@ -267,7 +265,8 @@ def frontier_after(blocks: BlockReader, batch: Batch) -> Frontier:
     return frontier_before(batch).extend(priority_hashes(blocks, batch))
 
 
-def _priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
+def priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
+    """Return the hash of a priority transaction that a block has."""
     location = blocks.locate_priority(priority_id)
     record = None if location is None else blocks.get_record(location.block_number)
     if location is None or record is None:

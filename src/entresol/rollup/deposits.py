@@ -12,6 +12,7 @@ from entresol.errors import DepositsMissing, LayerOneMismatch, LayerOneRejected
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.l1_to_l2_gas import body_gas
 from entresol.primitives.values import Hash32
+from entresol.rollup.deposit_tree import DepositTree
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.replication.entries import DepositsEntry
@@ -170,8 +171,8 @@ class DepositWatcher:
     where the contract's count confirms that no deposit before it is missing. The id of the next deposit
     follows from the chain's own blocks, so that a crash, a reorg of L1 or a revert of the chain neither
     repeats nor skips one. Assumes: the thread that changes the chain. Fails: with `LayerOneUnreachable`,
-    or with `LayerOneMismatch` if L1 has other deposits than the chain has executed, or if its responses
-    contradict each other; `run` logs and retries.
+    or with `LayerOneMismatch` if L1 has other deposits than the chain has executed, if the deposits in its logs are not
+    those of the contract's tree, or if its responses contradict each other; `run` logs and retries.
     """
 
     def __init__(
@@ -189,6 +190,7 @@ class DepositWatcher:
         self._l1 = contract.l1
         self._contract = contract
         self._reader = DepositReader(contract, chain.rules.gas_limit)
+        self._tree = DepositTree(chain, contract)
         self._config = config or DepositConfig()
         self._cursor: DepositCursor | None = None
         self._gaps = 0
@@ -210,8 +212,7 @@ class DepositWatcher:
     @property
     def next_id(self) -> int:
         """The id of the next deposit, after those that are pending."""
-        last = self._chain.filler.priority.last
-        return self._chain.blocks.next_priority_id() if last is None else last.payload.nonce + 1
+        return self._tree.next_id
 
     async def step(self) -> int:
         """Read some blocks of L1, and return how many new deposits they have."""
@@ -263,6 +264,10 @@ class DepositWatcher:
                 return None
             found = await self._reader.read(cursor.block + 1, last)
             if found.missing(self.next_id) is None:
+                for deposit in found.deposits:
+                    if deposit.priority_id < self.next_id:
+                        self._check_executed(deposit)
+                await self._tree.check(found.deposits, found.last)
                 return found
             if not await self._is_past_next(cursor):
                 self._gaps += 1
@@ -357,7 +362,6 @@ class DepositWatcher:
         expected = first = self.next_id
         for deposit in deposits:
             if deposit.priority_id < first:
-                self._check_executed(deposit)
                 continue
             transaction_hash = self._chain.enqueue(deposit.payload)
             self._origins[transaction_hash] = (deposit.block, deposit.block_hash)

@@ -16,7 +16,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneRejected
-from entresol.l1.contracts import NEW_PRIORITY_REQUEST, REQUEST_TYPES
+from entresol.l1.contracts import REQUEST_TYPES, decode_deposit
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import (
     DEFAULT_SENDER,
@@ -32,17 +32,15 @@ from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.contracts.engine import find
 
 CHAIN_ID = 31337
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 10)
 
-# Emits its input as the data of a deposit's event, and returns how often if the input is four bytes; reverts
-# with its input; returns it.
+# Emits its input as the data of a deposit's event, and keeps their tree; reverts with its input; returns it.
 MAILBOX, REVERTER, ECHO = (Address(bytes([number]) * 20) for number in (0xB0, 0xB1, 0xB2))
 CODES = {
-    MAILBOX: bytes.fromhex(
-        f"36600414603757 365f5f37 7f{NEW_PRIORITY_REQUEST.hex()} 365fa1 5f546001015f5500 5b 5f545f5260205ff3"
-    ),
+    MAILBOX: bytes(find("PriorityMailbox").runtime),
     REVERTER: bytes.fromhex("365f5f37 365ffd"),
     ECHO: bytes.fromhex("365f5f37 365ff3"),
 }
@@ -184,6 +182,8 @@ class LyingLayerOne(EmbeddedLayerOne):
     """How many of the next searches find nothing."""
     log_hashes: Mapping[int, Hash32] = MappingProxyType({})
     """The block hashes that logs have instead of the right ones, by block number."""
+    false_mints: Mapping[int, int] = MappingProxyType({})
+    """What deposits mint instead of the right amount, by their ids, in the next search; their hashes fit."""
     states: int | None = None
     """Of how many blocks it has the state."""
     finalized: int | None = None
@@ -207,9 +207,12 @@ class LyingLayerOne(EmbeddedLayerOne):
         if self.empty_logs:
             self.empty_logs -= 1
             return []
+        mints, self.false_mints = self.false_mints, {}
         return [
             msgspec.structs.replace(
-                it, block_hash=self.log_hashes.get(it.block_number, it.block_hash)
+                it,
+                block_hash=self.log_hashes.get(it.block_number, it.block_hash),
+                data=_with_mint(it, mints),
             )
             for it in await super().logs(address, topics, first, last)
         ]
@@ -231,6 +234,16 @@ class LyingLayerOne(EmbeddedLayerOne):
             if number is None or number <= self._chain.number - self.states:
                 raise LayerOneRejected("eth_call", -32000, "missing trie node")
         return await super().call(to, data, sender=sender, block=block)
+
+
+def _with_mint(log: L1Log, mints: Mapping[int, int]) -> bytes:
+    """Return the data of a deposit's event in which it mints another amount."""
+    if not mints:
+        return log.data
+    payload = decode_deposit(log).payload
+    return request_data(
+        msgspec.structs.replace(payload, to_mint=mints.get(payload.nonce, payload.to_mint))
+    )
 
 
 class LaggingLayerOne(EmbeddedLayerOne):

@@ -367,6 +367,52 @@ def test_empty_logs_of_a_node_that_lags_lose_no_deposit(tmp_path: Path) -> None:
         asyncio.run(whole(steered))
 
 
+@pytest.mark.parametrize("states", [None, 8])
+def test_a_deposit_that_its_contract_does_not_have_is_not_queued(states: int | None) -> None:
+    """Also if L1 has no state of its block any more."""
+
+    async def play(scenario: Scenario) -> None:
+        assert isinstance(scenario.l1, LyingLayerOne)
+        await scenario.post(*DEPOSITS[:2])
+        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+        scenario.l1.states = states
+        assert await scenario.watcher.step() == 2
+        await scenario.post(*DEPOSITS[2:4])
+        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+        scenario.l1.false_mints = {2: 10**24}
+        with pytest.raises(LayerOneMismatch, match="deposits 2 to 3 would make the root 0x"):
+            await scenario.watcher.step()
+        assert await scenario.watcher.step() == 2
+        assert scenario.executed() == DEPOSITS[:4]
+
+    lying(play)
+
+
+def test_a_restart_compares_later_deposits_with_the_tree_of_its_contract(tmp_path: Path) -> None:
+    async def whole(steered: Embedded) -> None:
+        lying = LyingLayerOne(steered.chain, steered.sequencer)
+        steered.l1 = lying
+        scenario = Scenario(steered, tmp_path / "chain")
+        await scenario.post(*DEPOSITS[:3])
+        await scenario.watcher.step()
+        scenario.chain.close()
+        again = Scenario(steered, tmp_path / "chain")
+        again.chain.schedule.seal_on_request()
+        await again.post(DEPOSITS[3])
+        assert await again.watcher.step() == 1
+        await again.post(DEPOSITS[4])
+        lying.false_mints = {4: 10**24}
+        # The one before it is still pending.
+        with pytest.raises(LayerOneMismatch, match="deposit 4 would make"):
+            await again.new_watcher().step()
+        assert await again.new_watcher().step() == 1
+        again.chain.close()
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        asyncio.run(whole(steered))
+
+
 def test_a_cursor_that_is_past_a_deposit_heals(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         await scenario.post(*DEPOSITS[:2])
