@@ -82,7 +82,7 @@ class ProgressLine:
         self._clock = clock
         self._began: tuple[float, DerivationProgress] | None = None
         self._shown = 0.0
-        self._batch = -1
+        self._seen = -1
 
     def show(self, progress: DerivationProgress) -> None:
         """Print a line, unless one was printed a moment ago."""
@@ -91,10 +91,9 @@ class ProgressLine:
             self._began, self._shown = (now, progress), now
             return
         is_last = progress.batch >= progress.committed
-        is_known = progress.batch == self._batch
-        if is_known or (now - self._shown < PROGRESS_SECONDS and not is_last):
+        if progress.block == self._seen or (now - self._shown < PROGRESS_SECONDS and not is_last):
             return
-        self._shown, self._batch = now, progress.batch
+        self._shown, self._seen = now, progress.block
         print(self._line(now, progress), file=self._output, flush=True)
 
     def _line(self, now: float, progress: DerivationProgress) -> str:
@@ -102,11 +101,13 @@ class ProgressLine:
         since, first = self._began
         batches, seconds = progress.batch - first.batch, now - since
         line = f"batch {progress.batch:,} of {progress.committed:,}, block {progress.block:,}"
-        if batches <= 0 or seconds <= 0:
+        if seconds <= 0:
             return line
+        blocks = (progress.block - first.block) / seconds
+        if batches <= 0:
+            return f"{line}: {blocks:,.0f} blocks a second"
         rate = batches / seconds
         left = (progress.committed - progress.batch) / rate
-        blocks = (progress.block - first.block) / seconds
         return f"{line}: {rate:,.1f} batches and {blocks:,.0f} blocks a second, {_time(left)} left"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batches import SealedBatch, stored_info_of
 from entresol.rollup.derivation.claim import BatchClaim
-from entresol.rollup.derivation.derivation import Derivation
+from entresol.rollup.derivation.derivation import Derivation, DerivationProgress
 from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
@@ -295,17 +296,22 @@ class ScriptedDeriver:
         self._l1 = l1
         self.wrong: set[bytes] = set()
         """Data that derives to something else."""
+        self.alarms: Iterator[str] = repeat("state_root")
+        """The fields that are named by alarms."""
         self.deposits: list[int] = []
         """The ids of the deposits that it was given."""
         self.claims: list[BatchClaim] = []
 
     def derive(
-        self, claim: BatchClaim, deposits: Callable[[int, int], Sequence[PriorityTransaction]]
+        self,
+        claim: BatchClaim,
+        deposits: Callable[[int, int], Sequence[PriorityTransaction]],
+        before: Callable[[int], None],
     ) -> SealedBatch:
         """Append empty blocks."""
         self.claims.append(claim)
         if not claim.data or claim.data in self.wrong:
-            raise DerivationAlarm(claim.number, "state_root", "0x01", "0x02")
+            raise DerivationAlarm(claim.number, next(self.alarms), "0x01", "0x02")
         batch = self._l1.batches[claim.data]
         found = deposits(batch.first_priority_id, batch.l1_transactions)
         if len(found) != batch.l1_transactions:
@@ -315,14 +321,17 @@ class ScriptedDeriver:
             self._chain.enqueue(payload)
         count = batch.last_block - batch.first_block + 1
         for _ in range(count):
+            before(self._chain.number + 1)
             self._chain.builder.seal()
         return SealedBatch(batch, b"", [(0, 0)] * count, claim.data)
 
-    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+    def accept(
+        self, claim: BatchClaim, snapshot: BatchSnapshot, before: Callable[[int], None]
+    ) -> SealedBatch:
         """Append empty blocks, if the snapshot is of this batch."""
         assert snapshot.batch == claim.number
         self.wrong.discard(claim.data)
-        return self.derive(claim, lambda _first, _count: ())
+        return self.derive(claim, lambda _first, _count: (), before)
 
     def unwind(self, block: int) -> None:
         """Revert the chain."""
@@ -343,6 +352,7 @@ class Scene:
         self.l1.genesis_hash = stored_info_of(last, CHAIN_ID).hash()
         self.deriver = ScriptedDeriver(chain, self.l1)
         self.slept = 0
+        self.reported: list[DerivationProgress] = []
 
     @property
     def derivation(self) -> Derivation:
@@ -357,6 +367,7 @@ class Scene:
             contract,
             self.deriver,
             sources=DerivationSources(snapshot=snapshot),
+            report=self.reported.append,
             sleep=self._sleep,
         )
 

@@ -23,6 +23,7 @@ LARGEST_RATIO = 256
 LARGEST_NUMBER = 2**53 - 1
 MOST_BLOCKS = 1_024
 MOST_DEPOSITS = 1_024
+MOST_GAS_OF_A_BLOCK = 2**30
 MOST_ROOTS_OF_A_BLOCK = 100
 MOST_ROOTS = 350
 MOST_TRANSACTIONS = 65_535
@@ -119,7 +120,7 @@ def _rules(at: Cursor) -> Value:
         "fork": _fork(at),
         "code_size_limit": at.varint() if flags & 0x04 else None,
         "beneficiary": at.take(20),
-        "gas_limit": at.varint(),
+        "gas_limit": at.varint(0, MOST_GAS_OF_A_BLOCK),
         "minimal_l2_gas_price": at.varint(),
         "compute_overhead_part": at.varint(),
         "pubdata_overhead_part": at.varint(),
@@ -370,7 +371,7 @@ def _settings(at: Cursor) -> Value:
     at.require(flags != 0, "settings without a flag")
     settings: Value = {}
     if flags & 0x01:
-        settings["gas_limit"] = at.varint()
+        settings["gas_limit"] = at.varint(0, MOST_GAS_OF_A_BLOCK)
     if flags & 0x02:
         settings["beneficiary"] = at.take(20)
     if flags & 0x04:

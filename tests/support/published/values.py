@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 numbers: Final = st.one_of(st.integers(0, 300), st.integers(0, 2**64 - 1))
 counts: Final = st.one_of(st.integers(1, 300), st.integers(1, 2**64 - 1))
+gas_limits: Final = st.one_of(st.integers(0, 300), st.integers(0, 2**30))
 addresses: Final = st.binary(min_size=20, max_size=20).map(Address)
 hashes: Final = st.binary(min_size=32, max_size=32).map(Hash32)
 
@@ -38,7 +39,7 @@ rules: Final = st.builds(
     fork=st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True),
     code_size_limit=st.none() | numbers,
     caps_gas=st.booleans(),
-    gas_limit=numbers,
+    gas_limit=gas_limits,
     beneficiary=addresses,
     minimal_l2_gas_price=numbers,
     compute_overhead_part=numbers,
@@ -92,7 +93,7 @@ blocks: Final = st.one_of(
         PublishedBlock,
         timestamp_step=numbers,
         rules=st.none() | rules,
-        gas_limit=st.none() | numbers,
+        gas_limit=st.none() | gas_limits,
         beneficiary=st.none() | addresses,
         base_fee=st.none() | numbers,
         prevrandao=st.none() | hashes,

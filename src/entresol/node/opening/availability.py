@@ -10,7 +10,7 @@ from entresol.chain.fees import FeeConstants
 from entresol.chain.rules import block_rules_of
 from entresol.errors import InvalidConfig
 from entresol.primitives.batches import DataScheme
-from entresol.primitives.published.limits import MAX_BLOCKS, MAX_PUBLISHED_BYTES
+from entresol.primitives.published.limits import MAX_BLOCKS, MAX_PUBLISHED_BYTES, MAX_SET_GAS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +44,10 @@ def with_availability(
     That is decided once, since the contract on L1 is created for it.
     """
     found = _with_availability(rules, config, store, is_fork=is_fork)
+    if found.publishes and found.gas_limit > MAX_SET_GAS:
+        raise InvalidConfig(
+            "--gas-limit", f"a block of a chain that publishes has at most {MAX_SET_GAS}"
+        )
     if found.publishes and config.settlement.batch_blocks > MAX_BLOCKS:
         raise InvalidConfig(
             "--batch-blocks", f"a batch of a chain that publishes has at most {MAX_BLOCKS} blocks"

@@ -12,6 +12,7 @@ from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.published import writer
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.published.limits import (
+    MAX_BLOCK_GAS,
     MAX_BLOCK_ROOTS,
     MAX_BLOCKS,
     MAX_DEPOSITS,
@@ -230,7 +231,7 @@ def _encode_settings(block: PublishedBlock) -> bytes:
         return b""
     parts = [bytes((settings,))]
     if block.gas_limit is not None:
-        parts.append(writer.varint(block.gas_limit, "gas_limit"))
+        parts.append(writer.varint(block.gas_limit, "gas_limit", highest=MAX_BLOCK_GAS))
     if block.beneficiary is not None:
         parts.append(writer.fixed(block.beneficiary, Address.size, "beneficiary"))
     if block.base_fee is not None:
@@ -272,7 +273,7 @@ def _read_settings(reader: Reader) -> dict[str, int | Address | Hash32]:
         raise reader.unreadable("settings", "at least one is set", offset=begin)
     found: dict[str, int | Address | Hash32] = {}
     if flags & _GAS_LIMIT:
-        found["gas_limit"] = reader.varint("gas_limit")
+        found["gas_limit"] = reader.varint("gas_limit", highest=MAX_BLOCK_GAS)
     if flags & _BENEFICIARY:
         found["beneficiary"] = reader.fixed(Address, "beneficiary")
     if flags & _BASE_FEE:

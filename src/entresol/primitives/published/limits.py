@@ -24,6 +24,11 @@ MAX_GENESIS_BYTES: Final = 1024 * 1024
 MAX_GENESIS_PART: Final = 100_000
 """What one transaction publishes of it: nodes of L1 take none above 128 KiB."""
 
+MAX_BLOCK_GAS: Final = 2**30
+"""The gas limit of a block, so that whoever executes what others have published comes to an end."""
+MAX_SET_GAS: Final = 1_000_000_000
+"""What an operator may set as gas limit: the rest is room for the roots and the first deposit of a block."""
+
 MAX_NUMBER: Final = 2**53 - 1
 """Of a batch, and of its first block: clients read them as doubles."""
 MAX_BLOCKS: Final = 1_024

@@ -10,14 +10,15 @@ import msgspec
 from entresol._native import keccak256
 from entresol.errors import NotPublishable
 from entresol.primitives.published import writer
-from entresol.primitives.published.reader import Reader
+from entresol.primitives.published.limits import MAX_BLOCK_GAS
+from entresol.primitives.published.reader import MAX_VARINT, Reader
 from entresol.primitives.values import Address, Hash32
 
 VERSION: Final = 1
 PARTS: Final = 1_000_000
 """The overhead parts are in parts of so many."""
 MAX_FORK_BYTES: Final = 32
-MAX_RULES_BYTES: Final = 145
+MAX_RULES_BYTES: Final = 140
 """As many as an encoding can take: version, flags, nine numbers, the name of a fork and an address."""
 
 _FORK: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -26,10 +27,12 @@ _CAPS_GAS: Final = 2
 _LIMITS_CODE: Final = 4
 _FLAGS: Final = _IS_DEVELOPMENT | _CAPS_GAS | _LIMITS_CODE
 _NUMBERS: Final = (
-    ("gas_limit", 0), ("minimal_l2_gas_price", 0), ("compute_overhead_part", 0), ("pubdata_overhead_part", 0),
-    ("batch_overhead_l1_gas", 0), ("max_gas_per_batch", 1), ("max_pubdata_per_batch", 1),
+    ("gas_limit", 0, MAX_BLOCK_GAS), ("minimal_l2_gas_price", 0, MAX_VARINT),
+    ("compute_overhead_part", 0, MAX_VARINT), ("pubdata_overhead_part", 0, MAX_VARINT),
+    ("batch_overhead_l1_gas", 0, MAX_VARINT),
+    ("max_gas_per_batch", 1, MAX_VARINT), ("max_pubdata_per_batch", 1, MAX_VARINT),
 )  # fmt: skip
-"""The numbers after the beneficiary, in their order, with the least that each may be."""
+"""The numbers after the beneficiary, in their order, with the least and the most that each may be."""
 
 
 class BlockRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +73,10 @@ class BlockRules(msgspec.Struct, frozen=True, kw_only=True):
         fork = _read_fork(reader)
         code_size_limit = reader.varint("code_size_limit") if flags & _LIMITS_CODE else None
         beneficiary = reader.fixed(Address, "beneficiary")
-        numbers = {name: reader.varint(name, lowest=lowest) for name, lowest in _NUMBERS}
+        numbers = {
+            name: reader.varint(name, lowest=lowest, highest=highest)
+            for name, lowest, highest in _NUMBERS
+        }
         return cls(
             version=version,
             chain_id=chain_id,
@@ -97,8 +103,10 @@ class BlockRules(msgspec.Struct, frozen=True, kw_only=True):
                 b"" if limit is None else writer.varint(limit, "rules.code_size_limit"),
                 writer.fixed(self.beneficiary, Address.size, "rules.beneficiary"),
                 *(
-                    writer.varint(getattr(self, name), f"rules.{name}", lowest=lowest)
-                    for name, lowest in _NUMBERS
+                    writer.varint(
+                        getattr(self, name), f"rules.{name}", lowest=lowest, highest=highest
+                    )
+                    for name, lowest, highest in _NUMBERS
                 ),
             )
         )

@@ -60,10 +60,12 @@ class BatchDeriver:
         self,
         claim: BatchClaim,
         deposits: Callable[[int, int], Sequence[PriorityTransaction]],
+        before: Callable[[int], None] = lambda _block: None,
     ) -> SealedBatch:
         """Append the blocks of a batch to the chain, and return the batch as the operator has sealed it.
 
-        `deposits(first_id, count)` returns consecutive deposits of L1, fewer if it has not more.
+        `deposits(first_id, count)` returns consecutive deposits of L1, fewer if it has not more. `before` is called
+        with the number of each block; what it raises ends the batch, and leaves the chain as it was.
         """
         last = self._last()
         claim.check("number", claim.number, last.number + 1)
@@ -72,7 +74,7 @@ class BatchDeriver:
         frontier = self._frontier_after(last)
         found = self._deposits(claim, batch, frontier.count, deposits)
         try:
-            sealed = self._execute(claim, batch, found, frontier)
+            sealed = self._execute(claim, batch, found, frontier, before)
             claim.check("block_hash", batch.last_hash, self._chain.ledger.head_hash)
             claim.check_sealed(sealed.batch, self._chain.rules.chain_id)
         except BaseException:
@@ -80,7 +82,12 @@ class BatchDeriver:
             raise
         return sealed
 
-    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+    def accept(
+        self,
+        claim: BatchClaim,
+        snapshot: BatchSnapshot,
+        before: Callable[[int], None] = lambda _block: None,
+    ) -> SealedBatch:
         """Append the blocks of a batch as a snapshot has them, not executed, and return the batch.
 
         Raises `SnapshotRejected` if that is not the batch that L1 has; this leaves the chain as it was.
@@ -94,6 +101,7 @@ class BatchDeriver:
         try:
             claim.check("first_block", claim.first_block, last.last_block + 1)
             for block in snapshot.blocks(claim.first_block, claim.last_block):
+                before(self._chain.number + 1)
                 self._store.rules.current = block.rules
                 executed = applied(block.record, self._chain.ledger)
                 self._chain.append(executed, block.prices, sync=False)
@@ -171,6 +179,7 @@ class BatchDeriver:
         batch: PublishedBatch,
         deposits: Sequence[PriorityTransaction],
         frontier: Frontier,
+        before: Callable[[int], None],
     ) -> SealedBatch:
         """Append the blocks of a batch, and return the batch."""
         data = _ClaimedData(claim.data, self._last().hashed_from or _first_hashed(batch))
@@ -180,6 +189,7 @@ class BatchDeriver:
         # Those of all blocks at once, on all cores.
         transactions, from_l1 = iter(decode_published(raws)), iter(deposits)
         for number, block in enumerate(batch.blocks, start=claim.first_block):
+            before(number)
             try:
                 in_force = in_force.after(block)
                 opened.add(self._append(claim, number, block, in_force, transactions, from_l1), 0.0)

@@ -24,6 +24,7 @@ from entresol.l1.contracts import BatchTotals
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batches import stored_info_of
+from entresol.rollup.derivation.batch_work import run_blocks
 from entresol.rollup.derivation.deposit_feed import DepositFeed
 from entresol.rollup.derivation.event_round import EventRound
 from entresol.rollup.derivation.l1_events import (
@@ -54,7 +55,8 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 1.0
 MAX_FAILURES: Final = 5
-"""How often in a row L1 may fail, or contradict itself, before a batch is derived."""
+"""How often in a row L1 may fail, or contradict itself, before a batch is derived; and how many rounds in a row may
+end with an alarm, whatever it is about."""
 CAUGHT_UP: Final = 16
 """How many batches L1 may have committed meanwhile: an operator that runs always commits some."""
 
@@ -65,11 +67,19 @@ class Deriver(Protocol):
     """Executes published batches on a chain (`BatchDeriver`)."""
 
     def derive(
-        self, claim: BatchClaim, deposits: Callable[[int, int], Sequence[PriorityTransaction]]
+        self,
+        claim: BatchClaim,
+        deposits: Callable[[int, int], Sequence[PriorityTransaction]],
+        before: Callable[[int], None],
     ) -> SealedBatch:
-        """Append the blocks of a batch; raise `DerivationAlarm`, which leaves the chain as it was."""
+        """Append the blocks of a batch; raise `DerivationAlarm`, which leaves the chain as it was.
 
-    def accept(self, claim: BatchClaim, snapshot: BatchSnapshot) -> SealedBatch:
+        `before` is called with the number of each block, and may raise; that leaves the chain as it was, too.
+        """
+
+    def accept(
+        self, claim: BatchClaim, snapshot: BatchSnapshot, before: Callable[[int], None]
+    ) -> SealedBatch:
         """Append the blocks of a batch as a snapshot has them; raise `SnapshotRejected` if L1 has another batch."""
 
     def unwind(self, block: int) -> None:
@@ -94,7 +104,8 @@ class Derivation:
     logs of a round add up to. Persists: each batch with its position on L1 and the transaction that committed it in one
     write, then what proved and executed it; a start goes on after the last batch that L1 still has. Assumes: the thread
     of the chain, which nothing else changes. Fails: with `DerivationAlarm` once a batch was read twice, which leaves
-    the batches before it; with `FinalBatchReplaced`; and as `LayerOne` does, after several attempts.
+    the batches before it, or once several rounds have each ended with another; with `FinalBatchReplaced`; and as
+    `LayerOne` does, after several attempts. Blocks are executed on a thread, so that cancelling ends it within a block.
     """
 
     def __init__(
@@ -135,13 +146,14 @@ class Derivation:
 
     async def run(self) -> None:
         """Derive all that L1 has."""
-        failures = for_good = 0
+        failures = alarms = for_good = 0
         while True:
             before = self.derived
             try:
                 is_same = await self.round()
             except DerivationAlarm as error:
-                if self._was_there(error):
+                alarms += 1
+                if self._was_there(error) or alarms >= MAX_FAILURES:
                     self._table.set_alarm(str(error))
                     raise
                 self._alarm = error
@@ -154,7 +166,7 @@ class Derivation:
                 log.warning("%s; retrying", error)
                 await self._sleep(RETRY_SECONDS)
                 continue
-            failures, self._alarm = 0, None
+            failures, alarms, self._alarm = 0, 0, None
             for_good += 1
             if is_same or (for_good > 1 and self.derived - before <= CAUGHT_UP):
                 self._table.set_alarm(None)
@@ -273,9 +285,15 @@ class Derivation:
         await feed.fill(event.position)
         if self._edits is not None:
             await self._edits.fetch(event.claim)
-        accepted = None
+        accepted, before = None, self.progress(totals)
+
+        def shown(block: int) -> None:
+            self._report(msgspec.structs.replace(before, block=block - 1))
+
         try:
-            sealed = self._deriver.derive(event.claim, feed.take)
+            sealed = await run_blocks(
+                lambda before: self._deriver.derive(event.claim, feed.take, before), shown
+            )
         except DerivationAlarm as alarm:
             snapshot = self._snapshot
             if snapshot is None or snapshot.batch != alarm.batch or not self._was_there(alarm):
@@ -302,7 +320,10 @@ class Derivation:
             problem = f"{self._l1.name} has not executed it: the operator can still revert it"
             raise SnapshotRejected(number, snapshot.name, problem)
         expected = await self._contract.stored_batch_hash(number, head.hash)
-        sealed = self._deriver.accept(claim, snapshot)
+        sealed = await run_blocks(
+            lambda before: self._deriver.accept(claim, snapshot, before),
+            lambda _block: None,
+        )
         found = stored_info_of(sealed.batch, self._chain.rules.chain_id).hash()
         if found != expected:
             self._deriver.unwind(self.last.last_block)

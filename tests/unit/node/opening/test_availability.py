@@ -18,7 +18,7 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.opening import availability
 from entresol.node.opening.layer_two import open_layer_two
-from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
+from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES, MAX_SET_GAS
 
 
 def config_of(directory: Path | None, **settings: Any) -> NodeConfig:
@@ -208,4 +208,12 @@ def test_a_batch_of_more_blocks_than_can_be_published_is_rejected_by_name() -> N
         pass
     config = config_of(None, data_availability="calldata", batch_blocks=1_025)
     with pytest.raises(InvalidConfig, match=r"--batch-blocks.*1024"), opened(config):
+        pass
+
+
+def test_a_gas_limit_that_no_deriver_executes_is_rejected_by_name() -> None:
+    with opened(with_chain(config_of(None), gas_limit=MAX_SET_GAS + 1)):
+        pass
+    config = with_chain(config_of(None, data_availability="calldata"), gas_limit=MAX_SET_GAS + 1)
+    with pytest.raises(InvalidConfig, match=r"--gas-limit.*at most 1000000000"), opened(config):
         pass

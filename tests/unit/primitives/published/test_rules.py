@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from entresol.errors import NotPublishable, UnknownPublishedVersion
+from entresol.primitives.published.limits import MAX_BLOCK_GAS
 from entresol.primitives.published.rules import MAX_RULES_BYTES, BlockRules
 from entresol.primitives.values import Address
 from tests.support.published.values import DEVELOPMENT_RULES, check_mutations, rules
@@ -51,6 +52,7 @@ def test_rules_of_another_version_are_rejected_by_name() -> None:
         ("fork", "Osaka"),
         ("fork", "o" * 33),
         ("gas_limit", -1),
+        ("gas_limit", MAX_BLOCK_GAS + 1),
         ("code_size_limit", 2**64),
         ("max_gas_per_batch", 0),
         ("max_pubdata_per_batch", 0),
@@ -69,7 +71,7 @@ def test_the_longest_rules_take_as_many_bytes_as_the_limit_says() -> None:
         fork="f" * 32,
         code_size_limit=LARGEST,
         caps_gas=True,
-        gas_limit=LARGEST,
+        gas_limit=MAX_BLOCK_GAS,
         beneficiary=Address(b"\xff" * 20),
         minimal_l2_gas_price=LARGEST,
         compute_overhead_part=LARGEST,

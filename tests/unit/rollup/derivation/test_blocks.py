@@ -13,7 +13,9 @@ from entresol.chain.fees import FeeConstants
 from entresol.errors import DerivationAlarm
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
-from entresol.primitives.published.limits import MAX_BLOCKS
+from entresol.primitives.published import writer
+from entresol.primitives.published.compression import compress, decompress
+from entresol.primitives.published.limits import MAX_BLOCK_GAS, MAX_BLOCKS
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.derivation.opening import open_derived
@@ -149,6 +151,28 @@ def test_rules_that_change_and_return_are_derived_after_a_restart(tmp_path: Path
     assert_same(chain, operator.chain)
     assert chain.rules.gas_limit == 30_000_000
     chain.close()
+    operator.close()
+
+
+@pytest.mark.parametrize(
+    ("field", "gas_limit"), [("rules.gas_limit", 20_000_000), ("gas_limit", 40_000_000)]
+)
+def test_a_gas_limit_that_would_take_for_ever_is_an_alarm(
+    tmp_path: Path, field: str, gas_limit: int
+) -> None:
+    operator = OperatedChain(tmp_path / "operator")
+    if field == "gas_limit":
+        operator.chain.configure(BlockSettings(gas_limit=gas_limit))
+    else:
+        operator.reopen(gas_limit=gas_limit)
+    operator.seal()
+    claim = operator.seal_batch()
+    body = decompress(claim.data)
+    changed = body.replace(writer.varint(gas_limit, field), writer.varint(2**63, field))
+    derived = DerivedChain(operator)
+    with pytest.raises(DerivationAlarm, match=rf"{field}.*0 to {MAX_BLOCK_GAS} expected"):
+        derived.derive(msgspec.structs.replace(claim, data=compress(changed)))
+    derived.close()
     operator.close()
 
 

@@ -338,7 +338,7 @@ def test_rules_that_were_invented_are_an_alarm(liar: Liar) -> None:
     [
         {"timestamp_step": 2**64 - 1},
         {"timestamp_step": 2**63},
-        {"gas_limit": 2**64 - 1},
+        {"gas_limit": 2**30},
         {"gas_limit": 0},
         {"base_fee": 2**64 - 1},
         {"prices": PublishedPrices(2**64 - 1, EtherPrice(2**128 - 1, 1))},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,25 @@ def test_an_alarm_is_raised_once_the_batch_was_read_twice_and_leaves_those_befor
     assert [it.number for it in scened.deriver.claims] == [1, 2, 2]
     assert scened.chain.batches.last() == scened.l1.batches[b"batch 1 "]
     assert scened.chain.number == 2
+
+
+def test_a_derivation_ends_with_an_alarm_also_if_each_round_has_another(scened: Scene) -> None:
+    scened.l1.commit(1)
+    scened.deriver.wrong.add(b"batch 1 ")
+    scened.deriver.alarms = (f"field {number}" for number in count(1))
+    with pytest.raises(DerivationAlarm, match=f"field {MAX_FAILURES}: "):
+        scened.run()
+    assert "field 5: " in str(scened.chain.batches.derivation.alarm)
+
+
+def test_progress_is_reported_within_a_batch(scened: Scene) -> None:
+    scened.l1.commit(1, blocks=2)
+    scened.l1.commit(2, blocks=3)
+    scened.run()
+    assert [(it.batch, it.block) for it in scened.reported][:7] == [
+        *((0, 0), (0, 1), (1, 2)),
+        *((1, 2), (1, 3), (1, 4), (2, 5)),
+    ]
 
 
 def test_a_batch_without_data_is_an_alarm(scened: Scene) -> None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import (
+    MalformedValue,
     RollbackRejected,
     TimestampTooHigh,
     TimestampTooLow,
     TooManyToSeal,
 )
 from entresol.execution.evm_env import MAX_GAS_LIMIT
+from entresol.primitives.published.limits import MAX_SET_GAS
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.namespaces.dev.mining import seal_ordered
@@ -89,6 +91,11 @@ class TimeTravel:
     @method(served_by=ServedBy.PRODUCER)
     def set_block_gas_limit(self, gas_limit: Number) -> bool:
         """Set the gas limit of blocks to come."""
+        if self._chain.rules.publishes and gas_limit > MAX_SET_GAS:
+            problem = (
+                f"a block of a chain that publishes has at most {MAX_SET_GAS}, got {gas_limit:d}"
+            )
+            raise MalformedValue(problem, field="gasLimit")
         settings = msgspec.structs.replace(
             self._chain.settings, gas_limit=min(int(gas_limit), MAX_GAS_LIMIT)
         )

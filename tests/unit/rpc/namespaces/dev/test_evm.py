@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE
@@ -61,6 +62,16 @@ def test_time_is_set_back_and_blocks_still_go_forward(client: ApiClient) -> None
     client("evm_mine")
     assert client.chain.clock.now() == 5_000
     assert client.chain.head.timestamp == 9_001
+
+
+def test_a_gas_limit_that_no_deriver_executes_is_rejected(client: ApiClient) -> None:
+    client.chain.rules = structs.replace(client.chain.rules, publishes=True)
+    with pytest.raises(
+        RpcError, match=r"gasLimit.*at most 1000000000, got 1000000001"
+    ) as rejection:
+        client("evm_setBlockGasLimit", 1_000_000_001)
+    assert rejection.value.code == -32602
+    assert client("evm_setBlockGasLimit", 1_000_000_000) is True
 
 
 @time_travellers
