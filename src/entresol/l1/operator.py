@@ -8,7 +8,7 @@ import msgspec
 
 from entresol._native import address_of, public_key
 from entresol.chain.mempool.validation import SCHEDULES, intrinsic_gas
-from entresol.errors import LayerOneMismatch, LayerOneRejected, OperatorOutOfFunds
+from entresol.errors import LayerOneMismatch, LayerOneRejected, OperatorOutOfFunds, RelayRejected
 from entresol.l1.fee_limits import FeeLimits, TxFees
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.primitives.values import Address, Hash32
@@ -93,13 +93,23 @@ class Operator:
         """Return the balance of the account in wei."""
         return await self.l1.balance(self.address)
 
+    async def nonce(self) -> int:
+        """Return the nonce of the account's next transaction."""
+        return await self.l1.nonce(self.address)
+
     async def sign_call(
-        self, to: Address | None, data: bytes, *, value: int = 0, block: Hash32 | None = None
+        self,
+        to: Address | None,
+        data: bytes,
+        *,
+        value: int = 0,
+        block: Hash32 | None = None,
+        max_gas: int | None = None,
     ) -> SignedTransaction:
         """Sign a call, or a creation if `to` is None, to follow the latest block or another one.
 
-        Raises `ExecutionFailed` if it would revert, `L1FeeTooHigh` or `OperatorOutOfFunds` if the fees of
-        L1 are too high.
+        Raises `ExecutionFailed` if it would revert, `RelayRejected` if it needs more gas than `max_gas`, `L1FeeTooHigh`
+        or `OperatorOutOfFunds` if the fees of L1 are too high.
         """
         call = FeeMarketTransaction(
             chain_id=await self.checked_chain_id(),
@@ -111,7 +121,7 @@ class Operator:
             value=value,
             data=data,
         )
-        payload = await self.estimated(call, block)
+        payload = await self.estimated(call, block, max_gas)
         return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
     async def sign_again(
@@ -154,7 +164,10 @@ class Operator:
         return is_ours and payload.gas_limit >= intrinsic_gas(payload, _LEAST_SCHEDULE)
 
     async def estimated(
-        self, payload: FeeMarketTransaction, block: Hash32 | None = None
+        self,
+        payload: FeeMarketTransaction,
+        block: Hash32 | None = None,
+        max_gas: int | None = None,
     ) -> FeeMarketTransaction:
         """Return a payload with a gas limit by L1's estimate; raises `LayerOneMismatch` if that cannot be right."""
         gas = await self.l1.estimate_gas(self.address, payload.to, payload.data, block=block)
@@ -163,8 +176,10 @@ class Operator:
             raise LayerOneMismatch(
                 f"{self.l1.name} estimates {gas} gas for a transaction that needs from {least} to {MAX_GAS}"
             )
+        if max_gas is not None and gas > max_gas:
+            raise RelayRejected(f"it needs {gas:,} gas, and may use {max_gas:,} (--relay-max-gas)")
         # One that needs nearly all that a transaction may have must not ask for more.
-        most = max(gas, MAX_TRANSACTION_GAS)
+        most = max(gas, MAX_TRANSACTION_GAS) if max_gas is None else max_gas
         return msgspec.structs.replace(payload, gas_limit=min(gas * GAS_LIMIT_PERCENT // 100, most))
 
     async def send(self, signed: SignedTransaction) -> None:

@@ -27,7 +27,7 @@ from entresol.rollup.system_contracts import BRIDGEHUB
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, BOB, SECRETS
 
-SOURCE, DESTINATION, L1 = 270, 271, 31337
+SOURCE, DESTINATION, ANOTHER, L1 = 270, 271, 272, 31337
 L1_BLOCK = 5
 STOPS, REVERTS, EATS_GAS = "00", "5f5ffd", "5b5f56"
 SUCCEEDS_IN_EVEN_BLOCKS = "4360011615600b575f5ffd5b00"
@@ -41,6 +41,8 @@ class FakeProver:
     def __init__(self) -> None:
         self.is_settled = True
         self.error: Exception | None = None
+        self.next_errors: list[Exception] = []
+        """What it raises instead of the next proofs."""
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
@@ -50,6 +52,8 @@ class FakeProver:
         assert transaction_hash
         if self.error is not None:
             raise self.error
+        if self.next_errors:
+            raise self.next_errors.pop(0)
         if not self.is_settled:
             return None
         log = L2ToL1Log(tx_number=0, sender=ALICE, key=Hash32.zero(), value=Hash32.zero())
@@ -79,7 +83,7 @@ class RelayedChains:
         )
         self.reader = BundleSource(self.source, DESTINATION, RelayProofs(self.prover))
         self.relay.add(self.reader)
-        self._nonce = 0
+        self.another: Chain | None = None
         self.set_word(BRIDGEHUB, slot(1, SOURCE), 1)
         self.set_word(ROOT_STORAGE, slot(0, L1, L1_BLOCK), 1)
 
@@ -88,33 +92,24 @@ class RelayedChains:
         self.relay.close()
         self.source.close()
         self.destination.close()
+        if self.another is not None:
+            self.another.close()
 
     def send(self, count: int = 1, *, executor: bytes = b"", to: int = DESTINATION) -> list[Hash32]:
         """Send bundles in one block of the source, and return their hashes."""
-        hashes = []
-        for _ in range(count):
-            bundle = InteropBundle(
-                *(SOURCE, to, Hash32.zero(), Hash32(self._nonce.to_bytes(32))),
-                (BundleCall(BOB, ALICE, 0, b""),),
-                executor,
-            )
-            hashes.append(bundle.hash())
-            words = _words(bundle)
-            data = abi.encode(f"(bytes32,bytes32,{BUNDLE_TYPE})", (bytes(32), bundle.hash(), words))
-            payload = FeeMarketTransaction(
-                chain_id=SOURCE,
-                nonce=self._nonce,
-                max_priority_fee_per_gas=0,
-                max_fee_per_gas=10**9,
-                gas_limit=200_000,
-                to=INTEROP_CENTER,
-                value=0,
-                data=bytes(BUNDLE_SENT) + data,
-            )
-            self.source.add(sign(payload, SECRETS[0]))
-            self._nonce += 1
-        self.source.builder.seal()
-        return hashes
+        return _send(self.source, count, executor, to)
+
+    def send_from_another(self) -> None:
+        """Send a bundle from a second source, whose proofs are there."""
+        self.another = _chain(ANOTHER, {INTEROP_CENTER: _LOGS_ARGUMENTS}, funds=_ETHER)
+        self.relay.add(BundleSource(self.another, DESTINATION, RelayProofs(FakeProver())))
+        self.set_word(BRIDGEHUB, slot(1, ANOTHER), 1)
+        _send(self.another, 1, b"", DESTINATION)
+
+    def fund(self, wei: int) -> None:
+        """Give the relay's account so much on the destination."""
+        address = self.account.address
+        self.destination.edit(address, lambda it: it.set_balance(address, wei))
 
     def set_code(self, code: str) -> None:
         """Let the handler of the destination be another one."""
@@ -145,6 +140,33 @@ def slot(base: int, *path: int | bytes) -> Hash32:
     return Hash32(found)
 
 
+def _send(chain: Chain, count: int, executor: bytes, to: int) -> list[Hash32]:
+    hashes, source = [], chain.rules.chain_id
+    for _ in range(count):
+        nonce = chain.pool.next_nonce(ALICE)
+        bundle = InteropBundle(
+            *(source, to, Hash32.zero(), Hash32(nonce.to_bytes(32))),
+            (BundleCall(BOB, ALICE, 0, b""),),
+            executor,
+        )
+        hashes.append(bundle.hash())
+        words = _words(bundle)
+        data = abi.encode(f"(bytes32,bytes32,{BUNDLE_TYPE})", (bytes(32), bundle.hash(), words))
+        payload = FeeMarketTransaction(
+            chain_id=source,
+            nonce=nonce,
+            max_priority_fee_per_gas=0,
+            max_fee_per_gas=10**9,
+            gas_limit=200_000,
+            to=INTEROP_CENTER,
+            value=0,
+            data=bytes(BUNDLE_SENT) + data,
+        )
+        chain.add(sign(payload, SECRETS[0]))
+    chain.builder.seal()
+    return hashes
+
+
 def _words(bundle: InteropBundle) -> tuple[object, ...]:
     ((decoded,)) = abi.decode(f"({BUNDLE_TYPE})", bundle.encode())
     return tuple(decoded)
@@ -157,6 +179,6 @@ def _chain(chain_id: int, codes: dict[Address, str], *, funds: int) -> Chain:
     }
     genesis = Genesis.development(chain_id, [ALICE, BOB], funds, contracts)
     chain = Chain.open(None, ChainRules.layer_2(chain_id), genesis)
-    if chain_id == SOURCE:
+    if chain_id != DESTINATION:
         chain.schedule.seal_on_request()
     return chain

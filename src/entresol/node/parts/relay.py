@@ -137,7 +137,11 @@ class RelayLane:
                 withdrawals.finalized if withdrawals else 0,
             ),
             ("failed", "Tries of the relay that reverted.", sum(it.failed for it in both)),
-            ("skipped", "What the relay has given up.", sum(it.skipped for it in both)),
+            (
+                "skipped",
+                "What the relay gave up for now, after five tries or for want of room.",
+                sum(it.skipped for it in both),
+            ),
         ):
             yield Sample(f"relay_{name}_total", description, value, kind="counter")
         held = sum(it.open for it in both)

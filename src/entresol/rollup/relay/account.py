@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from entresol._native import Account, address_of, public_key
 from entresol.errors import (
-    EntresolError,
     ExecutionFailed,
     InvalidTransaction,
     PoolRejection,
     RelayOutOfFunds,
     RelayRejected,
-    RemoteFailed,
 )
 from entresol.execution.call.call import CallRequest
 from entresol.execution.call.estimate_gas import estimate_gas
@@ -27,6 +26,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.state_missing import on_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from entresol.chain.chain import Chain
     from entresol.l1.operator import Operator, SignedTransaction
     from entresol.sequencer.sequencer import Sequencer
@@ -46,21 +47,40 @@ class RelayCall(NamedTuple):
     value: int = 0
 
 
+class Outcome(NamedTuple):
+    """What became of a transaction, and the gas that it has used."""
+
+    succeeded: bool
+    gas_used: int
+
+
+DROPPED: Final = Outcome(succeeded=False, gas_used=0)
+"""A transaction that no block has, nor will have."""
+
+
 class RelayAccount(Protocol):
     """Estimates, signs and sends transactions of one account.
 
-    `submit` raises `RelayRejected` for what reverts or needs too much gas, and `RelayOutOfFunds`.
+    `submit` raises `RelayRejected` for what reverts or needs too much gas, and then `RelayOutOfFunds` or
+    `OperatorOutOfFunds` for what it cannot pay for.
     """
 
     @property
     def address(self) -> Address:
         """The account."""
 
-    async def submit(self, call: RelayCall, max_gas: int) -> Hash32 | None:
-        """Send a transaction that succeeds by its estimate; None if one of before has to be included first."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether a transaction of before has to be included first."""
 
-    async def outcome(self, transaction: Hash32) -> bool | None:
-        """Return whether a transaction has succeeded; None while it is pending."""
+    async def balance(self) -> int:
+        """Return what it has of what pays for gas."""
+
+    async def submit(self, call: RelayCall, max_gas: int) -> Hash32 | None:
+        """Send a transaction that succeeds by its estimate; None if the account is busy."""
+
+    async def outcome(self, transaction: Hash32) -> Outcome | None:
+        """Return what became of a transaction; None while it is pending."""
 
 
 class ChainAccount:
@@ -76,17 +96,41 @@ class ChainAccount:
         self._secret = secret
         self._rules = chain.rules.evm_rules()
 
-    def balance(self) -> int:
+    @property
+    def is_busy(self) -> bool:
+        """Whether a transaction of before has to be included first: the pool takes many."""
+        return False
+
+    async def balance(self) -> int:
         """Return what it has of what pays for gas."""
+        return self._balance()
+
+    def _balance(self) -> int:
         return (self._chain.latest.account(self.address) or Account()).balance
 
     async def submit(self, call: RelayCall, max_gas: int) -> Hash32 | None:
         """Estimate a transaction, sign and send it; the account has to have what its gas may cost."""
-        fee, tip = self._fees()
-        needed, balance = max_gas * fee + call.value, self.balance()
+        gas = min(await self._estimated(call, max_gas) * GAS_LIMIT_PERCENT // 100, max_gas)
+        needed, balance = gas * self._fees()[0] + call.value, self._balance()
         if balance < needed:
             chain_id = self._chain.rules.chain_id
             raise RelayOutOfFunds(self.address.checksummed(), chain_id, balance, needed)
+        return self._send(call, gas)
+
+    async def outcome(self, transaction: Hash32) -> Outcome | None:
+        """Return what became of a transaction; None while it is pending."""
+        blocks = self._chain.blocks
+        location = blocks.locate_transaction(transaction)
+        if location is None:
+            return None if self._chain.is_known(transaction) else DROPPED
+        result = blocks.record(location.block_number).results[location.transaction_index]
+        return Outcome(result.succeeded, result.gas_used)
+
+    async def _estimated(self, call: RelayCall, max_gas: int) -> int:
+        fee, tip = self._fees()
+        if self._balance() < max_gas * fee + call.value:
+            # It may have enough for what is needed, which says an estimate without a price.
+            fee, tip = 0, 0
         env = EvmEnv(self._chain.latest, self._rules, BlockEnv.of(self._chain.head))
         # At its price, which a contract might ask for.
         request = CallRequest(
@@ -98,29 +142,12 @@ class ChainAccount:
             max_fee_per_gas=fee,
             max_priority_fee_per_gas=tip,
         )
-        gas = await self._estimated(env, request, max_gas)
-        return self._send(call, min(gas * GAS_LIMIT_PERCENT // 100, max_gas))
-
-    async def outcome(self, transaction: Hash32) -> bool | None:
-        """Return whether a transaction has succeeded; None while it is pending, False if it was dropped."""
-        blocks = self._chain.blocks
-        location = blocks.locate_transaction(transaction)
-        if location is None:
-            return None if self._chain.is_known(transaction) else False
-        return blocks.record(location.block_number).results[location.transaction_index].succeeded
-
-    async def _estimated(self, env: EvmEnv, request: CallRequest, max_gas: int) -> int:
         limits = CallLimits(gas_cap=max_gas, seconds=ESTIMATE_SECONDS)
         try:
             work = partial(estimate_gas, env, request, limits)
             return (await on_thread(work, self._chain.ledger.remote)).gas
         except ExecutionFailed as error:
             raise RelayRejected(failure_reason(error)) from error
-        except RemoteFailed:
-            # Nobody has rejected it.
-            raise
-        except EntresolError as error:
-            raise RelayRejected(str(error)) from error
 
     def _fees(self) -> tuple[int, int]:
         # The estimate is as of the last block, whose price may have been higher.
@@ -153,47 +180,69 @@ class ChainAccount:
 class RemoteAccount:
     """An account on a remote L1, one transaction at a time.
 
-    Remembers: the pending transaction, and since when. Persists: nothing: what was sent twice reverts in its estimate.
+    Remembers: the pending transaction with all that have replaced it, and since when. Persists: nothing: what was sent
+    twice reverts in its estimate. Fails: as `Operator` does.
     """
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Operator, clock: Callable[[], float] = time.monotonic) -> None:
         self.address = operator.address
         self._operator = operator
+        self._clock = clock
         self._pending: dict[Hash32, SignedTransaction] = {}
         self._replaced_at = 0.0
+        # Several chains use it, and two transactions may not have one nonce.
+        self._turn = asyncio.Lock()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a transaction of before has to be included first."""
+        return bool(self._pending)
+
+    async def balance(self) -> int:
+        """Return its ether on L1."""
+        return await self._operator.balance()
 
     async def submit(self, call: RelayCall, max_gas: int) -> Hash32 | None:
         """Sign and send a transaction, unless one is pending."""
-        if self._pending:
-            return None
-        try:
-            signed = await self._operator.sign_call(call.to, call.data, value=call.value)
-        except ExecutionFailed as error:
-            raise RelayRejected(failure_reason(error)) from error
-        if signed.payload.gas_limit > max_gas * GAS_LIMIT_PERCENT // 100:
-            raise RelayRejected(f"it needs more than {max_gas:,} gas (--relay-max-gas)")
-        await self._operator.send(signed)
-        self._pending = {signed.hash: signed}
-        self._replaced_at = time.monotonic() + REPLACED_AFTER_SECONDS
-        return signed.hash
+        async with self._turn:
+            if self._pending:
+                return None
+            try:
+                signed = await self._operator.sign_call(
+                    call.to, call.data, value=call.value, max_gas=max_gas
+                )
+            except ExecutionFailed as error:
+                raise RelayRejected(failure_reason(error)) from error
+            await self._operator.send(signed)
+            self._pending = {signed.hash: signed}
+            self._replaced_at = self._clock() + REPLACED_AFTER_SECONDS
+            return signed.hash
 
-    async def outcome(self, transaction: Hash32) -> bool | None:
-        """Return whether a transaction, or one that has replaced it, has succeeded."""
+    async def outcome(self, transaction: Hash32) -> Outcome | None:
+        """Return what became of a transaction, or of one that has replaced it; None while it is pending."""
+        if transaction not in self._pending:
+            return DROPPED
+        last = list(self._pending.values())[-1]
+        # Before the receipts: if L1 includes it in between, its receipt is there.
+        nonce = await self._operator.nonce()
         for it in tuple(self._pending):
             receipt = await self._operator.l1.receipt(it)
             if receipt is not None:
                 self._pending = {}
-                return receipt.succeeded
-        if transaction not in self._pending:
-            return False
-        if time.monotonic() > self._replaced_at:
-            await self._replace(list(self._pending.values())[-1])
+                return Outcome(receipt.succeeded, receipt.gas_used)
+        if nonce > last.nonce:
+            # The key was used elsewhere.
+            self._pending = {}
+            return DROPPED
+        if self._clock() > self._replaced_at:
+            await self._replace(last)
         return None
 
     async def _replace(self, stuck: SignedTransaction) -> None:
-        self._replaced_at = time.monotonic() + REPLACED_AFTER_SECONDS
+        self._replaced_at = self._clock() + REPLACED_AFTER_SECONDS
         signed = await self._operator.sign_replacement(stuck)
         if isinstance(signed, ReplacementLimited):
-            return
+            # L1 may have dropped it.
+            signed = stuck
         await self._operator.send(signed)
         self._pending[signed.hash] = signed

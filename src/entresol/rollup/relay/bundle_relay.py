@@ -5,25 +5,25 @@ from __future__ import annotations
 import logging
 import math
 import time
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
 from entresol.contracts import artifact
-from entresol.errors import RelayRejected
 from entresol.primitives import abi
 from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER, VERSION
 from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.values import Hash32
 from entresol.rollup.relay.account import RelayCall
+from entresol.rollup.relay.dispatch import Dispatch
 from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.retries import MAX_OPEN, RetryQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.system_contracts import BRIDGEHUB
+from entresol.rollup.work_queue import MAX_OPEN, WorkQueue
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_PENDING: Final = 16
-"""How many transactions of a relay are pending at once."""
 MAX_TRIED: Final = 16
 """How many bundles a step tries, before it reads further ones."""
 READ_AT_ONCE: Final = 100
@@ -50,10 +48,10 @@ _VERIFIED: Final = 1
 class BundleRelay:
     """Executes on one chain what others have sent to it: each bundle that names no execution address, once.
 
-    Remembers: up to a thousand bundles that are open, and its pending transactions. Persists: nothing: after a restart
-    the status of each bundle on its destination says whether it is open. Assumes: the event loop whose thread changes the
-    chains, all of which are in this process. Fails: what reverts or needs too much gas is tried five times, and given up;
-    an account without funds is a `problem`, and gives up nothing.
+    Remembers: up to a thousand open bundles of each source, why some cannot be executed, and its pending transactions.
+    Persists: nothing: after a restart the status of each bundle on its destination says whether it is open. Assumes: the
+    event loop whose thread changes the chains, all of which are in this process. Fails: what reverts or needs too much
+    gas is tried again later and later; an account without funds is a `problem`.
     """
 
     def __init__(  # noqa: PLR0913 - independent settings
@@ -69,16 +67,11 @@ class BundleRelay:
     ) -> None:
         self._chain = chain
         self._l1_chain_id = l1_chain_id
-        self._account = account
-        self._max_gas = max_gas
         self._interval = interval
+        self._clock = clock
         self._sources: dict[int, BundleSource] = {}
-        self._queue: RetryQueue[OpenBundle] = RetryQueue(clock, limit=limit)
-        self._pending: dict[Hash32, Hash32] = {}
-        """The bundles whose transactions are pending, by their hashes: the hash of the transaction."""
-        self.executed = 0
-        self.failed = 0
-        """Tries that reverted, before or after they were sent."""
+        self._queue: WorkQueue[Hash32, OpenBundle] = WorkQueue(limit=limit)
+        self._dispatch = Dispatch(self._queue, account, max_gas, clock, _failing)
         self._steps = StepLoop(
             self._step,
             log,
@@ -91,7 +84,21 @@ class BundleRelay:
     @property
     def problem(self) -> str | None:
         """Why it does not execute; None if it does."""
-        return self._steps.problem
+        return self._steps.problem or self._dispatch.problem
+
+    @property
+    def executed(self) -> int:
+        """How many bundles it has executed."""
+        return self._dispatch.done
+
+    @property
+    def failed(self) -> int:
+        """How many tries have failed, before or after they were sent."""
+        return self._dispatch.failed
+
+    def reason(self, bundle: Hash32) -> str | None:
+        """Return why it has not executed a bundle when it last tried; None if it has not tried."""
+        return self._queue.reason(bundle)
 
     @property
     def skipped(self) -> int:
@@ -124,32 +131,41 @@ class BundleRelay:
 
     async def step(self) -> float:
         """Read, execute what can be, and return the seconds until there is something to do without a new block."""
-        for source in tuple(self._sources.values()):
-            if source.has_more:
-                self._queue.make_room(READ_AT_ONCE)
-            for bundle in await source.read(min(self._queue.room, READ_AT_ONCE)):
-                if self._queue.room and not self._is_done(bundle):
-                    self._queue.add(bundle.hash, bundle, bundle.sender)
-        await self._collect()
-        has_more = await self._try_some()
-        unread = any(it.has_more for it in self._sources.values()) and self._queue.room
+        now = self._clock()
+        await self._hold_more(now)
+        await self._dispatch.follow()
+        has_more = await self._try_some(now)
+        unread = any(it.has_more and self._queue.room(it.chain_id) for it in self._sources.values())
         if has_more or unread:
             return 0.0
-        return math.inf if (due := self._queue.next_due()) is None else due
+        due = self._queue.next_due(now)
+        return math.inf if due is None else max(0.0, due - self._clock())
 
-    async def _try_some(self) -> bool:
-        """Try some of what is ready, and return whether there may be more to try at once."""
+    async def _hold_more(self, now: float) -> None:
+        incomplete = self._queue.to_look_back(now)
+        for chain_id, source in tuple(self._sources.items()):
+            if chain_id in incomplete:
+                source.look_back()
+            if source.has_more:
+                self._queue.make_room(READ_AT_ONCE, now, chain_id)
+            for bundle in await source.read(min(self._queue.room(chain_id), READ_AT_ONCE)):
+                if self._queue.room(chain_id) and not self._is_done(bundle):
+                    self._queue.add(bundle.hash, bundle, now, source=chain_id, sender=bundle.sender)
+
+    async def _try_some(self, now: float) -> bool:
+        """Try some of what is due, and return whether there may be more to try at once."""
         tried = 0
-        if len(self._pending) >= MAX_PENDING:
-            return False
-        async for bundle, proof in self._ready():
-            await self._execute(bundle, proof)
-            tried += 1
-            if len(self._pending) >= MAX_PENDING:
+        waits: dict[int, set[int]] = {}
+        """The blocks of each source whose roots have not arrived: later ones hardly ever have then."""
+        for key, bundle in self._queue.due(now):
+            if self._dispatch.is_full:
                 return False
             if tried >= MAX_TRIED:
                 # What others have sent meanwhile comes before what is left.
                 return True
+            waiting = waits.setdefault(bundle.source, set())
+            if bundle.block not in waiting and len(waiting) < MAX_WAITING:
+                tried += await self._dispatch.attempt(key, partial(self._call, bundle, waiting))
         return False
 
     async def _step(self) -> float:
@@ -163,40 +179,22 @@ class BundleRelay:
         if not self._interval:
             self._steps.wake()
 
-    # What can be executed
-
-    async def _ready(self) -> AsyncIterator[tuple[OpenBundle, ProvenLog]]:
-        """Yield the bundles that can be executed now; what was executed is forgotten."""
-        waits: dict[int, set[int]] = {}
-        """The blocks of each source whose roots have not arrived: later ones hardly ever have then."""
-        for key, bundle in self._queue.due():
-            waiting = waits.setdefault(bundle.source, set())
-            if (
-                bundle.hash in self._pending
-                or bundle.block in waiting
-                or len(waiting) >= MAX_WAITING
-            ):
-                continue
-            proof = await self._proof(bundle)
-            if proof is None or not self._has_root(proof.proof.l1_block):
-                waiting.add(bundle.block)
-            elif self._is_done(bundle):
-                self._queue.remove(key)
-            elif self._is_registered(bundle.source):
-                yield bundle, proof
+    async def _call(self, bundle: OpenBundle, waiting: set[int]) -> RelayCall | None:
+        """Return the call that executes a bundle; None if it has to wait, or was executed, which is forgotten."""
+        source = self._sources[bundle.source]
+        proof = await source.proofs.prove(bundle.transaction, bundle.position)
+        if proof is None or not self._has_root(proof.proof.l1_block):
+            waiting.add(bundle.block)
+        elif self._is_done(bundle):
+            self._queue.remove(bundle.hash)
+        elif self._is_registered(bundle.source):
+            return RelayCall(INTEROP_HANDLER, execute_call(bundle, proof))
+        return None
 
     def _is_done(self, bundle: OpenBundle) -> bool:
         """Return whether it is executed or unbundled, or was reverted where it was sent."""
         status = self._read(INTEROP_HANDLER, "InteropHandler", "bundleStatus", bytes(bundle.hash))
         return status > _VERIFIED or not self._sources[bundle.source].has(bundle)
-
-    async def _proof(self, bundle: OpenBundle) -> ProvenLog | None:
-        try:
-            proofs = self._sources[bundle.source].proofs
-            return await proofs.prove(bundle.transaction, bundle.position)
-        except RelayRejected as error:
-            self._gave_up_or_later(bundle, str(error))
-            return None
 
     def _has_root(self, l1_block: int | None) -> bool:
         if l1_block is None:
@@ -210,40 +208,9 @@ class BundleRelay:
     def _read(self, address: Address, name: str, variable: str, *path: int | bytes) -> int:
         return int.from_bytes(self._chain.latest.slot(address, _slot(name, variable, *path)))
 
-    # Sending
 
-    async def _execute(self, bundle: OpenBundle, proof: ProvenLog) -> None:
-        try:
-            call = RelayCall(INTEROP_HANDLER, execute_call(bundle, proof))
-            sent = await self._account.submit(call, self._max_gas)
-        except RelayRejected as error:
-            self._gave_up_or_later(bundle, str(error))
-            return
-        if sent is not None:
-            self._pending[bundle.hash] = sent
-
-    async def _collect(self) -> None:
-        """Take the results of what was sent; a bundle that somebody else has executed is done as well."""
-        for key, transaction in tuple(self._pending.items()):
-            outcome = await self._account.outcome(transaction)
-            if outcome is None:
-                continue
-            del self._pending[key]
-            if outcome:
-                self.executed += 1
-                self._queue.remove(key)
-            elif (bundle := self._queue.get(key)) is not None:
-                self._gave_up_or_later(bundle, "its transaction failed, or was dropped")
-
-    def _gave_up_or_later(self, bundle: OpenBundle, reason: str) -> None:
-        self.failed += 1
-        is_last = self._queue.failed(bundle.hash)
-        level = self._queue.log_level(is_last=is_last)
-        log.log(
-            *(level, "bundle %s of chain %d cannot be executed on chain %d%s: %s"),
-            *(bundle.hash, bundle.source, bundle.destination),
-            *(" and is given up" if is_last else "", reason),
-        )
+def _failing(bundle: OpenBundle) -> str:
+    return f"bundle {bundle.hash} of chain {bundle.source} cannot be executed on chain {bundle.destination}"
 
 
 def execute_call(bundle: OpenBundle, proof: ProvenLog) -> bytes:

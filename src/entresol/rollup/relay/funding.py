@@ -59,7 +59,7 @@ class RelayFunding:
     async def step(self) -> None:
         """Deposit if there is little left, unless that was done a moment ago."""
         units = self._token.ether_price.units
-        if self._on_l2.balance() >= units(LOW) or self._clock() < self._next:
+        if self._clock() < self._next or await self._on_l2.balance() >= units(LOW):
             return
         self._next = self._clock() + RETRY_SECONDS
         price = 2 * (await self._l1.fees()).gas_price

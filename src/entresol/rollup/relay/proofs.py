@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
-from entresol.errors import EntresolError, RelayRejected
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class TransactionProver(Protocol):
 class RelayProofs:
     """Proves messages one at a time: at once if that is quick, and else on a thread.
 
-    Remembers: nothing. Assumes: nobody else uses its prover. Fails: with `RelayRejected` if L1 does not pass on a batch.
+    Remembers: nothing. Assumes: nobody else uses its prover. Fails: as its prover does.
     """
 
     def __init__(self, prover: TransactionProver) -> None:
@@ -42,8 +41,6 @@ class RelayProofs:
                 return prove(transaction, position, quick=True)
             except TreeNotBuilt:
                 return await asyncio.to_thread(prove, transaction, position)
-            except EntresolError as error:
-                raise RelayRejected(str(error)) from error
 
 
 def words_of(proven: ProvenLog) -> list[bytes]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import ExecutionFailed, LayerOneMismatch
+from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
 from entresol.rollup.interop.imported_roots import imports_roots
-from entresol.rollup.settlement.book_queue import BookQueue
+from entresol.rollup.work_queue import WorkQueue
 from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
-    from entresol.errors import EntresolError
     from entresol.l1.layer_one import L1Block, L1Receipt
     from entresol.primitives.batches import Batch, SettlementTransaction
     from entresol.primitives.values import Hash32
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SCANNED_PER_STEP: Final = 1_024
+RETRIES_PER_BLOCK: Final = 4
+"""How many rejected batches are tried again because L1 has a new block: each is an estimate."""
 _CHAINS_TO_BOOK: Final = 2
 """A single chain has nobody to send anything to."""
 _PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
@@ -72,11 +74,16 @@ class Bookkeeper:
         self._l1_sync = l1_sync
         self._transactions = transactions
         self._journal = journal
-        self._queue = BookQueue(chain.batches, backoff)
+        self._queue: WorkQueue[int, int] = WorkQueue(backoff=backoff)
+        self._next = 1
+        """The batch that is looked at next."""
+        self._tried_at: Hash32 | None = None
         self._has_others = False
         self._asked_at: Hash32 | None = None
         self._checked_at: L1Block | None = None
         self._sent: _Sent | None = None
+        self.last = 0
+        """The highest batch that is booked, of those that were looked at."""
         self.failure: EntresolError | None = None
         """What the last step failed with; it concerns all batches."""
 
@@ -87,21 +94,17 @@ class Bookkeeper:
     @property
     def problem(self) -> str | None:
         """Why L1 does not book some batches: the reason of the first one, and how many others there are."""
-        first = self._queue.first_rejected
-        if first is None:
+        failing = self._queue.failing
+        if not failing:
             return None if self.failure is None else str(self.failure)
-        others = f", and {self.rejected - 1} more" if self.rejected > 1 else ""
-        return f"batch {first}: {self.problem_of(first)}{others}"
-
-    @property
-    def last(self) -> int:
-        """The highest batch that is booked."""
-        return self._queue.last_booked
+        first, others = min(failing), len(failing) - 1
+        more = f", and {others} more" if others else ""
+        return f"batch {first}: {self._queue.reason(first)}{more}"
 
     @property
     def rejected(self) -> int:
         """How many batches L1 rejects the books of."""
-        return self._queue.rejected
+        return len(self._queue.failing)
 
     @property
     def is_sending(self) -> bool:
@@ -110,8 +113,12 @@ class Bookkeeper:
 
     def reset(self) -> None:
         """Look at all batches again, since the chain was reverted."""
-        self._queue.reset()
+        self._restart()
         self._sent = None
+
+    def _restart(self) -> None:
+        self._queue.clear()
+        self._next, self.last = 1, 0
 
     async def follow(self, now: float) -> None:
         """Compare the records with L1 after a reorg, and record what became of the transaction that is pending."""
@@ -130,35 +137,68 @@ class Bookkeeper:
         """Try to book the next batch; return whether there may be more to do at once."""
         if self._sent is not None:
             return False
-        more = self._queue.scan(self._l1_sync.last_recorded(SettlementStep.EXECUTE))
+        more = self._scan(now)
         if not self._queue or not await self._is_needed():
             return more
-        number = self._queue.first(now, self._head.number)
+        if self._tried_at != self._head.hash:
+            # What a batch lacks may be there now.
+            self._tried_at = self._head.hash
+            self._queue.retry_some(RETRIES_PER_BLOCK)
+        number = next((it for it, _ in self._queue.due(now)), None)
         if number is None:
             return more
         await self.book(number, now)
         return True
 
+    def _scan(self, now: float) -> bool:
+        """Look at some more batches up to the last executed one; return whether there are more, and room for them."""
+        if self._queue.to_look_back(now):
+            self._next = 1
+        executed = self._l1_sync.last_recorded(SettlementStep.EXECUTE)
+        last = min(executed, self._next + SCANNED_PER_STEP - 1)
+        if self._next <= last:
+            self._queue.make_room(RETRIES_PER_BLOCK, now)
+        while self._next <= last and self._queue.room():
+            number, batch = self._next, self._batches.get(self._next)
+            if self._books.get(number) is not None:
+                self.last = max(self.last, number)
+            elif batch is not None and batch.has_messages:
+                self._queue.add(number, number, now)
+            self._next += 1
+        return self._next <= executed and self._queue.room() > 0
+
     async def book(self, number: int, now: float) -> None:
-        """Have L1 book a batch, or record why it does not."""
+        """Have L1 book a batch, or record why it does not: whatever it fails with, others go first then."""
+        if self._queue.room():
+            self._queue.add(number, number, now)
+        try:
+            await self._book(number, now)
+        except LayerOneRejected as error:
+            # Say because its call is larger than what L1 takes.
+            await self._reject(number, str(error), now)
+        except EntresolError as error:
+            self._queue.failed(number, str(error), now)
+            raise
+
+    async def _book(self, number: int, now: float) -> None:
         batch, head = self._l1_sync.batch(number), self._head
         if batch.logs > MAX_BOOKED_LOGS:
             # It has no bundles: no block with bundles has so many.
             problem = f"it has {batch.logs} messages to L1, and L1 books {MAX_BOOKED_LOGS} at most"
-            await self._reject(number, problem)
-            self._queue.skip(number)
+            await self._reject(number, problem, now)
+            self._queue.remove(number)
             return
         if await self._contract.is_settled(number, head.hash):
-            await self._adopt(number, now)
+            await self._record(number, await self._find(number))
             return
         try:
             sent = await self._transactions.send_call(
                 self._contract.address, self._call(batch), now
             )
         except ExecutionFailed as failure:
-            await self._on_failed(number, failure_reason(failure), now)
+            await self._reject(number, failure_reason(failure), now)
         else:
-            self._queue.on_sent(number)
+            self._queue.take(number)
             self._sent = _Sent(number, sent)
             await self._finish(now)
 
@@ -207,46 +247,29 @@ class Bookkeeper:
             if self._transactions.calling != transaction:
                 # Another one has its nonce, or it was given up.
                 self._sent = None
-                self._queue.add(number)
+                self._queue.retry(number)
             return
         if receipt.succeeded:
             await self._watch(receipt.block_number)
             await self._record(number, await self._l1_sync.settlement_of(receipt))
         elif await self._contract.is_settled(number, receipt.block_hash):
             # Another account was faster, perhaps in the same block.
-            self._queue.add(number)
+            self._queue.retry(number)
         else:
-            await self._on_failed(number, await self._reason(number, receipt), now)
+            await self._reject(number, await self._reason(number, receipt), now)
         # Not before: what fails until here is looked at again.
         self._sent = None
 
-    async def _adopt(self, number: int, now: float) -> None:
-        """Record what another account has booked, or an earlier process."""
-        try:
-            found = await self._find(number)
-        except LayerOneMismatch:
-            # Others go first, should L1 contradict itself for longer.
-            self._queue.on_rejected(number, now, self._head.number)
-            raise
-        await self._record(number, found)
-
     async def _record(self, number: int, by: SettlementTransaction) -> None:
         await self._journal.write(BookedEntry.of(number, by))
-        self._queue.on_booked(number)
+        self._queue.remove(number)
+        self.last = max(self.last, number)
         log.info("booked batch %d: L1 transaction %s", number, by.transaction)
 
-    async def _on_failed(self, number: int, reason: str, now: float) -> None:
-        block = self._head.number
-        if reason.startswith(_PASSING):
-            # It may have passed at this block already.
-            block -= 1
-        else:
-            await self._reject(number, reason)
-        self._queue.on_rejected(number, now, block)
-
-    async def _reject(self, number: int, reason: str) -> None:
-        """Record why a batch is not booked, and log it, unless it is the same reason as before."""
-        if self.problem_of(number) != reason:
+    async def _reject(self, number: int, reason: str, now: float) -> None:
+        """Try a batch again later, record why it is not booked, and log it, unless the reason is that of before."""
+        self._queue.failed(number, reason, now)
+        if not reason.startswith(_PASSING) and self.problem_of(number) != reason:
             await self._journal.write(UnbookedEntry(number, reason))
             log.warning(
                 "batch %d is executed, but %s does not book it: %s", number, self._l1.name, reason
@@ -289,7 +312,7 @@ class Bookkeeper:
                 found = await self._l1_sync.settlement_of(receipt)
             if recorded is None or not found.is_at_place_of(recorded):
                 await self._journal.write(BookedEntry.of(number, found))
-        self._queue.reset()
+        self._restart()
 
     async def _find(self, number: int) -> SettlementTransaction:
         """Return the transaction that booked a batch, by its event."""

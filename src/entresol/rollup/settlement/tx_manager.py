@@ -116,7 +116,12 @@ class TxManager:
         """Sign and send a call that settles nothing, while nothing is pending."""
         signed = await self._operator.sign_call(to, data, value=value)
         self._call, self._called_at = signed, now
-        await self._operator.send(signed)
+        try:
+            await self._operator.send(signed)
+        except LayerOneRejected:
+            # It would be rejected again, and nothing else have the nonce.
+            self._call = None
+            raise
         await self.follow_call()
         return signed.hash
 

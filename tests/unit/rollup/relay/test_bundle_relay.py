@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator
 
 import pytest
 
 from entresol.dev.reverts import Reverts
-from entresol.errors import LayerOneFailed, RelayOutOfFunds
+from entresol.errors import LayerOneFailed
 from entresol.primitives.interop.roots import ROOT_STORAGE
-from entresol.rollup.relay.retries import MAX_TRIES
+from entresol.rollup.work_queue import MAX_DELAY, MAX_TRIES
 from tests.support.ecosystem.relayed_chains import (
     DESTINATION,
     EATS_GAS,
@@ -77,21 +78,74 @@ def test_what_somebody_else_has_executed_is_forgotten(chains: RelayedChains) -> 
 
 
 @pytest.mark.parametrize("code", [REVERTS, EATS_GAS])
-def test_what_reverts_or_eats_all_gas_costs_nothing_and_is_given_up(
+def test_what_reverts_or_eats_all_gas_costs_nothing_and_is_executed_once_it_can_be(
     chains: RelayedChains, code: str
 ) -> None:
     chains.set_code(code)
-    chains.send()
-    asyncio.run(steps(chains, MAX_TRIES + 2))
+    (bundle,) = chains.send()
+    asyncio.run(steps(chains, MAX_TRIES))
     assert (chains.sent, chains.relay.failed, chains.relay.skipped) == (0, MAX_TRIES, 1)
+    assert chains.relay.reason(bundle)
+    chains.set_code(STOPS)
+    asyncio.run(steps(chains))
+    assert (chains.relay.executed, chains.relay.reason(bundle)) == (1, None)
 
 
-def test_what_changes_after_its_estimate_costs_a_few_tries(chains: RelayedChains) -> None:
+def test_what_changes_after_its_estimate_is_tried_ever_more_seldom(chains: RelayedChains) -> None:
     chains.set_code(SUCCEEDS_IN_EVEN_BLOCKS)
     chains.send()
-    asyncio.run(steps(chains, 2 * MAX_TRIES))
-    assert 0 < chains.sent <= MAX_TRIES
+    asyncio.run(steps(chains, 100))
+    assert 0 < chains.sent < 20
     assert (chains.relay.executed, chains.relay.skipped) == (0, 1)
+
+
+def test_what_is_spent_for_one_sender_has_a_bound(
+    chains: RelayedChains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A transaction of the greatest size, and one bundle.
+    monkeypatch.setattr("entresol.rollup.relay.dispatch.BUDGET_TRANSACTIONS", 1.01)
+    bundles = chains.send(5)
+    for _ in range(5):
+        asyncio.run(chains.relay.step())
+    spent = chains.sent
+    assert 0 < spent < 5
+    assert "1,010,000" in (chains.relay.reason(bundles[-1]) or "")
+    chains.now += 3_600
+    asyncio.run(steps(chains, 10))
+    assert chains.sent > spent
+
+
+def test_a_bundle_that_failed_and_waits_for_its_transaction_does_not_keep_the_relay_busy(
+    chains: RelayedChains,
+) -> None:
+    chains.set_code(REVERTS)
+    chains.send()
+    asyncio.run(steps(chains, 1))
+    chains.set_code(STOPS)
+    chains.destination.schedule.seal_on_request()
+    asyncio.run(chains.relay.step())
+    chains.now += 100
+    assert asyncio.run(chains.relay.step()) == math.inf
+
+
+def test_a_bundle_that_failed_and_whose_root_is_gone_does_not_keep_the_relay_busy(
+    chains: RelayedChains,
+) -> None:
+    chains.set_code(REVERTS)
+    chains.send()
+    asyncio.run(steps(chains, 1))
+    chains.prover.is_settled = False
+    assert asyncio.run(chains.relay.step()) == math.inf
+
+
+def test_an_error_that_nobody_expects_belongs_to_its_bundle(chains: RelayedChains) -> None:
+    (bad, good) = chains.send(2)
+    chains.prover.next_errors = [KeyError("what")]
+    asyncio.run(chains.relay.step())
+    asyncio.run(chains.relay.step())
+    assert chains.relay.executed == 1
+    assert chains.relay.reason(bad) == "unexpected KeyError: 'what'"
+    assert chains.relay.reason(good) is None
 
 
 def test_one_that_fails_does_not_hold_up_the_next(chains: RelayedChains) -> None:
@@ -105,20 +159,43 @@ def test_one_that_fails_does_not_hold_up_the_next(chains: RelayedChains) -> None
     assert (chains.relay.executed, chains.relay.open) == (1, 1)
 
 
-def test_books_that_l1_rejects_are_tried_again_and_given_up(chains: RelayedChains) -> None:
+def test_a_bundle_whose_books_l1_rejects_is_executed_once_they_are_settled(
+    chains: RelayedChains,
+) -> None:
     chains.prover.error = LayerOneFailed("not covered")
-    chains.send()
-    asyncio.run(steps(chains, MAX_TRIES))
-    assert (chains.relay.skipped, chains.relay.open) == (1, 0)
+    (bundle,) = chains.send()
+    asyncio.run(steps(chains, 2 * MAX_TRIES))
+    assert (chains.relay.skipped, chains.relay.open) == (1, 1)
+    assert chains.relay.reason(bundle) == "not covered"
+    chains.prover.error = None
+    chains.now += MAX_DELAY
+    asyncio.run(steps(chains))
+    assert chains.relay.executed == 1
 
 
-def test_an_account_without_funds_gives_up_nothing_and_is_named() -> None:
+def test_an_account_without_funds_is_named_and_executes_once_it_has_some() -> None:
     chains = RelayedChains(funds=1)
     try:
-        chains.send()
-        with pytest.raises(RelayOutOfFunds, match=chains.account.address.checksummed()):
+        chains.send(2)
+        asyncio.run(steps(chains, 10))
+        assert chains.relay.open == 2
+        assert chains.account.address.checksummed() in (chains.relay.problem or "")
+        chains.fund(10**18)
+        # No time passes, in which their pauses could end.
+        for _ in range(2):
             asyncio.run(chains.relay.step())
-        assert (chains.relay.open, chains.relay.failed) == (1, 0)
+        assert (chains.relay.executed, chains.relay.problem) == (2, None)
+    finally:
+        chains.close()
+
+
+def test_an_account_pays_for_what_it_can_though_not_for_the_greatest_transaction() -> None:
+    # It may use 1,000,000 gas, and has enough for 100,000.
+    chains = RelayedChains(funds=100_000 * 2 * 10**9)
+    try:
+        chains.send()
+        asyncio.run(steps(chains))
+        assert (chains.relay.executed, chains.relay.problem) == (1, None)
     finally:
         chains.close()
 
@@ -188,3 +265,16 @@ def test_a_relay_that_starts_later_finds_only_what_is_open(chains: RelayedChains
     chains.set_status(done, 2)
     asyncio.run(steps(chains))
     assert chains.relay.executed == 1
+
+
+def test_a_source_full_of_what_waits_does_not_hold_up_another(chains: RelayedChains) -> None:
+    chains.close()
+    chains = RelayedChains(limit=10)
+    try:
+        chains.prover.is_settled = False
+        chains.send(20)
+        chains.send_from_another()
+        asyncio.run(steps(chains))
+        assert (chains.relay.executed, chains.relay.open) == (1, 10)
+    finally:
+        chains.close()

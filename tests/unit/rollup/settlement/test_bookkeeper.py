@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from entresol.chain.genesis.genesis import Genesis
-from entresol.errors import LayerOneFailed, LayerOneMismatch
+from entresol.errors import LayerOneFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.layer_one import MAX_REORG_DEPTH
@@ -21,7 +21,7 @@ from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, InteropBundle
-from entresol.primitives.transactions import sign
+from entresol.primitives.transactions import decode, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.settler import SettlementConfig
@@ -191,6 +191,31 @@ def test_a_batch_that_is_not_covered_holds_up_no_other_and_is_booked_once_it_is(
         await settle(scenario, 100.0)
         assert await is_settled(scenario, poor)
         assert problem_of(scenario, poor) is None
+
+    play_with_two(play)
+
+
+def test_a_batch_whose_transaction_l1_does_not_take_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        rejected = seal_bundles(scenario, bundle())
+        fine = seal_bundles(scenario, bundle(salt=2))
+        await execute(scenario)
+        call, take = settle_call(scenario, rejected, bundle()), scenario.l1.send
+
+        async def send_small(raw: bytes) -> None:
+            if decode(raw).payload.data == call:
+                raise LayerOneRejected("eth_sendRawTransaction", -32000, "oversized data")
+            await take(raw)
+
+        monkeypatch.setattr(scenario.l1, "send", send_small)
+        await settle(scenario)
+        assert [await is_settled(scenario, it) for it in (rejected, fine)] == [False, True]
+        assert "oversized data" in (problem_of(scenario, rejected) or "")
+        monkeypatch.undo()
+        await settle(scenario, 100.0)
+        assert await is_settled(scenario, rejected)
 
     play_with_two(play)
 

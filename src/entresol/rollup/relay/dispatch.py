@@ -1,0 +1,174 @@
+"""Send what a queue holds by one account, and follow what becomes of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+from entresol.errors import (
+    EntresolError,
+    L1FeeTooHigh,
+    LayerOneUnreachable,
+    OperatorOutOfFunds,
+    RelayOutOfFunds,
+    StateMissing,
+)
+from entresol.primitives.bounded_map import BoundedMap
+from entresol.rollup.step_loop import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable
+
+    from entresol.primitives.values import Hash32
+    from entresol.rollup.relay.account import RelayAccount, RelayCall
+    from entresol.rollup.work_queue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+MAX_PENDING: Final = 16
+"""How many transactions of a relay are pending at once."""
+BUDGET_TRANSACTIONS: Final = 100
+"""How much gas the relay spends for one sender in an hour, in transactions of the greatest size."""
+_BUDGET_SECONDS: Final = 3_600.0
+_MAX_SENDERS: Final = 10_000
+
+K = TypeVar("K", bound="Hashable")
+T = TypeVar("T")
+
+
+class _Pending(NamedTuple):
+    """A transaction that was sent, and for whom."""
+
+    transaction: Hash32
+    sender: Hashable
+
+
+class _Spent(NamedTuple):
+    """The gas that was spent for a sender, which an hour forgets, as of a time."""
+
+    gas: float
+    at: float
+
+
+class Dispatch(Generic[K, T]):
+    """Tries items of a queue: whatever one fails with is its own reason to be tried later, and the next one has its turn.
+
+    Remembers: pending transactions, what the account could not pay for, and the gas spent for each sender. Persists:
+    nothing. Assumes: one caller at a time. Fails: if L1 is unreachable or its fees are above the limit, which concerns
+    all items; an account without funds is a `problem`, and what it cannot pay for is tried again once it can.
+    """
+
+    def __init__(
+        self,
+        queue: WorkQueue[K, T],
+        account: RelayAccount,
+        max_gas: int,
+        clock: Callable[[], float],
+        failing: Callable[[T], str],
+    ) -> None:
+        """Take the words that say of an item that it cannot be done."""
+        self._queue = queue
+        self._account = account
+        self._max_gas = max_gas
+        self._clock = clock
+        self._failing = failing
+        self._pending: dict[K, _Pending] = {}
+        self._unpaid: dict[K, RelayOutOfFunds | OperatorOutOfFunds] = {}
+        self._spent: BoundedMap[Hashable, _Spent] = BoundedMap(_MAX_SENDERS)
+        self.done = 0
+        self.failed = 0
+        """Tries that failed, before or after they were sent."""
+
+    @property
+    def problem(self) -> str | None:
+        """What the account lacks to pay for what is open; None if it lacks nothing."""
+        return next((str(it) for key, it in self._unpaid.items() if key in self._queue), None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what is pending has to be included before anything else is sent."""
+        return len(self._pending) >= MAX_PENDING or self._account.is_busy
+
+    async def follow(self) -> None:
+        """Take the results of what was sent, and let what can be paid for now be tried again."""
+        for key, (transaction, sender) in tuple(self._pending.items()):
+            outcome = await self._account.outcome(transaction)
+            if outcome is None:
+                continue
+            del self._pending[key]
+            self._spend(sender, outcome.gas_used)
+            if outcome.succeeded:
+                self.done += 1
+                self._queue.remove(key)
+            else:
+                self._on_failed(key, "its transaction failed, or was dropped")
+        if self._unpaid:
+            balance = await self._account.balance()
+            for key, short in tuple(self._unpaid.items()):
+                if balance >= short.needed or key not in self._queue:
+                    del self._unpaid[key]
+                    self._queue.retry(key)
+
+    async def attempt(self, key: K, prepare: Callable[[], Awaitable[RelayCall | None]]) -> bool:
+        """Send the call for an item; return False if nothing was tried, as there is no call for it yet."""
+        if key not in self._queue:
+            return False
+        sender = self._queue.sender(key)
+        if not self._may_spend(key, sender):
+            return False
+        try:
+            call = await prepare()
+            sent = None if call is None else await self._account.submit(call, self._max_gas)
+        except (StateMissing, L1FeeTooHigh):
+            raise
+        except Exception as error:
+            if isinstance(error, RelayOutOfFunds | OperatorOutOfFunds):
+                self._unpaid[key] = error
+            self._on_failed(key, describe(error), error)
+            if isinstance(error, LayerOneUnreachable):
+                raise
+            return True
+        self._unpaid.pop(key, None)
+        if sent is None:
+            return False
+        self._pending[key] = _Pending(sent, sender)
+        self._queue.take(key)
+        return True
+
+    def _on_failed(self, key: K, reason: str, error: Exception | None = None) -> None:
+        item = self._queue.get(key)
+        if item is None:
+            return
+        self.failed += 1
+        is_unexpected = error is not None and not isinstance(error, EntresolError)
+        is_new = self._queue.reason(key) != reason
+        is_given_up = self._queue.failed(key, reason, self._clock())
+        level = self._queue.log_level(is_given_up=is_given_up)
+        log.log(
+            logging.ERROR if is_unexpected and is_new else level,
+            "%s%s: %s",
+            *(self._failing(item), " and is given up for now" if is_given_up else "", reason),
+            exc_info=error if is_unexpected and is_new else None,
+        )
+
+    # The budget of a sender
+
+    def _may_spend(self, key: K, sender: Hashable) -> bool:
+        budget = BUDGET_TRANSACTIONS * self._max_gas
+        pending = sum(it.sender == sender for it in self._pending.values())
+        if self._spent_for(sender) + (pending + 1) * self._max_gas <= budget:
+            return True
+        if not pending:
+            reason = f"in an hour the relay spends {budget:,} gas for one sender, and it has done so for this one"
+            self._queue.failed(key, reason, self._clock())
+        return False
+
+    def _spent_for(self, sender: Hashable) -> float:
+        spent = self._spent.get(sender)
+        if spent is None:
+            return 0.0
+        forgotten = BUDGET_TRANSACTIONS * self._max_gas / _BUDGET_SECONDS
+        return max(0.0, spent.gas - forgotten * (self._clock() - spent.at))
+
+    def _spend(self, sender: Hashable, gas: int) -> None:
+        self._spent.put(sender, _Spent(self._spent_for(sender) + gas, self._clock()))
