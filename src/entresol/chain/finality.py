@@ -29,7 +29,7 @@ _FINALIZED: Final = frozenset({BlockTag.FINALIZED, BlockTag.FAST_FINALIZED})
 class Finality(msgspec.Struct, frozen=True):
     """The last safe and the last finalized block; genesis is always finalized.
 
-    With `epoch_slots` they are one and two epochs behind the head, as in anvil.
+    With `epoch_slots` they are one and two epochs behind the head, as in anvil: of a fork, also below its first block.
     """
 
     safe: int = 0
@@ -51,13 +51,13 @@ class Finality(msgspec.Struct, frozen=True):
     def resolve(self, tag: BlockTag, head: int, first: int = 0) -> int:
         """Return the block number of `tag`; the pending block has the number after the head's, genesis is `first`."""
         if tag in _SAFE:
-            return max(self._behind(head, 1, self.safe), first)
+            return self._behind(head, 1, self.safe, first)
         if tag in _FINALIZED:
-            return max(self._behind(head, 2, self.finalized), first)
+            return self._behind(head, 2, self.finalized, first)
         if tag is BlockTag.EARLIEST:
             return first
         return head + 1 if tag is BlockTag.PENDING else head
 
-    def _behind(self, head: int, epochs: int, reported: int) -> int:
+    def _behind(self, head: int, epochs: int, reported: int, first: int) -> int:
         slots = self.epoch_slots
-        return min(reported, head) if slots is None else max(head - epochs * slots, 0)
+        return max(min(reported, head), first) if slots is None else max(head - epochs * slots, 0)

@@ -142,11 +142,18 @@ class PastOfChain:
 class ForkClient(DispatcherClient):
     """Calls the methods of a fork that stands on a block of another chain; its own state is the development one."""
 
-    def __init__(self, remote: PastOfChain, limits: LimitsConfig | None = None) -> None:
+    def __init__(
+        self,
+        remote: PastOfChain,
+        limits: LimitsConfig | None = None,
+        epoch_slots: int | None = None,
+    ) -> None:
         header = remote.client.chain.blocks.header(remote.anchor.number)
         genesis = msgspec.structs.replace(GENESIS, number=header.number, timestamp=header.timestamp)
         is_foreign = b'"l1BatchNumber"' in remote.anchor.json
-        rules = msgspec.structs.replace(RULES, rejects_foreign_code=is_foreign)
+        rules = msgspec.structs.replace(
+            RULES, rejects_foreign_code=is_foreign, epoch_slots=epoch_slots
+        )
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
         self.remote = remote
         self.api = Api(
@@ -163,10 +170,17 @@ class ForkClient(DispatcherClient):
 
 @contextmanager
 def forked(
-    client: ApiClient, anchor: int, limits: LimitsConfig | None = None, json: bytes | None = None
+    client: ApiClient,
+    anchor: int,
+    limits: LimitsConfig | None = None,
+    json: bytes | None = None,
+    epoch_slots: int | None = None,
 ) -> Iterator[ForkClient]:
-    """Open a fork of a client's chain, and close it at the end; `json` is the anchor as the remote describes it."""
-    fork = ForkClient(PastOfChain(client, anchor, json), limits)
+    """Open a fork of a client's chain, and close it at the end.
+
+    `json` is the anchor as the remote describes it; with `epoch_slots` the fork is an L1.
+    """
+    fork = ForkClient(PastOfChain(client, anchor, json), limits, epoch_slots)
     try:
         yield fork
     finally:

@@ -71,8 +71,9 @@ class SplitFees:
     def _last(self, newest: BlockNumber) -> int:
         if newest.tag is BlockTag.EARLIEST:
             return 0
-        if newest.number is not None and newest.number <= self._remote.anchor.number:
-            return newest.number
+        number = self._resolver.number(newest)
+        if number is not None and number <= self._remote.anchor.number:
+            return number
         return self._resolver.sealed(newest)
 
     async def _joined(

@@ -166,9 +166,35 @@ def test_the_latest_block_of_a_fork_without_blocks_is_the_remotes(
     assert fork("eth_getBlockByNumber", "finalized", True) == expected
 
 
-def test_safe_and_finalized_are_never_below_the_anchor(fork: ForkClient) -> None:
+def test_what_is_settled_of_a_fork_of_an_l2_is_never_below_the_anchor(fork: ForkClient) -> None:
     for tag in ("safe", "finalized"):
         assert fork("eth_getBlockByNumber", tag, False)["number"] == hex(ANCHOR)
+
+
+NUMBER_CODE = "0x435f5260205ff3"
+"""Init code that returns the number of its block."""
+
+
+def test_safe_and_finalized_are_epochs_behind_the_head_also_below_the_anchor(
+    past: PastBlocks,
+) -> None:
+    with forked(past.client, ANCHOR, epoch_slots=3) as fork:
+        fork("anvil_mine")
+        names = {"safe": hex(ANCHOR - 2), "finalized": hex(ANCHOR - 5)}
+        for tag, number in names.items():
+            block = past.client("eth_getBlockByNumber", number, True)
+            assert fork("eth_getBlockByNumber", tag, True) == block
+            nonce = past.client("eth_getTransactionCount", str(ALICE), number)
+            assert fork("eth_getTransactionCount", str(ALICE), tag) == nonce
+            assert int(fork("eth_call", {"data": NUMBER_CODE}, tag), 16) == int(number, 16)
+            fees = fork("eth_feeHistory", "0x2", tag, [])
+            assert int(fees["oldestBlock"], 16) == int(number, 16) - 1
+        criteria = {"fromBlock": "finalized", "toBlock": "safe"}
+        logs = fork("eth_getLogs", criteria)
+        assert logs
+        assert logs == past.client(
+            "eth_getLogs", {"fromBlock": names["finalized"], "toBlock": names["safe"]}
+        )
 
 
 def test_a_block_that_may_be_replaced_is_asked_for_by_its_hash(
