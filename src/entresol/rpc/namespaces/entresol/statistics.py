@@ -115,7 +115,8 @@ class EntresolBlockStatistics:
 
         def work() -> BlockBucketList:
             reader, end = self._ledger.store, work_clock() + self._max_seconds
-            number, first = last, reader.first_number
+            # The block that a fork stands on is the remote's: here it has a header, and no transactions.
+            number, first = last, reader.first_number + (self._ledger.anchor is not None)
             buckets: list[BlockBucket] = []
             while number >= first and len(buckets) < most:
                 found: list[tuple[int, ...]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from entresol.rpc.types.number import Number
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB
 from tests.support.coroutines import completed
+from tests.support.fork.forked_chain import NUMBER, open_fork, remote, waiting
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
 
@@ -87,6 +89,16 @@ def test_a_page_ends_with_its_time_and_the_next_goes_on_within_the_bucket(
     assert page.next == 24
     page = methods.get_block_statistics(Number(10), Number(24)).work()
     assert [(it.from_block, it.to_block) for it in page.buckets] == [(24, 24)]
+
+
+def test_the_block_that_a_fork_stands_on_is_not_counted() -> None:
+    with waiting(), remote() as there, closing(open_fork(there)) as chain:
+        methods = EntresolBlockStatistics(chain.ledger)
+        page = methods.get_block_statistics().work()
+        assert (page.buckets, page.next) == ([], None)
+        chain.builder.seal()
+        (bucket,) = methods.get_block_statistics(Number(1_000)).work().buckets
+        assert (bucket.from_block, bucket.to_block, bucket.gas_used) == (NUMBER + 1, NUMBER + 1, 0)
 
 
 def test_blocks_that_are_reverted_meanwhile_are_left_out(client: ApiClient) -> None:
