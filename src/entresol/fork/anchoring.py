@@ -20,6 +20,7 @@ from entresol.fork.results import DescribedBlock
 from entresol.fork.settings import ForkSettings
 from entresol.fork.transport.client import ForkClient, Outcome
 from entresol.fork.transport.envelopes import Call
+from entresol.fork.transport.rejections import is_no_archive, is_unknown_block
 from entresol.primitives.values import Hash32
 
 BY_NUMBER: Final = "eth_getBlockByNumber"
@@ -119,28 +120,41 @@ async def block_at(client: ForkClient, number: int) -> DescribedBlock:
     return block
 
 
+def is_missing(outcome: Outcome) -> bool:
+    """Say whether the remote does not have a block that was asked for by its number."""
+    if isinstance(outcome, RemoteRejected):
+        return is_unknown_block(outcome.message) or is_no_archive(outcome.message)
+    return not isinstance(outcome, RemoteFailed) and bytes(outcome) == b"null"
+
+
 async def newest_not_after(
     client: ForkClient, timestamp: int, latest: DescribedBlock
 ) -> DescribedBlock:
-    """Return the newest block that is not later than a time: each round of requests parts what is left by sixteen."""
+    """Return the newest block that is not later than a time: each round of requests parts what is left by sixteen.
+
+    Not every remote has its chain's first blocks: those that it does not have come before those that it has.
+    """
+    wanted = f"block that is not later than {timestamp}"
     if latest.header.timestamp <= timestamp:
         return latest
-    earliest = await block_at(client, 0)
-    if earliest.header.timestamp > timestamp:
-        raise AnchorNotFound(client.host, f"block that is not later than {timestamp}")
-    low, high = earliest, latest.number
+    low, high = -1, latest
+    newest: DescribedBlock | None = None
     for _ in range(_MAX_ROUNDS):
-        if high - low.number <= 1:
-            return low
-        for block in await _blocks(client, _between(low.number, high)):
-            if block.header.timestamp <= timestamp:
-                low = block
-            else:
-                high = block.number
+        if high.number - low <= 1:
+            break
+        numbers = _between(low, high.number)
+        for number, block in zip(numbers, await _blocks(client, numbers), strict=True):
+            if block is None and newest is not None:
+                raise AnchorNotFound(client.host, f"block {number}")
+            if block is not None and block.header.timestamp > timestamp:
+                high = block
                 break
-    raise AnchorNotFound(
-        client.host, f"block that is not later than {timestamp}: its times are not in order"
-    )
+            low, newest = number, block
+    else:
+        raise AnchorNotFound(client.host, f"{wanted}: its times are not in order")
+    if newest is None:
+        raise AnchorNotFound(client.host, f"{wanted} (its first is block {high.number})")
+    return newest
 
 
 def _between(low: int, high: int) -> list[int]:
@@ -149,16 +163,15 @@ def _between(low: int, high: int) -> list[int]:
     return [low + (high - low) * (n + 1) // (steps + 1) for n in range(steps)]
 
 
-async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedBlock]:
+async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedBlock | None]:
+    """Return blocks by their numbers, None for those that the remote does not have."""
     outcomes = await client.ask([Call(BY_NUMBER, (hex(it), _HASHES_ONLY)) for it in numbers])
-    found = []
-    for number, outcome in zip(numbers, outcomes, strict=True):
-        raw = _required(outcome)
-        block = results.described_block(client.host, BY_NUMBER, raw, number_is=number)
-        if block is None:
-            raise AnchorNotFound(client.host, f"block {number}")
-        found.append(block)
-    return found
+    return [
+        None
+        if is_missing(outcome)
+        else results.described_block(client.host, BY_NUMBER, _required(outcome), number_is=number)
+        for number, outcome in zip(numbers, outcomes, strict=True)
+    ]
 
 
 def _block_of(client: ForkClient, raw: bytes) -> Hash32:

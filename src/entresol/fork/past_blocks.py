@@ -10,7 +10,7 @@ from entresol.cache_limits import CACHES
 from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
-from entresol.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.fork.anchoring import BY_HASH, BY_NUMBER, is_missing
 from entresol.fork.block_names import Naming, RemoteBlock
 from entresol.fork.results import DescribedBlock
 from entresol.fork.transport.client import ForkClient, Guard, Outcome
@@ -97,7 +97,9 @@ class PastBlocks:
         """Take the outcomes of `recent_calls`; a chain may begin above the first of them (`anvil --number`)."""
         numbers = range(self.first_recent + 1, self.anchor.number)
         found = list(zip(numbers, outcomes, strict=True))
-        self._extend([self._described(*it) for it in dropwhile(_is_missing, found)])
+        self._extend(
+            [self._described(*it) for it in dropwhile(lambda pair: is_missing(pair[1]), found)]
+        )
 
     def guard(self, number: int) -> Guard | None:
         """Return what shows that the remote still has a block below the fork; None for one that is final."""
@@ -196,9 +198,7 @@ class PastBlocks:
     async def _headers(self, numbers: Sequence[int]) -> list[DescribedBlock]:
         """Return headers, without those below the first block."""
         found = await self._read_headers(numbers)
-        missing = max(
-            (number for number, outcome in found if _is_missing((number, outcome))), default=None
-        )
+        missing = max((number for number, outcome in found if is_missing(outcome)), default=None)
         if missing is not None:
             await self._find_first(missing)
         return [self._described(*it) for it in found if it[0] >= self._first]
@@ -213,7 +213,9 @@ class PastBlocks:
         A node that has dropped old blocks has one that does.
         """
         above = range(missing + 1, min(missing + MAX_RECENT, self.anchor.number) + 1)
-        for number, outcome in dropwhile(_is_missing, await self._read_headers(above)):
+        for number, outcome in await self._read_headers(above):
+            if is_missing(outcome):
+                continue
             if not any(self._described(number, outcome).header.parent_hash):
                 self._first = number
             return
@@ -258,7 +260,3 @@ class PastBlocks:
             return None
         self._blocks.put(block.hash, block, len(block.json))
         return block
-
-
-def _is_missing(found: tuple[int, Outcome]) -> bool:
-    return not isinstance(found[1], RemoteFailed) and bytes(found[1]) == b"null"

@@ -69,6 +69,8 @@ class FaultyProxy:
         """Other results, by method."""
         self.oldest_state: int | None = None
         """The first block whose state is here; a request for an earlier one gets "missing trie node"."""
+        self.oldest_block: int | None = None
+        """The first block that can be had by its number; one before it gets the error of a node that has pruned it."""
         self.reorganisation: Reorganisation | None = None
         """A block that has another hash now; what names the old one is not found."""
         self.max_batch: int | None = None
@@ -230,6 +232,13 @@ class FaultyProxy:
         method, params = member["method"], member.get("params", [])
         if method in self.errors:
             return self.errors[method]
+        oldest = self.oldest_block
+        if oldest is not None and method == "eth_getBlockByNumber" and params[0][:2] == "0x":
+            return (
+                error_of(4444, "pruned history unavailable")
+                if int(params[0], 16) < oldest
+                else None
+            )
         position = _STATE_METHODS.get(method)
         if position is None or position >= len(params):
             return None

@@ -84,6 +84,29 @@ def test_a_time_before_the_first_block_fails_the_start(node: RemoteNode) -> None
         pass
 
 
+@pytest.mark.parametrize("is_rejected", [False, True], ids=["null", "rejected"])
+def test_a_time_finds_a_block_of_a_remote_that_does_not_have_the_first_ones(
+    node: RemoteNode, *, is_rejected: bool
+) -> None:
+    first = 20
+    if is_rejected:
+        node.proxy.oldest_block = first
+    else:
+        node.proxy.lies["eth_getBlockByNumber"] = lambda _, found: (
+            found if found and int(found["number"], 16) >= first else None
+        )
+    for number in (first, first + 1, 40, BLOCKS - 1):
+        time = node.chain.ledger.header(number).timestamp
+        with node.fork(not_after=time) as remote:
+            assert remote.anchor.hash == block_hash(node, number)
+    earlier = node.chain.ledger.header(first).timestamp - 1
+    with (
+        pytest.raises(AnchorNotFound, match=rf"not later than {earlier} \(its first is block 20\)"),
+        node.fork(not_after=earlier),
+    ):
+        pass
+
+
 def test_a_transaction_of_the_first_block_has_no_block_to_fork_from(node: RemoteNode) -> None:
     sent = {"blockNumber": "0x0", "blockHash": str(block_hash(node, 0))}
     node.proxy.lies["eth_getTransactionByHash"] = lambda *_: sent
