@@ -193,4 +193,47 @@ check("an hour passes on both floors, and settlement goes on", async () => {
   await settled(receipt.blockNumber);
 });
 
+check("durations and ages survive clocks that run ahead of one another", async () => {
+  const seconds = (batch) => (Date.parse(batch.executedAt) - Date.parse(batch.committedAt)) / 1000;
+  // Layer 1 is hours ahead when it executes the batch, and both are equal later.
+  await l1Rpc("evm_increaseTime", 14_400);
+  const early = await send({ to: BOB, value: "0x1" });
+  await settled(early.blockNumber);
+  await rpc("evm_increaseTime", 14_400);
+  await visit("", async (page) => {
+    await sees(page, ".bay .batch", "Executed");
+    const { blockNumber } = await send({ to: BOB, value: "0x1" });
+    await settled(blockNumber);
+    const batches = [];
+    for (let at = Number(await rpc("zks_L1BatchNumber")); at; at--)
+      batches.push(await rpc("zks_getL1BatchDetails", at));
+    const longest = Math.max(...batches.filter((it) => it.executedAt).map(seconds));
+    expect(longest < 600, `by the clock of layer 1 a batch took ${longest} s`);
+    await sees(page, "aside", `at most ${longest.toLocaleString("en-US")} s`);
+    // Blocks of one second are a second apart.
+    await rpc("anvil_mine", "0x190");
+    const head = Number(await rpc("eth_blockNumber"));
+    await page.locator(`.bay a[href="#/l2/block/${head}"]`).waitFor();
+    await page.evaluate((it) => (location.hash = `#/l2/block/${it}`), Number(blockNumber));
+    await sees(page, "h1", `Block ${Number(blockNumber).toLocaleString("en-US")}`);
+    const age = await page.locator(".facts time.age").first().innerText();
+    expect(/^(now|\d+ s ago)$/.test(age), `a block of this minute was ${age}`);
+  });
+});
+
+check("nothing is committed before it is sealed, whatever the clocks have become", async () => {
+  await visit("batch/1", async (page) => {
+    await sees(page, ".stand", "Committed");
+    const [sealed, committed] = await page.evaluate(async () => {
+      const { byOurClock, live } = await import("/explorer/main.js");
+      const [house] = live.houses;
+      return [...house.batches.values()]
+        .filter((it) => it.stage > 1)
+        .map((it) => [byOurClock(it.at, house.name), byOurClock(it.committed, "l1")])
+        .sort((a, b) => a[1] - a[0] - (b[1] - b[0]))[0];
+    });
+    expect(sealed <= committed, `sealed ${sealed - committed} s after it was committed`);
+  });
+});
+
 await run();

@@ -196,10 +196,13 @@ export function textOf(data) {
   }
 }
 
-// The clock of a chain may be ahead of ours, by its own will: by how many seconds.
-/** @type {Map<string, number>} */
+// The clock of a chain may be ahead of ours: blocks of one second are a second apart, and developers move it. By how
+// many seconds, up to which of its times, in order.
+/** @type {Map<string, {until: number, ahead: number}[]>} */
 const offsets = new Map();
-const SLACK = 2;
+/** @type {Map<string, number>} the newest times that were there before the page */
+const visitedAt = new Map();
+const MAX_OFFSETS = 1000;
 
 /**
  * Learn the clock of a layer from its newest block.
@@ -209,12 +212,25 @@ const SLACK = 2;
  */
 export function setClock(layer, timestamp, isFresh) {
   const ahead = timestamp - Date.now() / 1000;
+  const known = offsets.get(layer);
+  if (!known) visitedAt.set(layer, timestamp);
   // A block that was here before tells only how much the clock is ahead at least.
-  if (isFresh || ahead > clockOffset(layer)) offsets.set(layer, Math.abs(ahead) > SLACK ? ahead : 0);
+  if (known && !isFresh && ahead <= clockOffset(layer)) return;
+  // Later times are gone with a revert.
+  const before = known?.filter((it) => it.until < timestamp).slice(1 - MAX_OFFSETS) ?? [];
+  offsets.set(layer, [...before, { until: timestamp, ahead: isFresh ? ahead : Math.max(0, ahead) }]);
 }
 
-/** @param {string} layer */
-export const clockOffset = (layer) => offsets.get(layer) ?? 0;
+/**
+ * How far the clock of a layer is ahead now, or was when it showed a time; before all that is known, what it was first.
+ * @param {string} layer
+ * @param {number} [timestamp]
+ */
+export function clockOffset(layer, timestamp = Infinity) {
+  const known = offsets.get(layer) ?? [];
+  const at = known.findLastIndex((it) => it.until < timestamp) + 1;
+  return (known[at] ?? known[at - 1])?.ahead ?? 0;
+}
 
 /**
  * The time by the clock of a layer, in seconds.
@@ -227,7 +243,32 @@ export const timeOf = (layer) => Date.now() / 1000 + clockOffset(layer);
  * @param {number} timestamp
  * @param {string} layer
  */
-export const byOurClock = (timestamp, layer) => timestamp - clockOffset(layer);
+export const byOurClock = (timestamp, layer) => timestamp - clockOffset(layer, timestamp);
+
+/**
+ * Whether the page was there when the clock of a layer showed a time.
+ * @param {number} timestamp
+ * @param {string} layer
+ */
+export const hasSeen = (timestamp, layer) => timestamp > (visitedAt.get(layer) ?? Infinity);
+
+/**
+ * Learn that something was before something else, by the clocks of two layers.
+ * @param {number} timestamp
+ * @param {string} layer
+ * @param {number} later
+ * @param {string} other
+ */
+export function learnOrder(timestamp, layer, later, other) {
+  const latest = byOurClock(later, other);
+  if (hasSeen(timestamp, layer) || byOurClock(timestamp, layer) <= latest) return;
+  const known = (offsets.get(layer) ?? []).filter((it) => it.until !== timestamp);
+  known.push({ until: timestamp, ahead: timestamp - latest });
+  offsets.set(
+    layer,
+    known.sort((a, b) => a.until - b.until),
+  );
+}
 
 /**
  * @param {number} timestamp
@@ -244,7 +285,7 @@ export function ago(timestamp, layer = "l2", after = "") {
 /** @param {any} element */
 function tick(element) {
   const { at, layer, after } = element.dataset;
-  const text = age(timeOf(layer) - Number(at));
+  const text = age(Date.now() / 1000 - byOurClock(Number(at), layer));
   const full = text === "now" ? text : text + after;
   if (element.textContent !== full) element.textContent = full;
 }

@@ -36,7 +36,11 @@ export function page(name = "l2") {
       of && node.l1
         ? h(
             "aside",
-            h("section.part", h("header", h("h2", "Finality"), h("span.muted", "seconds, last 30 batches")), finality),
+            h(
+              "section.part",
+              h("header", h("h2", "Finality"), h("span.muted", "seconds from committed to executed")),
+              finality,
+            ),
             state,
           )
         : h("aside", state),
@@ -194,7 +198,7 @@ function drawFinality(element, of) {
       {
         viewBox: "0 0 388 82",
         role: "img",
-        "aria-label": `Seconds from sealed to executed of the last ${durations.length} batches, at most ${most}.`,
+        "aria-label": `Seconds from committed to executed of the last ${durations.length} batches, at most ${most}.`,
       },
       bars,
       s("path", { d: "M0 81h388" }),

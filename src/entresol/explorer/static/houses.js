@@ -10,7 +10,7 @@
  *   revertedTo: number, reverts: number}} FloorState what was reverted since the crossings were read, and how often
  */
 
-import { clockOffset, int } from "./format.js";
+import { int } from "./format.js";
 import { firstOf, floorOf, isUpper, node } from "./rpc.js";
 
 /** The type of the node's own transactions, which bring roots of layer 1. */
@@ -78,14 +78,10 @@ export class House {
     return Math.max(0, this.l2.head - last - idle.length);
   }
 
-  /** @returns {number[]} the seconds to finality, the newest batch last */
+  /** @returns {number[]} the seconds from committed to executed, both by the clock of layer 1; the newest batch last */
   finalities() {
     const done = [...this.batches.values()].filter((it) => it.stage === 4).sort((a, b) => a.number - b.number);
-    // A batch is sealed by the clock of layer 2, and executed by that of layer 1.
-    const apart = Math.abs(clockOffset("l1") - clockOffset(this.name)) > 5;
-    return done
-      .slice(-30)
-      .map((it) => Math.max(0, it.executed - (apart ? it.committed : Math.min(it.committed, it.at))));
+    return done.slice(-30).map((it) => it.executed - it.committed);
   }
 
   /**

@@ -41,7 +41,7 @@ export function cell() {
   return [
     "In the passages",
     [`${count(all)} `, h("small", all === 1 ? "bundle" : "bundles")],
-    seconds.length ? `median ${count(medianOf(seconds))} s, sent to executed` : "none executed yet",
+    seconds.length ? `median ${count(medianOf(seconds))} s, sent to executed` : "none executed since this page opened",
   ];
 }
 

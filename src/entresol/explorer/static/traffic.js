@@ -1,7 +1,7 @@
 /** The bundles between all houses: found by the events of their sending, followed until nothing can happen to them. */
 
 import { advance, bundleOf, CENTER, doneBy, HANDLER } from "./bundles.js";
-import { byOurClock, hex } from "./format.js";
+import { byOurClock, hasSeen, hex } from "./format.js";
 import { live, reverts } from "./houses.js";
 import { topicOf } from "./known.js";
 import { alsoLoad, changed } from "./live.js";
@@ -31,11 +31,17 @@ export const passing = () => bundles().filter((it) => it.stage < 5);
 /** @param {Bundle} it */
 const sentAt = (it) => byOurClock(it.at, it.house);
 
-/** @returns {number[]} how many seconds passed from sent to executed */
+/**
+ * How many seconds passed from sent to executed, by our clock: chains have clocks of their own, so only what has
+ * happened since the page was opened counts.
+ * @returns {number[]}
+ */
 export const durations = () =>
-  bundles()
-    .filter((it) => it.status === 2 && it.done?.at && it.at)
-    .map((it) => Math.max(0, byOurClock(it.done?.at ?? 0, String(it.destination)) - sentAt(it)));
+  bundles().flatMap((it) => {
+    const there = String(it.destination);
+    if (it.status !== 2 || !it.done?.at || !hasSeen(it.at, it.house) || !hasSeen(it.done.at, there)) return [];
+    return Math.max(0, Math.round(byOurClock(it.done.at, there) - sentAt(it)));
+  });
 
 let started = false;
 
