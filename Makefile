@@ -294,7 +294,8 @@ docs: $(REQUIREMENTS_STAMP) $(NATIVE) ## Rewrite the generated parts of the docu
 	$(BIN)/python docs/tools/generate.py
 
 .PHONY: docs-site
-docs-site: $(DOCS_STAMP) ## Build the documentation site into build/site, and check its links
+docs-site: $(DOCS_STAMP) $(REQUIREMENTS_STAMP) $(NATIVE) ## Build the documentation site into build/site, and check its links
+	$(BIN)/python docs/tools/generate.py --reference
 	$(DOCS_VENV)/bin/python docs/tools/site.py
 
 # The oldest supported Python needs the most packages, so its pins serve the newer ones too. The second

@@ -1,7 +1,7 @@
 """Write the pages of the documentation that come from the code.
 
-`make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page
-is stale.
+`make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page is stale; `make
+docs-site` runs it with `--reference`, which writes the long forms of two pages for the site.
 """
 
 from __future__ import annotations
@@ -14,18 +14,34 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from docs.tools.pages import decisions_page, errors_page, methods_page, settings_page
-from docs.tools.recording import record_all
+from docs.tools.pages import (
+    decisions_page,
+    errors_page,
+    errors_reference,
+    methods_page,
+    methods_reference,
+    settings_page,
+)
+from docs.tools.recording import document_of_methods, record_all
 from docs.tools.two_floors import pictures
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 DECISIONS: Final = DOCS / "decisions"
+REFERENCE: Final = DOCS.parent / "build" / "reference"
 
 
 def main() -> None:
     """Regenerate every page, or with `--check` fail if one is stale."""
+    if "--reference" in sys.argv[1:]:
+        REFERENCE.mkdir(parents=True, exist_ok=True)
+        methods = methods_reference(*asyncio.run(record_all()))
+        renew(
+            {REFERENCE / "rpc.md": methods, REFERENCE / "errors.md": errors_reference()},
+            check=False,
+        )
+        return
     pages = {
-        DOCS / "rpc.md": methods_page(*asyncio.run(record_all())),
+        DOCS / "rpc.md": methods_page(asyncio.run(document_of_methods())),
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),
         DECISIONS / "README.md": decisions_page(DECISIONS),

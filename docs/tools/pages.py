@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import astuple
 
-from docs.tools.rpc_markdown import rpc_markdown
+from docs.tools.rpc_markdown import rpc_lines, rpc_markdown
 from entresol import errors
 from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
@@ -29,20 +29,27 @@ GENERATED: Final = (
 )
 
 _METHODS: Final = """\
-Every method that a node serves, with its parameters, its result and the errors worth knowing. Parameters are passed by
-position or by name; those with a default may be omitted or null. [errors.md](errors.md) lists all errors. A running
-node serves the same as an OpenRPC document, at `/openrpc.json` and by `rpc.discover`.
+For who calls a node: each method in a line, as it is declared. Parameters are passed by position or by name; those with
+a default may be omitted or null. A running node serves types, members, errors and examples as an OpenRPC document, at
+`/openrpc.json` and by `rpc.discover`, and the documentation site shows them on this page.
 
 `anvil_`, `evm_` and `tenderly_` follow anvil 1.7.1, and `hardhat_` follows Hardhat, on both layers
 ([decision 0107](decisions/0107-developer-methods-of-anvil-and-hardhat.md)). They take numbers (`Number`) as JSON integers,
 as hex with `0x`, or as decimal digits in a string; so does every block number.
+
+*Past* is what a fork does if a parameter names a block, a transaction or a range at or below its anchor:"""
+
+_EXAMPLES: Final = """\
+Every method that a node serves, with its parameters, its result and the errors worth knowing. Parameters are passed by
+position or by name; those with a default may be omitted or null. [errors.md](errors.md) lists all errors. A running
+node serves the same as an OpenRPC document, at `/openrpc.json` and by `rpc.discover`.
 
 The examples are recorded from a fresh node on which Alice (`0xf39f…`) paid Bob (`0x7099…`) in block 1, deployed a counter
 in block 2, incremented it in block 3 and sent a message to L1 in block 4. `…` marks omissions; ids of filters and
 subscriptions differ each time."""
 
 _SETTINGS: Final = """\
-The settings of a node: by flag, by environment variable, or in the TOML file of `--config FILE`. A flag overrides a
+For who operates a node: its settings, by flag, by environment variable, or in the TOML file of `--config FILE`. A flag overrides a
 variable, and a variable overrides the file. A switch is a flag without a value; its variable is `true` or `false`.
 Lists are separated by commas, except in the file, where they are arrays; it has at most 128 KiB.
 
@@ -62,9 +69,9 @@ reads no variable but `ANVIL_IP_ADDR`, and no file. As anvil it serves the devel
 listens. The chain is temporary; `--state` keeps it in a file."""
 
 _ERRORS: Final = """\
-Failures that are part of normal operation form one tree, in `entresol.errors` and `entresol.rpc.jsonrpc.errors`; each
+For who handles errors of a node. Failures that are part of normal operation form one tree, in `entresol.errors` and `entresol.rpc.jsonrpc.errors`; each
 has its code and its text on its class. Any other exception is a bug of the node: it is logged with its traceback, and
-the client receives -32603 with the id of the log entry."""
+the client receives -32603 with the id of the log entry. The documentation site has the whole tree on this page."""
 
 _DECISIONS: Final = """\
 For who changes the code: what still rules, with its reason, half a screen each (context, decision, measurement if there
@@ -106,11 +113,17 @@ _MEANINGS: Final = {
 }
 
 
-def methods_page(document: Mapping[str, Any], exchanges: Mapping[str, Exchange]) -> str:
-    """Return the page of all methods, each with its example."""
+def methods_page(document: Mapping[str, Any]) -> str:
+    """Return the page of all methods, one line each."""
+    title, _, rest = rpc_lines(document).partition("\n")
+    return f"{title}\n\n{GENERATED}\n\n{_METHODS}\n{rest.rstrip()}\n"
+
+
+def methods_reference(document: Mapping[str, Any], exchanges: Mapping[str, Exchange]) -> str:
+    """Return the page of all methods for the site, each with its members, errors and example."""
     shown = {name: (it.request, it.response) for name, it in exchanges.items()}
     title, _, rest = rpc_markdown(document, shown).partition("\n")
-    return f"{title}\n\n{GENERATED}\n\n{_METHODS}\n{rest.rstrip()}\n"
+    return f"{title}\n\n{_EXAMPLES}\n{rest.rstrip()}\n"
 
 
 def settings_page() -> str:
@@ -136,17 +149,22 @@ def settings_page() -> str:
 
 
 def errors_page() -> str:
-    """Return the page of all errors and their codes."""
+    """Return the page of the codes of errors."""
     lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
     lines += ["| code | meaning |", "|---|---|"]
     tree = list(_tree(EntresolError))
     codes = {kind.rpc_code: _meaning(kind.rpc_code, tree) for _, kind in tree}
     codes = {**_simulation_codes(tree), **_server_codes(), **codes}
     lines += [f"| {code} | {codes[code]} |" for code in sorted(codes)]
-    lines += ["", "## The tree", "", "| error | code | meaning |", "|---|---|---|"]
+    return "\n".join((*lines, ""))
+
+
+def errors_reference() -> str:
+    """Return the page of all errors and their codes for the site."""
+    lines = [errors_page(), "## The tree", "", "| error | code | meaning |", "|---|---|---|"]
     lines += [
         f"| {'&emsp;' * depth}`{kind.__name__}` | {kind.rpc_code} | {_sentence(kind)} |"
-        for depth, kind in tree
+        for depth, kind in _tree(EntresolError)
     ]
     return "\n".join((*lines, ""))
 

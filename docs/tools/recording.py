@@ -174,6 +174,15 @@ class Recorder:
         return value
 
 
+async def document_of_methods() -> Mapping[str, Any]:
+    """Return the OpenRPC document of a fresh node."""
+    recorder = Recorder()
+    try:
+        return await recorder.methods()
+    finally:
+        await recorder.close()
+
+
 async def record_all() -> tuple[Mapping[str, Any], dict[str, Exchange]]:
     """Return the OpenRPC document, and an exchange for each method that has an example."""
     recorder = Recorder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
@@ -29,6 +30,8 @@ PAST_MEANING: Final = {
 GZIP = "0x1f8b08"
 """How the digits of packed data start."""
 
+_LINKED: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+
 
 def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | None = None) -> str:
     """Return the page that describes every method of an OpenRPC document, with requests and responses."""
@@ -40,6 +43,27 @@ def rpc_markdown(document: Json, examples: Mapping[str, tuple[Json, Json]] | Non
             if examples is not None and method["name"] in examples:
                 lines += _example(*examples[method["name"]])
     return "\n".join([*lines, *_objects(document["components"]["schemas"])])
+
+
+def rpc_lines(document: Json) -> str:
+    """Return the page that has one line for each method of an OpenRPC document."""
+    lines = ["# JSON-RPC methods", "", "| past | what happens |", "|---|---|"]
+    lines += [f"| `{past}` | {meaning} |" for past, meaning in PAST_MEANING.items()]
+    for prefix, methods in groupby(document["methods"], key=_prefix):
+        lines += ["", f"## {prefix}", "", "| method | result | past | |", "|---|---|---|---|"]
+        lines += [_line(method) for method in methods]
+    return "\n".join(lines)
+
+
+def _line(method: Json) -> str:
+    params = ", ".join(_param(param) for param in method["params"])
+    result = _LINKED.sub(r"\1", _type(method["result"]["schema"])).replace("|", "\\|")
+    summary = method["summary"].replace("|", "\\|")
+    return f"| `{method['name']}({params})` | {result} | {method.get(PAST, '')} | {summary} |"
+
+
+def _param(param: Json) -> str:
+    return param["name"] if param["required"] else f"{param['name']}?"
 
 
 def _objects(schemas: Mapping[str, Json]) -> list[str]:

@@ -19,6 +19,9 @@ from urllib.parse import unquote, urlsplit
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILD: Final = ROOT / "build"
 PAGES: Final = BUILD / "pages"
+REFERENCE: Final = BUILD / "reference"
+"""The long forms of generated pages, which the repository has in short."""
+
 SITE: Final = BUILD / "site"
 
 HOME: Final = {
@@ -80,7 +83,8 @@ def stage() -> None:
         target = PAGES / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix == ".md":
-            text = (ROOT / path).read_text(encoding="utf-8")
+            long = REFERENCE / name
+            text = (long if long.exists() else ROOT / path).read_text(encoding="utf-8")
             target.write_text(staged_text(text, path, names), encoding="utf-8")
         else:
             shutil.copyfile(ROOT / path, target)

@@ -18,7 +18,15 @@ import pytest
 from docs.tools.examples.example import Example
 from docs.tools.examples.examples import examples
 from docs.tools.generate import renew
-from docs.tools.pages import DECISION, decisions_page, errors_page, settings_page
+from docs.tools.pages import (
+    DECISION,
+    decisions_page,
+    errors_page,
+    errors_reference,
+    methods_page,
+    methods_reference,
+    settings_page,
+)
 from docs.tools.recording import Exchange, Recorder, example_of, record_all
 from docs.tools.rpc_markdown import abridged
 from docs.tools.site import staged_names
@@ -143,12 +151,19 @@ def test_what_every_method_returns_satisfies_its_schema(recorded: Recorded) -> N
             assert [it.message for it in found] == [], method["name"]
 
 
-def test_the_page_shows_the_responses_of_a_fresh_node(recorded: Recorded) -> None:
-    shown = dict(exchanges_in((DOCS / "rpc.md").read_text(encoding="utf-8")))
-    for name, exchange in recorded[1].items():
-        assert name in shown, f"docs/rpc.md lacks the example of {name}: run `make docs`"
-        assert shown[name] == [abridged(exchange.request), abridged(exchange.response)], name
-    assert set(shown) == set(recorded[1])
+def test_every_method_has_its_line_on_the_page(recorded: Recorded) -> None:
+    document = recorded[0]
+    assert methods_page(document) == (DOCS / "rpc.md").read_text(encoding="utf-8"), (
+        "run `make docs`"
+    )
+
+
+def test_the_page_of_the_site_has_the_responses_of_a_fresh_node(recorded: Recorded) -> None:
+    document, exchanges = recorded
+    shown = dict(exchanges_in(methods_reference(document, exchanges)))
+    assert shown == {
+        name: [abridged(it.request), abridged(it.response)] for name, it in exchanges.items()
+    }
 
 
 def test_hardhats_names_share_the_examples_of_anvils(known: dict[str, Example]) -> None:
@@ -191,8 +206,8 @@ def test_a_stale_page_is_rewritten_or_reported(tmp_path: Path) -> None:
 
 
 def test_every_error_is_on_its_page() -> None:
-    page = errors_page()
-    assert page == (DOCS / "errors.md").read_text(encoding="utf-8"), "run `make docs`"
+    assert errors_page() == (DOCS / "errors.md").read_text(encoding="utf-8"), "run `make docs`"
+    page = errors_reference()
     assert f"| &emsp;`NonceTooLow` | -32000 | {NonceTooLow.__doc__} |" in page
     assert "| &emsp;`ExecutionReverted` | 3 |" in page
     assert "| `RequestError` | -32600 |" in page
@@ -351,7 +366,7 @@ def test_the_sessions_of_a_page_give_what_they_show(page: str) -> None:
 
 
 def test_the_floors_are_those_of_the_import_contract() -> None:
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## The floors")[2]
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## The layers")[2]
     (shown, *_) = re.findall(r"```\n(.*?)```", page, re.DOTALL)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = settings["tool"]["importlinter"]["contracts"][0]
