@@ -112,6 +112,7 @@ FLOODS: Final = {
         _repeated(post_request(json.dumps([BLOCK] * 500).encode())), connections=4
     ),
     "large requests in a row": Flood(post_request(LARGE), awaits=True),
+    "large requests on 8 connections": Flood(post_request(LARGE), connections=8, awaits=True),
     "large batches in a row": Flood(post_request(b"[" + LARGE + b"]"), awaits=True),
     "failing requests": Flood(_repeated(post_request(FAILING)), connections=4),
     "precompiles that take long": Flood(

@@ -11,6 +11,8 @@ TURN_SECONDS: Final = 0.002
 """Time for all backlogs together in one turn of the event loop: what any other client may wait for them."""
 SLICE_SECONDS: Final = 0.0005
 """Time for one connection before the next one is served."""
+READ_SECONDS: Final = 0.0003
+"""What it takes to receive as much of a long body as comes at a time, 256 KiB."""
 
 
 class Backlogged(Protocol):
@@ -34,6 +36,7 @@ class RoundRobin:
     def __init__(self) -> None:
         self._connections: deque[Backlogged] = deque()
         self._scheduled = False
+        self._end = 0.0
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -43,6 +46,10 @@ class RoundRobin:
         self._connections.append(connection)
         self._schedule()
 
+    def charge(self, seconds: float) -> None:
+        """Count work towards this turn that is done right after it, because a connection is read again."""
+        self._end -= seconds
+
     def _schedule(self) -> None:
         if self._connections and not self._scheduled:
             self._scheduled = True
@@ -51,11 +58,11 @@ class RoundRobin:
     def _serve_turn(self) -> None:
         self._scheduled = False
         now = perf_counter()
-        end = now + TURN_SECONDS
+        self._end = now + TURN_SECONDS
         try:
-            while self._connections and now < end:
+            while self._connections and now < self._end:
                 connection = self._connections.popleft()
-                if connection.serve_backlog(min(now + SLICE_SECONDS, end)):
+                if connection.serve_backlog(min(now + SLICE_SECONDS, self._end)):
                     self._connections.append(connection)
                 now = perf_counter()
         finally:

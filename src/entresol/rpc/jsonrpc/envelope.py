@@ -16,7 +16,6 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from entresol._native import read_long_requests
-from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import (
     ErrorObject,
     InvalidParamsError,
@@ -60,8 +59,8 @@ class Request(msgspec.Struct, gc=False):
 class LongRequest(Request):
     """A call of a long body, with what of its parameters was decoded when it was read."""
 
-    data: Data | None = None
-    """The only parameter, if that is hex digits."""
+    data: bytes | None = None
+    """The only parameter, if that is hex digits; not as `Data`, since that would copy it, and so would `bytes` of that."""
     values: tuple[Any, ...] | None = None
     """The parameters of a method whose calls run in order, so that they are not decoded later."""
     problem: InvalidParamsError | None = None
@@ -150,7 +149,7 @@ def read_long(body: bytes) -> LongRequest | list[Request | Raw] | None:
             method,
             Raw(view[slice(*request_id)]),
             Raw(view[slice(*params)]) if params[1] else ABSENT,
-            None if data is None else Data(data),
+            data,
         )
         for method, request_id, params, data in parts
     ]

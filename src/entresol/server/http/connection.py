@@ -11,6 +11,7 @@ from typing import Final
 from entresol.server.http.parser import BODY, HEADERS, IDLE, HttpParser
 from entresol.server.http.request import NO_HEAD, HttpRequest, RequestRejectedError
 from entresol.server.http.responder import HttpResponder
+from entresol.server.protocol import MAX_HELD_WHILE_READING
 from entresol.server.responses import (
     CONTINUE,
     NO_CONNECTION_LEFT,
@@ -19,6 +20,7 @@ from entresol.server.responses import (
     HttpResponse,
     encode,
 )
+from entresol.server.round_robin import READ_SECONDS
 from entresol.server.server_state import ServerState
 
 PROBE_SECONDS: Final = 0.5
@@ -104,6 +106,9 @@ class HttpConnection(HttpResponder):
                 self._parse_piece()
         if self._has_backlog():
             self._serve_later(self._parser.unparsed)
+        elif self._parser.phase == BODY and len(data) > MAX_HELD_WHILE_READING:
+            # What comes next of a long body has to wait for its turn.
+            self._serve_later(len(data))
 
     def _parse_piece(self) -> None:
         self._direct = True
@@ -259,6 +264,8 @@ class HttpConnection(HttpResponder):
             self._close()
             return
         self._set_deadline_of_phase()
+        if self._parser.phase == BODY and not self._reading:
+            self._state.backlogs.charge(READ_SECONDS)
         self._resume_reading()
 
     def _reject(self, response: HttpResponse) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 
 import httptools
 
@@ -69,7 +70,7 @@ class HttpParser:
     def _reset(self) -> None:
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
-        self._body: bytes | bytearray = b""
+        self._body: bytes | BytesIO = b""
         self._body_bytes = 0
         self._held: HeldBytes | None = None
         self._body_size = 0
@@ -255,10 +256,13 @@ class HttpParser:
         if not self._body:
             self._body = data
         elif self._rejection is None:
-            # Not a list: a body in chunks of one byte would take far more than its own size.
+            # Not a list: a body in chunks of one byte would take far more than its own size. Nor a byte array, from
+            # which the body would be copied at once, and hold the event loop for as long as that takes.
             if isinstance(self._body, bytes):
-                self._body = bytearray(self._body)
-            self._body += data
+                begun = self._body
+                self._body = BytesIO()
+                self._body.write(begun)
+            self._body.write(data)
 
     def _hold(self, size: int) -> None:
         """Count the bytes of a long body until its request is dropped."""
@@ -273,7 +277,7 @@ class HttpParser:
         self.phase = IDLE
         if self.upgrade is not None or self._upgrade_declined:
             return
-        body = self._body if type(self._body) is bytes else bytes(self._body)
+        body = self._body if isinstance(self._body, bytes) else self._body.getvalue()
         rejection = self._rejection
         if self._page is None and rejection is None and body[:1] != b"{" and not is_json(body):
             rejection = self._state.rejections.malformed

@@ -87,7 +87,8 @@ class DocumentSplitter:
             self._depth += 1 if token in _OPENING else -1
 
     def _take(self) -> bytes:
-        document = bytes(self._buffer[: self._position])
+        with memoryview(self._buffer) as received:
+            document = bytes(received[: self._position])
         del self._buffer[: self._position]
         self._position = 0
         self._is_exhausted = not self._buffer
