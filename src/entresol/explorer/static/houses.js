@@ -10,7 +10,7 @@
  *   revertedTo: number, reverts: number}} FloorState what was reverted since the crossings were read, and how often
  */
 
-import { int } from "./format.js";
+import { int, learnOrder } from "./format.js";
 import { firstOf, floorOf, isUpper, node } from "./rpc.js";
 
 /** The type of the node's own transactions, which bring roots of layer 1. */
@@ -82,6 +82,12 @@ export class House {
   finalities() {
     const done = [...this.batches.values()].filter((it) => it.stage === 4).sort((a, b) => a.number - b.number);
     return done.slice(-30).map((it) => it.executed - it.committed);
+  }
+
+  /** What is committed was sealed before, whatever the clocks have become. */
+  learnClock() {
+    for (const { at, stage, committed } of this.batches.values())
+      if (stage > 1) learnOrder(at, this.name, committed, "l1");
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { bridgeBalance } from "./describe.js";
 import { say } from "./dom.js";
-import { big, count, hex, int, learnOrder, setClock } from "./format.js";
+import { big, count, hex, int, setClock } from "./format.js";
 import { House, healthAt, houseOf, isPast, live, stateOf } from "./houses.js";
 import { firstOf, floorOf, floors, greet, isUpper, node } from "./rpc.js";
 
@@ -170,9 +170,7 @@ export async function refresh(layers = floors().map((it) => it.name)) {
     ]);
     live.error = null;
     live.ready = true;
-    for (const house of houses)
-      for (const { at, stage, committed } of house.batches.values())
-        if (stage > 1) learnOrder(at, house.name, committed, "l1");
+    for (const house of houses) house.learnClock();
     for (const load of loaders) await load(houses);
   } catch (error) {
     live.error = error;
