@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 # Modules of a node are imported when a test needs one: other runs have no use for them.
 
 SETTINGS: Final = pytest.StashKey[object]()
-"""The definition of `devnet_settings` that counts for the last test."""
+"""The definition of `devnet_settings` that counts for the last item that had fixtures."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Stop the devnet if another definition of `devnet_settings` is nearest to the test, as for another parameter.
+    """Stop the devnet if another definition of `devnet_settings` is nearest to the item, as for another parameter.
 
     pytest keeps one value of a fixture of the session, whichever definitions its arguments have elsewhere.
     """
-    if not isinstance(item, pytest.Function):
+    # Functions have fixtures, doctests, and items of other plugins: whatever has a request.
+    request = getattr(item, "_request", None)
+    if request is None:
         return
     fixtures = item.session._fixturemanager  # noqa: SLF001 - the only place that knows what is nearest
     nearest = (fixtures.getfixturedefs("devnet_settings", item) or (None,))[-1]
@@ -42,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for definition in fixtures.getfixturedefs("devnet", item) or ():
         if definition.func.__module__ == __name__:
             # The request only names what failed.
-            definition.finish(item._request)  # type: ignore[arg-type]  # noqa: SLF001
+            definition.finish(request)
 
 
 @pytest.fixture(scope="session")

@@ -204,6 +204,26 @@ def test_the_nearest_settings_count(runs: PytestRuns) -> None:
     assert "10 passed" in ran.stdout, ran.stdout
 
 
+def test_the_nearest_settings_count_for_doctests(runs: PytestRuns) -> None:
+    for chain_id, folder in ((1001, "a"), (1002, "b")):
+        (runs.folder / folder).mkdir()
+        runs.write(
+            **{
+                f"{folder}/conftest": f"""
+                import pytest
+
+                @pytest.fixture(scope="session")
+                def devnet_settings():
+                    return {{"chain_id": {chain_id}, "l1": False}}
+                """
+            }
+        )
+        page = f">>> getfixture('devnet').l2.chain_id\n{chain_id}\n"
+        (runs.folder / folder / "page.txt").write_text(page)
+    ran = runs.run("-q", "--doctest-glob=*.txt", "a", "b")
+    assert "2 passed" in ran.stdout, ran.stdout
+
+
 def test_asynchronous_clients_work_on_any_event_loop(ran: str) -> None:
     assert "test_a_loop[1] PASSED" in ran, ran
     assert "test_a_loop[2] PASSED" in ran, ran
