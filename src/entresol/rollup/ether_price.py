@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from entresol._native import keccak256, logs_bloom
 from entresol.chain.events import BLOCK_EVENTS, BlockSealed
 from entresol.errors import LayerOneMismatch, LayerOneRejected
+from entresol.l1.agreement import agreed
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.values import Hash32
 from entresol.rollup.step_loop import Backoff, StepLoop
@@ -125,7 +126,12 @@ class EtherPriceWatcher:
         if self._read is None and await self._is_unconfirmed(block):
             return POLL_SECONDS
         if self._read is None or block.hash != self._read.hash:
-            self._follow(await self._price_at(block))
+            price = await self._price_at(block)
+            if price != self._fees.ether_price:
+                await self._check_confirmed(head)
+                # Blocks keep what follows from it, so that one wrong response may not set it.
+                price = await agreed(self._l1, "the price", lambda: self._price_at(block))
+            self._follow(price)
             self._read = block
         return POLL_SECONDS
 
@@ -154,6 +160,11 @@ class EtherPriceWatcher:
         except LayerOneRejected:
             # Not every node takes a hash.
             return await self._contract.ether_price(block.number)
+
+    async def _check_confirmed(self, head: int) -> None:
+        """Raise `LayerOneMismatch` if confirmations were counted by blocks that there are not."""
+        if self._confirmations and await self._l1.block(head) is None:
+            raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
 
     def _follow(self, price: EtherPrice) -> None:
         before = self._fees.ether_price

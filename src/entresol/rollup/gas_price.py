@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.errors import LayerOneFailed
+from entresol.l1.agreement import agreed
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class GasPriceModel(Protocol):
 class PricedLayerOne(Protocol):
     """An L1 that tells its prices."""
 
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+
     async def fees(self) -> L1Fees:
         """Return the current gas prices."""
 
@@ -37,7 +42,7 @@ class PricedLayerOne(Protocol):
 class GasPriceWatcher:
     """Tells a fee model the gas price of L1, with each of its blocks.
 
-    Remembers: nothing. Persists: nothing. Fails: an L1 that does not respond is asked again; deposits and settlement
+    Remembers: the last price. Persists: nothing. Fails: an L1 that does not respond is asked again; deposits and settlement
     report it.
     """
 
@@ -45,6 +50,7 @@ class GasPriceWatcher:
         self._l1 = l1
         self._fees = fees
         self._limits = limits
+        self._observed: int | None = None
         self._steps = StepLoop(
             self.step,
             logger,
@@ -65,8 +71,16 @@ class GasPriceWatcher:
     async def step(self) -> float:
         """Read the gas price once, and return the seconds until the next time."""
         try:
-            fees = self._limits.plausible(await self._l1.fees())
-            self._fees.observe(min(fees.gas_price, self._limits.max_fee))
+            price = await self._price()
+            if price != self._observed:
+                # Blocks keep it, so that one wrong response may not set it.
+                price = await agreed(self._l1, "its gas price", self._price)
+            self._fees.observe(price)
+            self._observed = price
         except LayerOneFailed as error:
             logger.debug("the gas price of L1 is unknown: %s", error)
         return POLL_SECONDS
+
+    async def _price(self) -> int:
+        fees = self._limits.plausible(await self._l1.fees())
+        return min(fees.gas_price, self._limits.max_fee)

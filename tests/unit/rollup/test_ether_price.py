@@ -38,6 +38,8 @@ class PricedLayerOne:
         self.calls = 0
         self.takes_hashes = True
         self.is_reachable = True
+        self.lies: list[int] = []
+        """What the next calls return instead."""
         self.created = FIRST_BLOCK
         """The block from which on the contract exists."""
 
@@ -66,6 +68,8 @@ class PricedLayerOne:
         assert block is not None, "both numbers are those of one block"
         if block < self.created:
             return b""
+        if self.lies:
+            return self.lies.pop().to_bytes(32)
         nominator, denominator = self.prices[block - FIRST_BLOCK]
         return (nominator if data[:4] == NOMINATOR else denominator).to_bytes(32)
 
@@ -115,6 +119,28 @@ def test_a_block_is_read_once() -> None:
     for _ in range(3):
         it.step()
     assert l1.calls == 2
+
+
+def test_one_wrong_price_counts_for_no_block_of_the_l2() -> None:
+    l1 = PricedLayerOne((3000, 1))
+    watched = Watched(l1)
+    l1.lies = [1]
+    assert watched.step() == EtherPrice(3000, 1)
+    l1.prices.append((7, 1))
+    l1.lies = [10**9]
+    assert watched.step() == EtherPrice(7, 1)
+    assert watched.repriced == 1
+
+
+def test_a_price_is_not_confirmed_by_blocks_that_l1_does_not_have() -> None:
+    class Ahead(PricedLayerOne):
+        async def block_number(self, tag: str) -> int:
+            return await super().block_number(tag) + 2
+
+    watched = Watched(Ahead((7, 1)), confirmations=2)
+    with pytest.raises(LayerOneMismatch, match="has no block 12 at the moment"):
+        watched.step()
+    assert watched.fees.ether_price == EtherPrice(3000, 1)
 
 
 @pytest.mark.parametrize("settings", [{"confirmations": 2}, {"finality": "finalized"}])

@@ -10,13 +10,16 @@ from tests.support.coroutines import completed
 class LayerOnePrices:
     """An L1 with a price, or one that does not respond."""
 
+    name = "L1"
+
     def __init__(self, current: L1Fees | None) -> None:
         self.current = current
+        self.lies: list[L1Fees] = []
 
     async def fees(self) -> L1Fees:
         if self.current is None:
             raise LayerOneUnreachable("L1", "it does not respond")
-        return self.current
+        return self.lies.pop() if self.lies else self.current
 
     async def wait_for_block(self, seconds: float) -> None:
         raise NotImplementedError
@@ -42,6 +45,18 @@ def test_the_fees_of_the_l2_follow_the_gas_price_of_l1() -> None:
 
 def test_a_price_above_what_the_operator_pays_counts_as_that() -> None:
     assert observed(L1Fees(10**12, 0), FeeLimits(max_fee=1_000)) == [1_000]
+
+
+def test_one_wrong_price_counts_for_no_block() -> None:
+    l1, prices = LayerOnePrices(L1Fees(7, 2)), ObservedPrices()
+    watcher = GasPriceWatcher(l1, prices, FeeLimits())
+    for _ in range(2):
+        l1.lies = [L1Fees(10**11, 0)]
+        completed(watcher.step())
+    assert prices == [9, 9]
+    l1.current = L1Fees(8, 2)
+    completed(watcher.step())
+    assert prices == [9, 9, 10]
 
 
 def test_an_l1_that_does_not_respond_leaves_the_price() -> None:

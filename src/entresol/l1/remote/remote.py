@@ -74,10 +74,13 @@ class RemoteLayerOne:
         return await self._client.fetch(decode_chain_id, "eth_chainId")
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
-        """Return the number of the latest block, or of the last safe or finalized one."""
+        """Return the number of the latest block, or of the last safe or finalized one.
+
+        Of two responses the lower one counts: nothing is final because one of them says so.
+        """
         if tag == "latest":
             return await self._client.fetch(decode_block_number, "eth_blockNumber")
-        return (await self._tagged(tag)).number
+        return min([(await self._tagged(tag)).number for _ in range(2)])
 
     async def block(self, number: int) -> L1Block | None:
         """Return a block by its number."""

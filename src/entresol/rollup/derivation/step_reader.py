@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.errors import LayerOneMismatch
+from entresol.l1.agreement import agreed
 from entresol.primitives.batches import SettlementTransaction
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ class StepReader:
             block_hash, last = self._last
             if (block_hash, last.transaction) == (position.block_hash, transaction):
                 return last
-        block = await self._l1.block(position.block)
+        block = await agreed(
+            self._l1, f"block {position.block}", lambda: self._l1.block(position.block)
+        )
         if block is None or block.hash != position.block_hash:
             raise LayerOneMismatch(
                 f"{self._l1.name} gives different versions of block {position.block}: a reorg, or nodes that disagree"
@@ -47,7 +50,11 @@ class StepReader:
 
     async def _gas(self, transaction: Hash32, block_hash: Hash32) -> int | None:
         """Return what L1 took for a transaction; a node that has all logs may know only the latest transactions."""
-        receipt = await self._l1.receipt(transaction)
+        receipt = await agreed(
+            self._l1,
+            f"the receipt of {transaction}",
+            lambda: self._l1.receipt(transaction),
+        )
         if receipt is None:
             return None
         if receipt.block_hash != block_hash:

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
+from entresol.l1.agreement import agreed
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
@@ -318,10 +319,13 @@ class Bookkeeper:
         """Return the transaction that booked a batch, by its event."""
         executed = self._batches.settled(number, SettlementStep.EXECUTE)
         first = 0 if executed is None else max(0, executed.block - MAX_REORG_DEPTH)
-        event = await self._contract.appended(number, first, self._head.number)
-        receipt = None if event is None else await self._l1.receipt(event.transaction_hash)
-        if receipt is None:
+        last = self._head.number
+        event = await agreed(
+            *(self._l1, f"the books of batch {number}"),
+            lambda: self._contract.appended(number, first, last),
+        )
+        if event is None:
             raise LayerOneMismatch(
                 f"{self._l1.name} has booked batch {number}, but no event says so"
             )
-        return await self._l1_sync.settlement_of(receipt)
+        return await self._l1_sync.settlement_by(event)

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch, StoreDamaged
+from entresol.l1.agreement import agreed
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
@@ -117,11 +118,17 @@ class L1Sync:
         return totals
 
     async def settlement_of(self, receipt: L1Receipt) -> SettlementTransaction:
-        """Return the transaction of a receipt with its block; raises if a reorg removed the block."""
-        block = await self._l1.block(receipt.block_number)
+        """Return the transaction of a receipt with its block; raises if a reorg removed the block.
+
+        Both are read again, since what is recorded of them stays.
+        """
+        number = receipt.block_number
+        block = await agreed(self._l1, f"block {number}", lambda: self._l1.block(number))
         if block is None or block.hash != receipt.block_hash:
+            raise LayerOneMismatch(f"a reorg removed block {number} of {self._l1.name}")
+        if await self._l1.receipt(receipt.transaction_hash) != receipt:
             raise LayerOneMismatch(
-                f"a reorg removed block {receipt.block_number} of {self._l1.name}"
+                f"{self._l1.name} gives two receipts of {receipt.transaction_hash}"
             )
         found = SettlementTransaction(
             receipt.transaction_hash, block.number, block.timestamp, receipt.gas_used
@@ -221,16 +228,29 @@ class L1Sync:
         found = await self._events(step, number, max(near, self._contract.first_block))
         if not found and near > self._contract.first_block:
             found = await self._events(step, number, self._contract.first_block)
-        # The last one counts: batches may have been reverted and settled again.
-        receipt = await self._l1.receipt(found[-1].transaction_hash) if found else None
-        if receipt is None:
+        if not found:
             raise LayerOneMismatch(
                 f"{self._l1.name} has batch {number}, but no {step.name.lower()} of it"
+            )
+        # The last one counts: batches may have been reverted and settled again.
+        return await self.settlement_by(found[-1])
+
+    async def settlement_by(self, event: L1Log) -> SettlementTransaction:
+        """Return the transaction that emitted an event; raises if L1 has it in another block, or not at all."""
+        receipt = await self._l1.receipt(event.transaction_hash)
+        if receipt is None or receipt.block_hash != event.block_hash:
+            raise LayerOneMismatch(
+                f"{self._l1.name} has an event of {event.transaction_hash} in block {event.block_number}, but not the "
+                "transaction"
             )
         return await self.settlement_of(receipt)
 
     async def _events(self, step: SettlementStep, number: int, first: int) -> list[L1Log]:
         """Return the events of a step of a batch, from L1 block `first` on."""
+        what = f"the {step.name.lower()} of batch {number}"
+        return await agreed(self._l1, what, lambda: self._read_events(step, number, first))
+
+    async def _read_events(self, step: SettlementStep, number: int, first: int) -> list[L1Log]:
         last = await self._last_block_number()
         word = Hash32(number.to_bytes(32))
         if step is SettlementStep.PROVE:

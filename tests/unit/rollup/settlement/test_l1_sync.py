@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Sequence
+from typing import TypeVar
 
+import msgspec
 import pytest
 
+from entresol.errors import LayerOneMismatch
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Log
+from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Block, L1Log, L1Receipt
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.rollup.layer_ones import Embedded, LyingLayerOne, layer_one
 from tests.support.rollup.settlement_scenario import Scenario, run
+
+T = TypeVar("T")
+
+
+class LyingOnce(EmbeddedLayerOne):
+    """An embedded L1 that gives one wrong receipt, block or log."""
+
+    lie: str | None = None
+
+    async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
+        """Return a receipt, perhaps with other gas."""
+        found = await super().receipt(transaction_hash)
+        return self._told("receipt", found, gas_used=7)
+
+    async def block(self, number: int) -> L1Block | None:
+        """Return a block, perhaps of another time."""
+        return self._told("block", await super().block(number), timestamp=7)
+
+    async def logs(
+        self, address: Address, topics: Sequence[Hash32], first: int, last: int
+    ) -> list[L1Log]:
+        """Return logs, perhaps as those of another transaction."""
+        found = await super().logs(address, topics, first, last)
+        other = self._chain.blocks.record(1).transaction(0).hash
+        return [self._told("logs", log, transaction_hash=other) for log in found]
+
+    def _told(self, name: str, found: T, **wrong: object) -> T:
+        if self.lie != name or not isinstance(found, msgspec.Struct):
+            return found
+        self.lie = None
+        return msgspec.structs.replace(found, **wrong)
+
+
+@pytest.mark.parametrize("lie", ["receipt", "block", "logs"])
+def test_one_wrong_response_is_not_recorded_as_what_settled_a_batch(lie: str) -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = scenario.l1
+        assert isinstance(l1, LyingOnce)
+        scenario.seal_batch(1)
+        await scenario.settle()
+        truth = [scenario.batches.settled(1, step) for step in SettlementStep]
+        for step in SettlementStep:
+            scenario.batches.revert_settlement([1], step)
+            settler = scenario.new_settler()
+            l1.lie = lie
+            with contextlib.suppress(LayerOneMismatch):
+                await settler.step(0.0)
+            assert not l1.lie
+            assert scenario.batches.settled(1, step) in {None, truth[step]}
+            await settler.step(0.0)
+        assert [scenario.batches.settled(1, step) for step in SettlementStep] == truth
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = LyingOnce(steered.chain, steered.sequencer)
+        run(steered, play)
 
 
 class RecordingLayerOne(EmbeddedLayerOne):
@@ -49,7 +109,9 @@ def test_a_step_by_another_account_is_searched_near_the_step_before_it() -> None
         first = [scenario.batches.settled(1, step) for step in SettlementStep]
         expected = [max(5, it.block - MAX_REORG_DEPTH) for it in first if it is not None]
         # Per step: the first batch from the deployment on, the second one from the first one on.
-        assert l1.searched == [5, expected[0], 5, expected[1], 5, expected[2]]
+        # Each twice: what is found is recorded for good.
+        once = [5, expected[0], 5, expected[1], 5, expected[2]]
+        assert l1.searched == [first for first in once for _ in range(2)]
         assert all(scenario.batches.settled(2, step) for step in SettlementStep)
 
     with layer_one("embedded") as steered:
