@@ -129,11 +129,12 @@ class EcosystemDirectory:
     def _write(self, stored: StoredChains) -> None:
         if self._lock is None or stored == self._stored:
             return
-        path, self._stored = self._path / CHAINS_FILE, stored
+        path = self._path / CHAINS_FILE
         try:
             write_durably(path, msgspec.json.format(msgspec.json.encode(stored)) + b"\n")
         except OSError as error:
             raise InvalidConfig(_FLAG, f"{path} cannot be written: {error.strerror}") from error
+        self._stored = stored
 
 
 def check_layout(config: NodeConfig, layer_twos: Sequence[NodeConfig]) -> None:

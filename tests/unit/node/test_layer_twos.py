@@ -74,6 +74,20 @@ def test_a_table_of_the_file_has_any_setting_of_a_chain(tmp_path: Path) -> None:
     assert (first.settlement.settle_interval, second.settlement.settle_interval) == (0.25, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("flags", "ports"),
+    [({}, [3050, 9, 3052]), ({"port": PORT}, [PORT, 9, PORT + 2]), ({"port": 0}, [0, 9, 0])],
+)
+def test_the_port_counts_up_in_tables_that_do_not_say_it(
+    tmp_path: Path, flags: dict[str, Any], ports: list[int]
+) -> None:
+    text = (
+        "[[chains]]\nchain_id = 5\n[[chains]]\nchain_id = 6\nport = 9\n[[chains]]\nchain_id = 7\n"
+    )
+    config = configured(written(tmp_path / "node.toml", text), **flags)
+    assert [port for _, port in ids_and_ports(config)] == ports
+
+
 def test_a_flag_is_for_the_chains_whose_table_says_nothing_else(tmp_path: Path) -> None:
     text = "[[chains]]\nchain_id = 1000\nport = 1\ngas_price = 5\n[[chains]]\nchain_id = 1001\nport = 2\n"
     config = configured(written(tmp_path / "node.toml", text), gas_price=9)

@@ -130,14 +130,13 @@ class AddedChains:
         return self.chains
 
     def _write(self, chains: tuple[AddedChain, ...]) -> None:
+        if self._path is not None:
+            path = self._path / ADDED_FILE
+            try:
+                write_durably(path, msgspec.json.format(msgspec.json.encode(chains, enc_hook=str)))
+            except OSError as error:
+                raise ChainNotAdded(f"{path} cannot be written: {error.strerror}") from error
         self.chains = chains
-        if self._path is None:
-            return
-        path = self._path / ADDED_FILE
-        try:
-            write_durably(path, msgspec.json.format(msgspec.json.encode(chains, enc_hook=str)))
-        except OSError as error:
-            raise ChainNotAdded(f"{path} cannot be written: {error.strerror}") from error
 
 
 def added_chains(config: NodeConfig) -> tuple[AddedChain, ...]:

@@ -46,6 +46,8 @@ class Tables(NamedTuple):
     """Whether a table may have a setting."""
     scope: str
     """What has the other settings, for errors: "the whole node"."""
+    counted: str
+    """The key of a whole number that counts up in tables that do not say it, unless it is zero."""
 
 
 class Settings(Generic[T]):
@@ -111,9 +113,19 @@ class Settings(Generic[T]):
         if self._tables is None or not tables:
             return config
         # A table is for one item, and so more specific than a flag.
+        tables = [self._counted(it, config, index) for index, it in enumerate(tables)]
         merged = (self._with_given(self._merge([*sources, it]), [*given_by, it]) for it in tables)
         items: Any = {self._tables.name: tuple(merged)}
         return msgspec.structs.replace(config, **items)
+
+    def _counted(self, table: _Source, config: T, index: int) -> _Source:
+        """Return what a table sets, with what counts up from table to table."""
+        assert self._tables is not None
+        setting = next(it for it in self.all if it.key == self._tables.counted)
+        first: int = getattr(getattr(config, setting.section), setting.name)
+        if setting.key in table or not first:
+            return table
+        return {**table, setting.key: (setting, first + index, setting.flag)}
 
     def _merge(self, sources: Iterable[_Source]) -> T:
         values: dict[str, dict[str, Any]] = {}

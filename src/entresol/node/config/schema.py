@@ -373,6 +373,6 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
 SETTINGS: Final = Settings(
     NodeConfig,
     PRESETS,
-    Tables("chains", is_of_a_chain, scope="the whole node"),
+    Tables("chains", is_of_a_chain, scope="the whole node", counted="server.port"),
     given="given",
 )

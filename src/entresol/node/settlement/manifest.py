@@ -101,15 +101,14 @@ class ManifestFile:
         """Replace the manifest."""
         if manifest == self.manifest:
             return
+        if self.path is not None:
+            text = msgspec.json.format(encode_manifest(manifest)) + b"\n"
+            try:
+                write_durably(self.path, text)
+            except OSError as error:
+                problem = f"{self.path} cannot be written: {error.strerror}"
+                raise InvalidConfig("--data-dir", problem) from error
         self.manifest = manifest
-        if self.path is None:
-            return
-        text = msgspec.json.format(encode_manifest(manifest)) + b"\n"
-        try:
-            write_durably(self.path, text)
-        except OSError as error:
-            problem = f"{self.path} cannot be written: {error.strerror}"
-            raise InvalidConfig("--data-dir", problem) from error
 
     def _read(self) -> SettlementManifest | None:
         if self.path is None or not self.path.exists():

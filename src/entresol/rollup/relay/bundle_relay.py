@@ -18,9 +18,9 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.dispatch import Dispatch
 from entresol.rollup.relay.proofs import words_of
+from entresol.rollup.relay.work_queue import MAX_OPEN, WorkQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.system_contracts import BRIDGEHUB
-from entresol.rollup.work_queue import MAX_OPEN, WorkQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from entresol.primitives.values import Hash32
     from entresol.rollup.relay.account import RelayAccount, RelayCall
-    from entresol.rollup.work_queue import WorkQueue
+    from entresol.rollup.relay.work_queue import WorkQueue
 
 log = logging.getLogger(__name__)
 

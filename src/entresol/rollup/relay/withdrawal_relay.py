@@ -14,8 +14,8 @@ from entresol.primitives.values import Address
 from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.dispatch import Dispatch
 from entresol.rollup.relay.proofs import words_of
+from entresol.rollup.relay.work_queue import WorkQueue
 from entresol.rollup.step_loop import Backoff, StepLoop
-from entresol.rollup.work_queue import WorkQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
 from entresol.rollup.interop.imported_roots import imports_roots
-from entresol.rollup.work_queue import WorkQueue
+from entresol.rollup.relay.work_queue import WorkQueue
 from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,22 @@ def test_a_folder_that_is_there_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(ChainNotAdded, match="exists"):
         AddedChains(config_of(tmp_path)).add(CHAIN)
     assert not (tmp_path / ADDED_FILE).exists()
+
+
+def test_a_chain_that_could_not_be_written_is_recorded_once_by_the_next_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    added = AddedChains(config_of(tmp_path))
+    with monkeypatch.context() as disk:
+        disk.setattr("entresol.node.adding.records.write_durably", full)
+        with pytest.raises(ChainNotAdded, match="No space left on device"):
+            added.add(CHAIN)
+    assert added.chains == ()
+    added.add(CHAIN)
+    assert added.chains == added_at(tmp_path) == (CHAIN,)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'[{"chain_id": 1}]', b'[{"contract": "0x1"}]'])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.rollup.relay.work_queue import MAX_DELAY, MAX_TRIES, WorkQueue
 from entresol.rollup.step_loop import Backoff
-from entresol.rollup.work_queue import MAX_DELAY, MAX_TRIES, WorkQueue
 
 Queue = WorkQueue[str, str]
 
