@@ -18,6 +18,9 @@ SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffff
 BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
 HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
 
+SYSTEM_CONTRACTS: Final = frozenset({BEACON_ROOTS, HISTORY_STORAGE})
+"""Whom a block itself changes, whatever its transactions call."""
+
 BEACON_ROOTS_CODE: Final = Hash32.parse(
     "0xf57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c"
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from entresol.errors import DeadlinePassed, HistoryNotLoaded, NotInspectable, UnknownBlock
+from entresol.execution.system_calls import SYSTEM_CONTRACTS
 from entresol.execution.trace.block_trace import trace_block
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.accounts.cursors import Before
@@ -52,8 +53,9 @@ class TransactionsPage(NamedTuple):
 class TransactionSearch:
     """Reads the blocks that changed or called an account, or the last blocks of the chain.
 
-    A block with one transaction that does not name the account has called it, unless it was edited by hand. One with
-    several is executed again, but for its beneficiary, whom every block changes. Remembers: nothing. Any thread may use it.
+    A block with one transaction that does not name the account has called it, unless it was edited by hand or is written
+    to by blocks themselves. Otherwise the block is executed again, but for its beneficiary, whom every block changes.
+    Remembers: nothing. Any thread may use it.
     Fails: with `DeadlinePassed` if a transaction takes too long to be executed again.
     """
 
@@ -90,7 +92,8 @@ class TransactionSearch:
             if account == record.header().beneficiary or not may_have_calls(record, found):
                 return found
             edited = any(it.address == account for it in record.edits)
-            if len(record.transactions) == 1 and not edited:
+            is_written = edited or account in SYSTEM_CONTRACTS
+            if len(record.transactions) == 1 and not is_written:
                 return {0: "called"}
             if left <= 0:
                 return None

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.rules import ChainRules
 from entresol.errors import DeadlinePassed
+from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.execution.trace.budget import TraceLimits
 from entresol.primitives.values import Address
 from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.accounts.transaction_search import TransactionSearch
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.trace_runner import TraceRunner
-from tests.support.chain.api_client import running_api, send
+from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, BOB, NOBODY
 from tests.support.chain.traced_chain import INNER, OUTER, REVERTER, TracedChain
+from tests.support.evm.system_contracts import HISTORY_CODE
 from tests.support.rpc_client import RpcError
 
 
@@ -65,6 +72,23 @@ def test_who_was_called_in_vain_is_found(chain: TracedChain) -> None:
 def test_who_took_no_part_has_an_empty_page(chain: TracedChain) -> None:
     page = chain.client("entresol_getAccountTransactions", "0x" + "99" * 20)
     assert page == {"transactions": [], "next": None}
+
+
+def test_what_a_block_writes_itself_is_not_called_by_its_transaction() -> None:
+    contracts = {HISTORY_STORAGE: GenesisAccount(code=HISTORY_CODE, nonce=1)}
+    genesis = Genesis.development(31337, [ALICE], 10**18, contracts)
+    with ExitStack() as cleanup:
+        chain = Chain.open(None, ChainRules.layer_1(), genesis, clock=Clock(lambda: 1_000.0))
+        cleanup.callback(chain.close)
+        client = ApiClient(chain)
+        cleanup.callback(client.api.close)
+        chain.ledger.store.index_accounts()
+        client("anvil_impersonateAccount", str(ALICE))
+        reads = {"from": str(ALICE), "to": str(HISTORY_STORAGE), "data": "0x" + bytes(32).hex()}
+        creates = {"from": str(ALICE), "data": "0x00"}
+        read, _ = (client("eth_sendTransaction", it) for it in (reads, creates))
+        page = client("entresol_getAccountTransactions", str(HISTORY_STORAGE))
+        assert parts(page) == [(read, "target")]
 
 
 def test_all_transactions_of_the_chain_are_listed(chain: TracedChain) -> None:
