@@ -114,7 +114,6 @@ def debugging_examples(world: World) -> dict[str, Example]:
         "debug_getModifiedAccountsByNumber": example("0x1"),
         "debug_getModifiedAccountsByHash": example(world.hash_of_block(1), world.hash_of_block(3)),
         "debug_clearTxpool": example(before=pending),
-        "debug_getRawBlockAccessList": example("latest", rejected=True),
         "debug_codeByHash": example(world.counter_code_hash),
         "debug_dbGet": example("0x63" + world.counter_code_hash.removeprefix("0x")),
         "debug_storageRangeAt": example("0x3", 0, counter, "0x", 10),

@@ -43,7 +43,6 @@ def developer_examples(world: World) -> dict[str, Example]:
         "anvil_addBalance": example(bob, "0xde0b6b3a7640000"),
         "anvil_setCoinbase": example(bob),
         "anvil_setNextBlockBaseFeePerGas": example("0x7"),
-        "anvil_setMinGasPrice": example("0x7", rejected=True),
         "anvil_setBlockTimestampInterval": example(12),
         "anvil_removeBlockTimestampInterval": example(
             before=(call("anvil_setBlockTimestampInterval", 12),)
@@ -66,12 +65,6 @@ def developer_examples(world: World) -> dict[str, Example]:
         "anvil_dealERC20": example(bob, counter, 5, rejected=True),
         "anvil_setERC20Balance": example(bob, counter, 5, rejected=True),
         "anvil_setERC20Allowance": example(alice, bob, counter, 5, rejected=True),
-        "anvil_setChainId": example(31_337, rejected=True),
-        "anvil_impersonateSignature": example([f"0x{'11' * 65}", bob], rejected=True),
-        "anvil_classifyTransaction": example(world.next_transfer, rejected=True),
-        "anvil_setFeeToken": example(alice, counter, rejected=True),
-        "anvil_setValidatorFeeToken": example(alice, counter, rejected=True),
-        "anvil_setFeeAmmLiquidity": example(counter, counter, 5, rejected=True),
         # What was, and state files.
         "anvil_rollback": example(1),
         "anvil_reorg": example(1, [[{"from": alice, "to": bob, "value": "0x1"}, 0]]),

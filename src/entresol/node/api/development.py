@@ -16,7 +16,6 @@ from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
 from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningModes
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, DebugPool, HardhatPool
-from entresol.rpc.namespaces.dev.rejected import RejectedControls
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
@@ -36,6 +35,7 @@ from entresol.rpc.namespaces.dev.tokens import (
 from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.namespaces.entresol.executions import EntresolExecutions
 from entresol.rpc.namespaces.entresol.gas_report import EntresolGasReport
+from entresol.rpc.namespaces.rejected import DEVELOPMENT, rejecting
 from entresol.rpc.namespaces.sources import (
     EntresolContracts,
     EntresolStackTraces,
@@ -114,7 +114,7 @@ def _both_layers(
         AnvilReset(control.node_chains, reverts, forks),
         AnvilState(chain, control.states, reverts, dumps, limit),
         AnvilTokens(tokens),
-        RejectedControls(),
+        rejecting("anvil", DEVELOPMENT),
         BlockBuilding(chain, services.resolver, services.runner),
         EthUnsigned(submission, keyring, filler),
         HardhatStateEdits(chain),

@@ -20,7 +20,7 @@ from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions, ResponseHold
 from entresol.rpc.namespaces.net_web3 import Net, Web3
-from entresol.rpc.namespaces.not_served import EthNotServed
+from entresol.rpc.namespaces.rejected import ETHEREUM, rejecting
 from entresol.rpc.namespaces.txpool import TxPool
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
         accounts,
         EthClient(chain),
         EthCapabilities(chain.ledger),
-        EthNotServed(),
+        rejecting("eth", ETHEREUM),
         EthConfig(chain.rules),
         EthBlocks(chain.blocks, resolver, rendered),
         calls,

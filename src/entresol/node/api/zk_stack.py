@@ -8,6 +8,7 @@ from entresol.node.api.adapters import BatchCommitments, l2_contracts
 from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.edits import EntresolEdits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
+from entresol.rpc.namespaces.rejected import ZKSYNC, rejecting
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -63,4 +64,5 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         ZksTokens(resolver),
         transactions,
         Unstable(chain, layer_two.fees, transactions, rollup.l1_chain_id),
+        rejecting("unstable", ZKSYNC),
     ]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import MalformedValue, TimestampTooHigh
+from entresol.errors import TimestampTooHigh
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.types.number import Number, Number256
+from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -32,12 +32,6 @@ class BlockControl:
     def set_next_block_base_fee_per_gas(self, base_fee: Number) -> None:
         """Set the base fee of the next block."""
         self._configure(base_fee=int(base_fee))
-
-    @method(MalformedValue, served_by=ServedBy.PRODUCER)
-    def set_min_gas_price(self, gas_price: Number256) -> None:  # noqa: ARG002 - always rejected
-        """Reject: blocks have a base fee (EIP-1559)."""
-        name = f"{self.prefix}_setMinGasPrice"
-        raise MalformedValue(f"{name} is not supported when EIP-1559 is active")
 
     @method(served_by=ServedBy.PRODUCER)
     def get_automine(self) -> bool:

@@ -11,7 +11,6 @@ from entresol.errors import (
     AccountsLocked,
     ExecutionFailed,
     InvalidTransaction,
-    NotSupported,
     PoolRejection,
     TransactionFailed,
     UnknownAccount,
@@ -134,11 +133,6 @@ class EthAccounts:
     def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data; an alias of `eth_signTypedData_v4`."""
         return self.sign_typed_data_v4(address, typed_data)
-
-    @method(NotSupported, name="eth_signTypedData_v3", served_by=ServedBy.PRODUCER)
-    def sign_typed_data_v3(self) -> Data:
-        """Reject: version 3 knows no arrays and no recursive structs, and wallets have moved on to version 4."""
-        raise NotSupported("version 3 of typed data knows no arrays; use eth_signTypedData_v4")
 
     async def _fill(self, transaction: TransactionObject) -> Raw:
         sender = transaction.from_ or self._keyring.sender(None)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from entresol.errors import NotSupported
 from entresol.l1.deployment import protocol_version_of
-from entresol.primitives.values import Address, Hash32, Quantity
+from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-
-_NOT_MINED = "blocks are sealed, not mined"
 
 
 class EthClient:
@@ -66,18 +63,3 @@ class EthClient:
         """Return the protocol version, as a ZK Stack node names it."""
         major, minor, patch = protocol_version_of(self._chain.genesis.alloc)
         return f"zks/{major}.{minor}.{patch}"
-
-    @method(NotSupported, served_by=ServedBy.REPLICA)
-    def get_work(self) -> list[Hash32]:
-        """Reject: blocks are sealed, not mined."""
-        raise NotSupported(_NOT_MINED)
-
-    @method(NotSupported, served_by=ServedBy.REPLICA)
-    def submit_work(self) -> bool:
-        """Reject: blocks are sealed, not mined."""
-        raise NotSupported(_NOT_MINED)
-
-    @method(NotSupported, served_by=ServedBy.REPLICA)
-    def submit_hashrate(self) -> bool:
-        """Reject: blocks are sealed, not mined."""
-        raise NotSupported(_NOT_MINED)

@@ -1,13 +1,13 @@
-"""The `unstable_` namespace of zksync-era: what has an answer here, and what is rejected by name."""
+"""The `unstable_` namespace of zksync-era: what has an answer here."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from entresol.errors import InvalidTransaction, MethodNotServed, PoolRejection
+from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Data, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
@@ -19,9 +19,6 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-
-_NO_PROVER: Final = "there is no prover, and batches have no proofs but those of their logs"
-_NO_GATEWAY: Final = "chains settle on their L1 and not on a gateway, which alone aggregates roots"
 
 
 class DepositStatus(JsonModel, frozen=True, kw_only=True):
@@ -106,31 +103,3 @@ class Unstable:
     ) -> DetailedOutput | Awaitable[DetailedOutput]:
         """Submit a signed transaction, and return its effects; an alias of that method of `zks_`."""
         return self._transactions.send_raw_transaction_with_detailed_output(tx_bytes)
-
-    @method(MethodNotServed, served_by=ServedBy.REPLICA)
-    def get_transaction_execution_info(self) -> None:
-        """Reject: it is statistics of the virtual machine of zksync-era."""
-        raise MethodNotServed(
-            "unstable_getTransactionExecutionInfo",
-            "the EVM has no such statistics; trace_transactionOpcodeGas says what a transaction ran",
-        )
-
-    @method(MethodNotServed, served_by=ServedBy.REPLICA)
-    def get_tee_proofs(self) -> None:
-        """Reject: there is no prover."""
-        raise MethodNotServed("unstable_getTeeProofs", _NO_PROVER)
-
-    @method(MethodNotServed, served_by=ServedBy.REPLICA)
-    def get_airbender_proof(self) -> None:
-        """Reject: there is no prover."""
-        raise MethodNotServed("unstable_getAirbenderProof", _NO_PROVER)
-
-    @method(MethodNotServed, served_by=ServedBy.REPLICA)
-    def get_chain_log_proof(self) -> None:
-        """Reject: a gateway aggregates the roots of chains, and there is none."""
-        raise MethodNotServed("unstable_getChainLogProof", _NO_GATEWAY)
-
-    @method(MethodNotServed, served_by=ServedBy.REPLICA)
-    def get_chain_log_proof_until_msg_root(self) -> None:
-        """Reject: a gateway aggregates the roots of chains, and there is none."""
-        raise MethodNotServed("unstable_getChainLogProofUntilMsgRoot", _NO_GATEWAY)
