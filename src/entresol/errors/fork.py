@@ -61,10 +61,13 @@ class RemoteWaitOver(RemoteTimeout):
 
 
 class RemoteRejected(RemoteFailed):
-    """The remote responded with an error."""
+    """The remote responded with an error; its text is not repeated of a remote that a client named."""
 
-    def __init__(self, host: str, method: str, code: int, message: str) -> None:
-        super().__init__(f"the remote {host} rejected {method}: {message} (code {code})")
+    def __init__(
+        self, host: str, method: str, code: int, message: str, *, is_quoted: bool = True
+    ) -> None:
+        self.shown = f"{message} (code {code})" if is_quoted else f"code {code}"
+        super().__init__(f"the remote {host} rejected {method}: {self.shown}")
         self.host = host
         self.method = method
         self.code = code

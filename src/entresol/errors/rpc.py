@@ -99,6 +99,15 @@ class ControlRejected(EntresolError):
     rpc_code = -32000
 
 
+class ForeignOrigin(ControlRejected):
+    """A web page of another origin called a method that may make the node ask any host."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a web page of another origin may not name a URL for the node to ask; --cors-origins names pages that may"
+        )
+
+
 class TokenSlotNotFound(EntresolError):
     """A token stores a balance or an allowance in no slot that can be set."""
 

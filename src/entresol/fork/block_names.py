@@ -119,7 +119,7 @@ async def lost_or(client: ForkClient, block: RemoteBlock, error: RemoteFailed) -
 def _proof_problem(host: str, block: RemoteBlock, outcome: Outcome) -> str:
     """Return why the remote does not prove the state of a block by a Merkle-Patricia trie, or an empty text."""
     if isinstance(outcome, RemoteRejected):
-        return f"it does not serve eth_getProof at this block: {outcome.message}"
+        return f"it does not serve eth_getProof at this block: {outcome.shown}"
     if isinstance(outcome, RemoteFailed):
         return str(outcome)
     slots = [bytes(Hash32.zero())]

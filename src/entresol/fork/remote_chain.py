@@ -269,6 +269,7 @@ def make_client(settings: ForkSettings, host: str, use: RemoteUse) -> ForkClient
         headers=settings.headers,
         timeout=settings.timeout,
         units_per_second=settings.compute_units_per_second,
+        is_quoted=not settings.is_named_by_client,
     )
     patience = Patience(settings.retries, settings.timeout, settings.backoff)
     return ForkClient(endpoints, patience, batch_size=settings.batch_size, host=host, use=use)

@@ -23,6 +23,8 @@ class ForkSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     urls: tuple[str, ...] = ()
     """Asked in turn; the first one at the start. None if `is_offline`."""
+    is_named_by_client: bool = False
+    """Whether `urls` is what a client named: errors repeat nothing of what such a host says."""
     headers: tuple[tuple[str, str], ...] = ()
     """Sent with every request, but only to the hosts of `urls`."""
     block_number: int | None = None

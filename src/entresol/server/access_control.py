@@ -42,11 +42,11 @@ class HostCheck:
 
 
 class OriginCheck:
-    """Grants web pages access to responses, by headers of the response (CORS)."""
+    """Grants web pages access to responses, by headers of the response (CORS), and says which pages are foreign."""
 
     def __init__(self, config: ServerConfig) -> None:
         self.any = ANY in config.cors_origins
-        self.origins = frozenset(origin.encode() for origin in config.cors_origins)
+        self.origins = frozenset(it.encode() for it in config.cors_origins if it != ANY)
 
     def headers(self, origin: bytes | None) -> bytes:
         """Return the header lines of a response to a page from `origin`."""
@@ -55,6 +55,12 @@ class OriginCheck:
         if origin not in self.origins:
             return b"vary: origin\r\n"
         return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+
+    def is_foreign(self, origin: bytes | None, host: bytes | None) -> bool:
+        """Return whether a web page sent a request that is neither of this server nor of an origin that is named."""
+        if origin is None or origin in self.origins:
+            return False
+        return host is None or origin.lower() not in {b"http://" + host, b"https://" + host}
 
 
 def host_name(header: bytes) -> str:

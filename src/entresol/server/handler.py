@@ -29,7 +29,7 @@ class Outbox(Protocol):
 class ClientConnection(Protocol):
     """A client's connection, as a handler sees it.
 
-    `path` and `host` are those of the request being handled; on HTTP they do not change before its response is sent.
+    `path`, `host` and `is_foreign` are those of the request being handled; on HTTP they do not change before its response is sent.
     """
 
     @property
@@ -50,6 +50,11 @@ class ClientConnection(Protocol):
     @property
     def host(self) -> str:
         """Return the request's `Host` header; empty if there is none."""
+        ...
+
+    @property
+    def is_foreign(self) -> bool:
+        """Return whether the request is of a web page of another origin, which `--cors-origins` does not name."""
         ...
 
     @property

@@ -59,3 +59,25 @@ def test_an_origin_that_is_not_allowed_gets_no_permission() -> None:
     check = OriginCheck(ServerConfig(cors_origins=("http://page",)))
     assert b"allow-origin: http://page\r\n" in check.headers(b"http://page")
     assert check.headers(b"http://other") == check.headers(None) == b"vary: origin\r\n"
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_foreign"),
+    [
+        (None, False),
+        (b"http://localhost:3050", False),
+        (b"https://localhost:3050", False),
+        (b"http://LOCALHOST:3050", False),
+        (b"http://named", False),
+        (b"null", True),
+        (b"http://localhost:3051", True),
+        (b"http://page", True),
+        (b"*", True),
+    ],
+)
+def test_a_page_is_foreign_unless_it_is_ours_or_named(
+    origin: bytes | None,
+    is_foreign: bool,
+) -> None:
+    check = OriginCheck(ServerConfig(cors_origins=("*", "http://named")))
+    assert check.is_foreign(origin, b"localhost:3050") is is_foreign

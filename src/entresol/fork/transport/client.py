@@ -267,7 +267,8 @@ class ForkClient:
                 raise received
             if isinstance(received, NoResponse):
                 self._use.retried(NO_RESPONSE)
-                attempts.no_response(endpoint, str(received))
+                problem = str(received) if endpoint.is_quoted else received.kind
+                attempts.no_response(endpoint, problem)
                 return None
             self._use.responded()
             if limited is not None:

@@ -24,7 +24,7 @@ class RemoteEndpoint:
     """One URL of a remote.
 
     Remembers: connections, how often in a row it failed, and until when it is left alone. Its representation, and
-    everything that it says, has scheme, host and port only.
+    everything that it says, has scheme, host and port only; of one that a client named, errors quote nothing.
     """
 
     def __init__(
@@ -34,12 +34,15 @@ class RemoteEndpoint:
         headers: Sequence[tuple[str, str]] = (),
         timeout: float,
         units_per_second: int | None = None,
+        is_quoted: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not is_http_url(url):
             raise RemoteUnreachable(host_of(url), "anything", "its URL is not http:// or https://")
         self._url = Endpoint(url)
         self._secrets = _secrets(headers)
+        self.is_quoted = is_quoted
+        """Whether errors may repeat what it says: not if a client named it, who may not reach it."""
         self._clock = clock
         self.host = host_of(url)
         self.http = HttpPost(url, timeout=timeout, headers=headers, follows_redirects=False)
@@ -85,7 +88,7 @@ class Endpoints:
     Remembers: whose turn it is, and which hosts were given at the start: headers go only to those.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent parts
         self,
         urls: Sequence[str],
         *,
@@ -93,6 +96,7 @@ class Endpoints:
         timeout: float,
         units_per_second: int | None = None,
         trusted: frozenset[str] | None = None,
+        is_quoted: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._headers = tuple(headers)
@@ -100,6 +104,7 @@ class Endpoints:
         self._units = units_per_second
         self._clock = clock
         self._trusted = frozenset(map(host_of, urls)) if trusted is None else trusted
+        self._is_quoted = is_quoted
         self._turn = 0
         self._all = [self._endpoint(url) for url in urls]
 
@@ -120,13 +125,14 @@ class Endpoints:
         return chosen, max(chosen.not_before - now, 0.0)
 
     def with_url(self, url: str) -> Endpoints:
-        """Return endpoints with only this URL, which gets the headers if its host was given at the start."""
+        """Return endpoints with only this URL, which a client has named, and which gets the headers if its host was given at the start."""
         return Endpoints(
             [url],
             headers=self._headers,
             timeout=self._timeout,
             units_per_second=self._units,
             trusted=self._trusted,
+            is_quoted=False,
             clock=self._clock,
         )
 
@@ -141,6 +147,7 @@ class Endpoints:
             headers=self._headers if host_of(url) in self._trusted else (),
             timeout=self._timeout,
             units_per_second=self._units,
+            is_quoted=self._is_quoted,
             clock=self._clock,
         )
 

@@ -158,11 +158,17 @@ def _outcome(
         return answer.result
     if not isinstance(error, dict) or type(error.get("code", 0)) is not int:
         # A gateway in front of the node, for instance one that checks keys, may not speak JSON-RPC.
-        return RemoteRejected(endpoint.host, call.method, UNEXPECTED, endpoint.redact(str(error)))
+        return _rejected(endpoint, call.method, UNEXPECTED, endpoint.redact(str(error)))
     code, message = error.get("code", UNEXPECTED), endpoint.redact(str(error.get("message", "")))
     if rejections.is_rate_limit(code, message):
-        return RateLimited(None, message or f"code {code}")
-    return RemoteRejected(endpoint.host, call.method, code, message)
+        is_said = bool(message) and endpoint.is_quoted
+        return RateLimited(None, message if is_said else f"code {code}")
+    return _rejected(endpoint, call.method, code, message)
+
+
+def _rejected(endpoint: RemoteEndpoint, method: str, code: int, message: str) -> RemoteRejected:
+    """Return the error of what a remote said; quoted only if it was not a client who named the remote."""
+    return RemoteRejected(endpoint.host, method, code, message, is_quoted=endpoint.is_quoted)
 
 
 def _check_status(endpoint: RemoteEndpoint, name: str, response: PostResponse, now: float) -> None:
@@ -186,5 +192,5 @@ def _check_status(endpoint: RemoteEndpoint, name: str, response: PostResponse, n
 def _check_client_error(endpoint: RemoteEndpoint, name: str, response: PostResponse) -> None:
     if 400 <= response.status < 500:
         text = response.body[:200].decode(errors="replace")
-        problem = endpoint.redact(f"HTTP status {response.status}: {text}")
-        raise RemoteRejected(endpoint.host, name, response.status, problem)
+        problem = f"HTTP status {response.status}" + (f": {text}" if endpoint.is_quoted else "")
+        raise _rejected(endpoint, name, response.status, endpoint.redact(problem))

@@ -22,6 +22,11 @@ MAX_LARGE: Final = 2
 class NoResponse(Exception):  # noqa: N818  # caught where it is known what was asked for
     """The server did not respond as it should; a retry may succeed."""
 
+    def __init__(self, text: str, kind: str | None = None) -> None:
+        super().__init__(text)
+        self.kind = kind or text
+        """The text without what the server, or a name server, has said."""
+
 
 class BodyTooLong(NoResponse):
     """The response is longer than it may be; a retry for less may succeed."""
@@ -80,7 +85,8 @@ class HttpPost:
         except TimeoutError as error:
             raise NoResponse(f"{NO_RESPONSE} in {seconds:g} seconds") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NoResponse(str(error) or type(error).__name__) from error
+            kind = type(error).__name__
+            raise NoResponse(str(error) or kind, f"the connection failed ({kind})") from error
 
     async def close(self) -> None:
         """Close the connections."""

@@ -368,6 +368,8 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     """The L2s that tables of the file describe; `layer_two_configs` has all of them."""
     given: frozenset[str] = frozenset()
     """The names of the settings that are not defaults: a fork has those of its remote in place of defaults."""
+    urls_of_clients: frozenset[str] = frozenset()
+    """Which of `fork_url` and `l1_fork_url` a client has named, after the start."""
 
 
 SETTINGS: Final = Settings(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
 
-from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
+from entresol.errors import ControlRejected, InvalidConfig, MalformedValue, RemoteMalformed
 from entresol.node.config.api import worker_count
 from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
@@ -15,6 +16,8 @@ from entresol.node.forking.client_urls import check_client_url, host_of
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from entresol.chain.chain import Chain
     from entresol.node.config.forking.resolving import PlannedFork
     from entresol.node.config.schema import NodeConfig
@@ -84,7 +87,8 @@ class LayerForks:
                 )
             if target.url is not None:
                 await check_client_url(target.url, self._reopening.ports)
-            await self._reopening.reopen(self._forked(target))
+            with _unquoted(target.url):
+                await self._reopening.reopen(self._forked(target))
         except InvalidConfig as error:
             raise ControlRejected(str(error)) from error
 
@@ -93,7 +97,8 @@ class LayerForks:
         if self._fork is None:
             return
         await check_client_url(url, self._reopening.ports)
-        await self._fork.remote.set_url(url)
+        with _unquoted(url):
+            await self._fork.remote.set_url(url)
 
     def _ended(self) -> NodeConfig:
         """Return the settings without this fork; the chain keeps its id."""
@@ -120,6 +125,7 @@ class LayerForks:
             self._reopening.start.fork if self._layer == "l2" else self._reopening.start.l1_fork
         )
         prefix = "" if self._layer == "l2" else "l1_"
+        named = base.urls_of_clients | ({f"{prefix}fork_url"} if target.url is not None else set())
         changed: dict[str, Any] = {
             f"{prefix}fork_url": tuple(urls),
             f"{prefix}fork_block_number": target.block,
@@ -129,7 +135,8 @@ class LayerForks:
             f"{prefix}fork_header": getattr(at_start, f"{prefix}fork_header") if is_given else (),
         }
         name = "fork" if self._layer == "l2" else "l1_fork"
-        return structs.replace(base, **{name: structs.replace(section, **changed)})
+        forked = {name: structs.replace(section, **changed)}
+        return structs.replace(base, urls_of_clients=named, **forked)
 
     def _begun(self) -> PlannedFork | None:
         planned = planned_forks(self._reopening.start)
@@ -147,4 +154,24 @@ class LayerForks:
         )
         # The ports are those of one process.
         api = structs.replace(start.api, workers=1)
-        return structs.replace(start, api=api, fork=now.fork, l1_fork=now.l1_fork, state_files=kept)
+        named = now.urls_of_clients
+        return structs.replace(
+            start,
+            api=api,
+            fork=now.fork,
+            l1_fork=now.l1_fork,
+            urls_of_clients=named,
+            state_files=kept,
+        )
+
+
+@contextmanager
+def _unquoted(url: str | None) -> Iterator[None]:
+    """Let an error about the host that a client named have nothing of what it responded."""
+    try:
+        yield
+    except RemoteMalformed as error:
+        if url is None:
+            raise
+        problem = "it does not respond as a node does"
+        raise RemoteMalformed(error.host, error.method, problem) from None

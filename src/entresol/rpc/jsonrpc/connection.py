@@ -12,6 +12,7 @@ class LocalConnection:
     transport: Final = "local"
     peer: str = "local"
     host: Final = ""
+    is_foreign: bool = False
     closed: bool = False
 
     def __init__(self, path: str = "/") -> None:

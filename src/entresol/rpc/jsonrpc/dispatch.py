@@ -320,7 +320,7 @@ class Dispatcher:
         if not items:
             return self._responder.reject(InvalidRequestError("a batch has at least one call"))
         forwarding = self._forwarding
-        if forwarding is not None and forwarding.has_forwarded(items):
+        if forwarding is not None and forwarding.has_forwarded(items, connection):
             return self._forward_batch(forwarding, items, connection)
         return self._handle_items(connection, items)
 

@@ -119,9 +119,9 @@ class Forwarding:
         except EntresolError as error:
             return _failed(request, error)
 
-    def has_forwarded(self, items: list[Item]) -> bool:
+    def has_forwarded(self, items: list[Item], connection: ClientConnection) -> bool:
         """Return whether the producer serves an item of a batch."""
-        return any(map(self._is_forwarded, items))
+        return any(self._is_forwarded(it, connection) for it in items)
 
     async def batch(
         self,
@@ -138,8 +138,8 @@ class Forwarding:
         """
         responses: dict[int, bytes] = {}
         size = 0
-        for index, run in self._runs(items):
-            if self._is_forwarded(run[0]):
+        for index, run in self._runs(items, connection):
+            if self._is_forwarded(run[0], connection):
                 response = await self._forward_run(cast("list[Request]", run), connection)
                 self._router.catch_up()
             else:
@@ -155,7 +155,9 @@ class Forwarding:
         ordered = [responses[index] for index in sorted(responses)]
         return b"[" + b",".join(ordered) + b"]" if ordered else None
 
-    def _runs(self, items: list[Item]) -> Iterator[tuple[int, list[Item]]]:
+    def _runs(
+        self, items: list[Item], connection: ClientConnection
+    ) -> Iterator[tuple[int, list[Item]]]:
         """Yield the runs as they start, those of methods that are `last` in the end, with the index of the first item.
 
         Each is found when it starts: what is forwarded may depend on what the one before did.
@@ -163,21 +165,22 @@ class Forwarding:
         for is_last in (False, True):
             index = 0
             while index < len(items):
-                kind, end = self._kind(items[index]), index + 1
-                while end < len(items) and self._kind(items[end]) == kind:
+                kind, end = self._kind(items[index], connection), index + 1
+                while end < len(items) and self._kind(items[end], connection) == kind:
                     end += 1
                 if kind[0] is is_last:
                     yield index, items[index:end]
                 index = end
 
-    def _kind(self, item: Item) -> tuple[bool, bool]:
+    def _kind(self, item: Item, connection: ClientConnection) -> tuple[bool, bool]:
         """Return whether an item is `last`, and whether it is forwarded."""
         method = self._methods.get(item.method) if isinstance(item, Request) else None
-        return method is not None and method.is_last, self._is_forwarded(item)
+        return method is not None and method.is_last, self._is_forwarded(item, connection)
 
-    def _is_forwarded(self, item: Item) -> bool:
+    def _is_forwarded(self, item: Item, connection: ClientConnection) -> bool:
         method = self._methods.get(item.method) if isinstance(item, Request) else None
-        if method is None:
+        # Who may not call a method is known here alone.
+        if method is None or (method.names_url and connection.is_foreign):
             return False
         return self.route(method, cast("Request", item).params) is Route.UPSTREAM
 

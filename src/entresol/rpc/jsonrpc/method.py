@@ -30,7 +30,7 @@ from typing import (
 import msgspec
 from msgspec import Meta, Raw
 
-from entresol.errors import EntresolError
+from entresol.errors import EntresolError, ForeignOrigin
 from entresol.offload import Offload, is_awaitable
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader, camel
@@ -114,7 +114,7 @@ def method(  # noqa: PLR0913 - independent options
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
-    `errors`: the ones to document.
+    `errors`: the ones to document; with `ForeignOrigin`, web pages of other origins may not call it.
     `order`: how calls stand to others of their batch or connection.
     `cached`: a result stays valid until blocks change or are reverted, unless it is null or an argument is a block tag.
     `short`: long parameters are rejected before they are decoded.
@@ -146,6 +146,7 @@ class Method:
         self.is_getter = mark.getter
         self.served_by = mark.served_by
         self.past = mark.past
+        self.names_url = ForeignOrigin in mark.errors
         self.reads_natively = True
         """Whether the crate may read by itself what a plain call asks for."""
         self.is_grouped = mark.order is Order.GROUPED

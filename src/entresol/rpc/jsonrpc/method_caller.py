@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from entresol._native import TraceWriter
 from entresol.cache_limits import CACHES
-from entresol.errors import ChainReplaced, StateMissing
+from entresol.errors import ChainReplaced, ForeignOrigin, StateMissing
 from entresol.errors.base import without_frames
 from entresol.offload import BuildFirst, Offload, is_awaitable
 from entresol.rpc.jsonrpc.codec import encode
@@ -191,6 +191,9 @@ class MethodCaller:
             if method is None or problem is not None:
                 problem = problem or MethodNotFoundError(request.method)
                 return self._responder.reject(problem, request_id if is_id(request_id) else NULL)
+        if method.names_url and connection.is_foreign:
+            body, _ = response_to_error(ForeignOrigin(), method, request_id)
+            return body if request_id else None
         if self._forwarding is None:
             return self._run(method, request, request_id, connection)
         route = self._forwarding.route(method, request.params)

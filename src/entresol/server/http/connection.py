@@ -79,7 +79,7 @@ class HttpConnection(HttpResponder):
         head = self._heads.find(data) if is_new else NO_HEAD
         body = head.body(data)
         if was_ready and head is not NO_HEAD:
-            self.path, self.host = head.path, head.host
+            self.path, self.host, self.is_foreign = head.path, head.host, head.is_foreign
             self._last_head = head
         if body is None and head.is_all_of(data):
             self._held = data

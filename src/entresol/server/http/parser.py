@@ -301,6 +301,7 @@ class HttpParser:
             rejection is not None and self._parser.get_method() == b"HEAD",
             self._held,
             self._parser.get_http_version() == "1.0",
+            self._state.origins.is_foreign(headers.get(b"origin"), headers.get(b"host")),
         )
         self._held, self._body = None, b""
         # The request itself is kept until more is received, which must not be a long one.

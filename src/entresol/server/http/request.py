@@ -53,6 +53,8 @@ class HttpRequest(Struct):
     """The memory of a long body."""
     is_old: bool = False
     """Whether the client speaks HTTP/1.0, which knows no interim responses."""
+    is_foreign: bool = False
+    """Whether a web page of another origin sent it."""
 
     @property
     def is_plain(self) -> bool:
@@ -138,6 +140,8 @@ class CachedHead(Struct, frozen=True):
     """The response up to the length of its body."""
     is_old: bool = False
     """Whether the client speaks HTTP/1.0."""
+    is_foreign: bool = False
+    """Whether a web page of another origin sends it."""
 
     def body(self, data: bytes) -> bytes | None:
         """Return the body if `data` is a request with this head; None if it has to be parsed."""
@@ -153,7 +157,13 @@ class CachedHead(Struct, frozen=True):
     def request(self, body: bytes) -> HttpRequest:
         """Return the request with this head and `body`."""
         return HttpRequest(
-            self.path, self.host, body, self.response_headers, self.gzip, is_old=self.is_old
+            self.path,
+            self.host,
+            body,
+            self.response_headers,
+            self.gzip,
+            is_old=self.is_old,
+            is_foreign=self.is_foreign,
         )
 
 
@@ -197,5 +207,6 @@ class HeadCache:
             request.gzip,
             b"%b%bcontent-length: " % (JSON_OK, request.response_headers),
             request.is_old,
+            request.is_foreign,
         )
         self._heads.put(head, cached)

@@ -112,6 +112,7 @@ class HttpResponder(ClientProtocol):
         self._last_head = NO_HEAD
         self.path = "/"
         self.host = ""
+        self.is_foreign = False
         self._task: asyncio.Task[None] | None = None
         # Whether a client that awaits the handler understands an interim response.
         self._takes_interim = False
@@ -123,7 +124,7 @@ class HttpResponder(ClientProtocol):
         raise NotImplementedError(f"cannot push {len(data)} bytes over HTTP")
 
     def _serve(self, request: HttpRequest) -> None:
-        self.path, self.host = request.path, request.host
+        self.path, self.host, self.is_foreign = request.path, request.host, request.is_foreign
         if request.page is not None or request.rejection is not None:
             response = request.direct_response()
             if isinstance(response, HttpResponse):

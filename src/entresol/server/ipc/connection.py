@@ -30,6 +30,7 @@ class IpcConnection(DuplexConnection):
     transport: Final = "ipc"
     path: Final = "/"
     host: Final = ""
+    is_foreign: Final = False
 
     def __init__(self, state: ServerState) -> None:
         super().__init__(state)

@@ -49,7 +49,9 @@ class WebSocketConnection(DuplexConnection):
         self._fragment_bytes = 0
         self._pinged = False
         self.path = path_of(upgrade.target)
-        self.host = upgrade.headers.get(b"host", b"").decode("latin-1")
+        host = upgrade.headers.get(b"host", b"")
+        self.host = host.decode("latin-1")
+        self.is_foreign = state.origins.is_foreign(upgrade.headers.get(b"origin"), host)
 
     @property
     def closed(self) -> bool:

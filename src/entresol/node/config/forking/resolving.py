@@ -95,6 +95,7 @@ class _Layer:
         self.flag_prefix = f"--{prefix.replace('_', '-')}"
         self._own: Any = config.l1_fork if prefix else config.fork
         self._default: Any = config.fork
+        self.is_named_by_client = f"{prefix}fork_url" in config.urls_of_clients
 
     def get(self, name: str) -> Any:
         return getattr(self._own, f"{self.prefix}{name}")
@@ -148,6 +149,7 @@ def _planned(
         verify=layer.get("fork_verify"),
         is_offline=layer.either("offline"),
         flag_prefix=layer.flag_prefix,
+        is_named_by_client=layer.is_named_by_client,
     )
     cache = layer.or_default("fork_cache")
     is_on_disk = not layer.either("no_storage_caching")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
-from entresol.errors import ControlRejected, RemoteFailed
+from entresol.errors import ControlRejected, ForeignOrigin, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -134,7 +134,10 @@ class AnvilNode:
         """Return the timestamp of the genesis block."""
         return self._chain.blocks.header(self._chain.ledger.first).timestamp
 
-    @method(ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
+    @method(
+        *(ControlRejected, ForeignOrigin, RemoteFailed),
+        served_by=ServedBy.PRODUCER,
+    )
     async def set_rpc_url(self, url: str) -> None:
         """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is no fork."""
         await self._forks.set_url(url)

@@ -12,6 +12,7 @@ from entresol.chain.mempool.validation import check_raw
 from entresol.errors import (
     ControlRejected,
     ExecutionFailed,
+    ForeignOrigin,
     InvalidTransaction,
     MalformedValue,
     PoolRejection,
@@ -157,7 +158,10 @@ class AnvilReset:
         self._reverts = reverts
         self._forks = forks
 
-    @method(RollbackRejected, ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
+    @method(
+        *(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed),
+        served_by=ServedBy.PRODUCER,
+    )
     async def reset(self, options: ResetOptions | None = None) -> None:
         """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits.
 
@@ -186,7 +190,10 @@ class HardhatReset:
         self._reverts = reverts
         self._forks = forks
 
-    @method(RollbackRejected, ControlRejected, RemoteFailed, served_by=ServedBy.PRODUCER)
+    @method(
+        *(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed),
+        served_by=ServedBy.PRODUCER,
+    )
     async def reset(self, options: ResetOptions | None = None) -> bool:
         """Start again from the genesis, on both layers; a devnet of Hardhat has one.
 
