@@ -25,6 +25,7 @@ class InProcessConnection:
 
     path: Final = "/"
     host: Final = ""
+    is_foreign: Final = False
     peer: Final = "in-process"
 
     def __init__(self, receive: Callable[[bytes | None], None] | None = None) -> None:

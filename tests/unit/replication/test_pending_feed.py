@@ -31,6 +31,7 @@ class Replica:
     """The connection of a replica."""
 
     peer = path = host = ""
+    is_foreign = False
     closed = False
 
     def __init__(self, transport: Literal["http", "ws", "local"] = "ws") -> None:

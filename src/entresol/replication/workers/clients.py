@@ -26,6 +26,7 @@ class RemoteClient:
     transport: Final = "ws"
     peer: Final = "worker"
     host: Final = ""
+    is_foreign: Final = False
 
     def __init__(self, clients: RemoteClients, number: int, path: str) -> None:
         self.number = number

@@ -54,6 +54,7 @@ class Client:
     """A connection of another node."""
 
     peer = host = ""
+    is_foreign = False
 
     def __init__(self, transport: Literal["http", "ws"], path: str = "/cluster/pending") -> None:
         self.transport: Literal["http", "ws"] = transport
