@@ -4,7 +4,7 @@ import { BASE_TOKEN, check, expect, rpc, run, sees, send, until, url, visit } fr
 
 // Change what the node answers to some methods; `change` has the request and the answer.
 const answering = (change) => (page) =>
-  page.route(`${url}/`, async (route) => {
+  page.route(`${url}/explorer/own`, async (route) => {
     if (route.request().method() !== "POST") return route.continue();
     const asked = JSON.parse(route.request().postData());
     const response = await route.fetch();

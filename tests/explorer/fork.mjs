@@ -92,7 +92,7 @@ check("a block of another chain may lack what Ethereum's have", async () => {
   };
   const before = (page) =>
     page.route(
-      (it) => it.pathname === "/",
+      (it) => it.pathname === "/explorer/own",
       // What is asked when the page is closed has no response any more.
       (route) => (route.request().method() === "POST" ? lacking(route).catch(() => {}) : route.continue()),
     );

@@ -138,7 +138,7 @@ check("a proof that leads elsewhere differs, and both roots are shown", async ()
       await sees(page, ".panel .box.bad", "on layer 1 0x");
       expect((await page.locator(".panel .box.ok").count()) === 0, "it is verified all the same");
     },
-    { before: (page) => page.route((it) => it.pathname === "/", lie) },
+    { before: (page) => page.route((it) => it.pathname === "/explorer/own", lie) },
   );
 });
 

@@ -235,7 +235,7 @@ check("a page of charts that the node has cut is completed", async () => {
   let cut = 0;
   // Whoever asks for sixty gets twenty.
   const before = (/** @type {any} */ page) =>
-    page.route(`${process.env.NODE_URL}/`, async (/** @type {any} */ route) => {
+    page.route(`${process.env.NODE_URL}/explorer/own`, async (/** @type {any} */ route) => {
       const body = route.request().postData() ?? "";
       cut += Number(body.includes(whole));
       await route.continue({ postData: body.replace(whole, '"params":["0x1",null,"0x14"]') });

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Raw
 
+from entresol.explorer.files import FOLDER
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
 from entresol.rpc.jsonrpc.errors import ErrorObject
 from entresol.terminal.formats import BatchServed, RequestServed
@@ -45,7 +46,8 @@ _responses: Final = msgspec.json.Decoder(list[_Response]).decode
 class RequestLog:
     """Passes requests to the handler, and logs method, time and result.
 
-    It reads the bytes of requests and responses, so that the handler needs to know nothing of logging.
+    It reads the bytes of requests and responses, so that the handler needs to know nothing of logging. What the explorer
+    asks for by itself, below its own path, is left out.
     """
 
     def __init__(
@@ -90,6 +92,8 @@ class RequestLog:
     def _log(
         self, body: bytes, response: bytes | None, seconds: float, connection: ClientConnection
     ) -> None:
+        if connection.path.startswith(FOLDER):
+            return
         if body[:1] != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[":
             batch = batch_served(body, response, seconds, self._layer)
             self._write(self._format.batch(batch))

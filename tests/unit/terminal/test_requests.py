@@ -90,6 +90,16 @@ def test_an_error_is_logged_with_its_code(body: bytes, method: str, code: int) -
     assert (entry.method, entry.error.code) == (method, code)
 
 
+@pytest.mark.parametrize(
+    ("path", "count"), [("/explorer/own", 0), ("/explorer/l1", 0), ("/explorer", 1), ("/", 1)]
+)
+def test_what_the_explorer_asks_for_is_not_logged(path: str, count: int) -> None:
+    recorder = Recorder()
+    log = RequestLog(Dispatcher([Toy()]).handle, recorder, lambda _line: None)
+    assert log(request("toy_chainId"), LocalConnection(path)) is not None
+    assert len(recorder.entries) == count
+
+
 def test_an_id_cannot_make_an_error_look_like_a_result() -> None:
     body = b'{"jsonrpc":"2.0","id":",\\"result\\":","method":"toy_nothing"}'
     assert logged(body).error.code == -32601

@@ -41,13 +41,14 @@ export class RpcError extends Error {
 export class Floor {
   /**
    * @param {1 | 2} layer
-   * @param {string} path
+   * @param {string} path where others reach it; what the page asks for by itself is not in the node's log
    * @param {boolean} remote whether it only passes reads on
    * @param {ChainInfo} [chain] what the node says of a layer 2
    */
   constructor(layer, path, remote, chain) {
     this.layer = layer;
     this.path = path;
+    this.quietPath = path === "/" ? "/explorer/own" : path;
     this.remote = remote;
     /** What addresses of pages call it: `l1`, `l2`, or the id of one of several chains. */
     this.name = layer === 1 ? "l1" : node.several ? String(chain?.id) : "l2";
@@ -102,7 +103,7 @@ export class Floor {
   async post(calls) {
     try {
       const body = calls.length === 1 ? calls[0].body : calls.map((it) => it.body);
-      const response = await fetch(this.path, {
+      const response = await fetch(this.quietPath, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -133,7 +134,7 @@ export class Floor {
    */
   follow(onhead, onstate) {
     if (this.remote) this.poll(onhead, onstate);
-    else this.socket ??= new Socket(this.path, onhead, onstate);
+    else this.socket ??= new Socket(this.quietPath, onhead, onstate);
   }
 
   /** Report nothing any more. */
@@ -213,8 +214,7 @@ export const node = /** @type {any} */ ({ info: null, l1: null, l2: null, l2s: [
 
 /** Learn which floors there are. */
 export async function connect() {
-  const response = await fetch("/explorer/node.json");
-  const info = /** @type {NodeInfo} */ (await response.json());
+  const info = /** @type {NodeInfo} */ (await (await fetch("/explorer/node.json")).json());
   node.info = info;
   node.several = info.chains.length > 1;
   const [only] = info.chains;

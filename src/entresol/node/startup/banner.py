@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
 from entresol.version import VERSION
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ READY: Final = "Listening on "
 PAIR: Final = "a layer-2 node of the ZK Stack family"
 ALONE: Final = "a layer 1 as anvil has it"
 
+RICH: Final = ", a rich account of ZK Stack tools, not of the mnemonic"
 TEMPORARY: Final = "temporary: deleted when the node stops (--data-dir keeps it)"
 
 
@@ -40,7 +42,10 @@ def ready_line(info: NodeInfo) -> str:
 
 def _accounts(info: NodeInfo) -> Iterator[str]:
     balance = f"{info.balance:,} {info.base_token.symbol}"
-    shown = [f"{it.address.checksummed()} ({balance})" for it in info.accounts]
+    shown = [
+        f"{it.address.checksummed()} ({balance}){RICH if it in ZK_STACK_ACCOUNTS else ''}"
+        for it in info.accounts
+    ]
     yield from _section("Available accounts", shown)
     if info.mnemonic_file is not None:
         yield f"Mnemonic     in {info.mnemonic_file}; --config-out writes the private keys"
@@ -76,6 +81,8 @@ def _rows(info: NodeInfo) -> Iterator[str]:
         yield f"Directory    {info.data_dir or TEMPORARY}"
     yield f"HTTP         {info.http_url}"
     yield f"WebSocket    {info.websocket_url}"
+    if info.has_explorer:
+        yield f"Explorer     {info.http_url} in a browser"
 
 
 def _prices(info: NodeInfo) -> Iterator[str]:

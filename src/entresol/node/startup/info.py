@@ -108,6 +108,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What the chain is a copy of."""
     l1_forked: ForkInfo | None = None
     """What the development L1 is a copy of."""
+    has_explorer: bool = False
     relay: Address | None = None
     """The account of the relay, if there is one."""
     others: tuple[NodeInfo, ...] = ()
@@ -145,6 +146,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             l1=l1,
             base_token=base_token,
             derivation_path=settings.derivation_path,
+            has_explorer=config.api.explorer,
         )
 
     @classmethod

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, ZK_STACK_ACCOUNTS, derive
 from entresol.errors import InvalidConfig
 from entresol.l1.deployment import ADDED_CONTRACTS, addresses_of
 from entresol.l1.urls import Endpoint
@@ -56,6 +56,16 @@ def test_the_banner_shows_all_that_a_client_needs() -> None:
     assert "Gas limit    30,000,000" in lines
     assert "HTTP         http://127.0.0.1:3050" in lines
     assert "WebSocket    ws://127.0.0.1:3050" in lines
+
+
+def test_the_banner_says_where_the_explorer_is_and_whose_the_last_accounts_are() -> None:
+    info = msgspec.structs.replace(INFO, accounts=(*ACCOUNTS, *ZK_STACK_ACCOUNTS))
+    text = banner(msgspec.structs.replace(info, has_explorer=True))
+    assert "Explorer     http://127.0.0.1:3050 in a browser" in text
+    assert f"(1) {ACCOUNTS[1].address.checksummed()} (10,000 ETH)\n" in text
+    address = ZK_STACK_ACCOUNTS[0].address.checksummed()
+    assert f"(2) {address} (10,000 ETH), a rich account of ZK Stack tools" in text
+    assert "Explorer" not in banner(info)
 
 
 def test_a_base_token_is_never_called_ether() -> None:
