@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MAX_ADDED: Final = 50_000
 """Contracts that requests may add; the oldest compilations are forgotten."""
 
-MAX_ADDED_BYTES: Final = 256 << 20
-"""Bytes of the compilations that requests may add: of codes, maps, ABIs and texts, as JSON."""
+MAX_ADDED_BYTES: Final = 128 << 20
+"""Bytes of memory that the compilations may take which requests add."""
 
 
 class Compilation(NamedTuple):
@@ -23,7 +23,7 @@ class Compilation(NamedTuple):
     key: bytes
     """Equal for equal compilations: a hash."""
     size: int
-    """Its bytes as JSON."""
+    """The bytes of memory that it takes, with what is read of it later."""
     contracts: Sequence[CompiledContract]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,7 +17,7 @@ from entresol.sources.source_map import PositionMap, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from entresol.sources.compiler_json import Bytecode, CompilerInput, CompilerOutput
+    from entresol.sources.compiler_json import Bytecode, CompilerInput, CompilerOutput, Contract
 
 MAX_CONTRACTS: Final = 20_000
 """Contracts of one compilation; further ones are not known."""
@@ -28,6 +29,30 @@ MAX_CODE: Final = 1 << 20
 
 MAX_NUMBER_DIGITS: Final = 9
 """Digits of the number of a source, or of an offset of a code; a key that has more is none."""
+
+MAX_NAME: Final = 16_384
+"""Characters of the name of a contract or a source."""
+
+MAX_TEXT: Final = 2 << 20
+"""Bytes of a source in the input; a longer one has no text."""
+
+# What a code may need at most to be described, some times what compilers write.
+
+MIN_DESCRIPTION: Final = 128 << 10
+"""Bytes of JSON of an ABI or a storage layout, and one for each four bytes of code."""
+
+MIN_MAP: Final = 1 << 10
+MAP_BYTES: Final = 24
+"""Characters of a source map for each byte of code."""
+
+GAP_BYTES: Final = 20
+"""Bytes of code for each immutable or address of a library: the latter has as many."""
+
+MIN_DEFINITIONS: Final = 16_384
+CODE_OF_ONE: Final = 16
+"""Bytes of code for each further function, variable or contract in the sources."""
+
+_text_or_positions: Final = msgspec.json.Decoder(str | dict[str, Any] | None).decode
 
 _PLACEHOLDER: Final = re.compile(r"__.{36}__")
 _ADDRESS_DIGITS: Final = "0" * 40
@@ -50,25 +75,38 @@ def contracts_of(
         found = given.get(name)
         if found is None or found.content is None:
             return read(name)
-        return found.content.encode("utf-8", "surrogateescape")
+        content = found.content.encode("utf-8", "surrogateescape")
+        return content if len(content) <= MAX_TEXT else None
 
     sources = numbered_sources(
-        {number: SourceFile(names.get(name, name), text(name)) for number, name in _numbers(output)}
+        {
+            number: SourceFile(names.get(name, name)[:MAX_NAME], text(name))
+            for number, name in _numbers(output)
+        }
     )
     settings = None if texts is None else texts.settings
     is_optimized = None if settings is None else settings.is_optimized
     made = _contracts(output, sources, names, is_optimized=is_optimized)
-    return [it for _, it in zip(range(MAX_CONTRACTS), made, strict=False)]
+    return list(islice(made, MAX_CONTRACTS))
 
 
 def compilation_of(output: CompilerOutput, texts: CompilerInput) -> Compilation:
-    """Return the contracts of a compilation with what tells it from others."""
-    hashes, size = [], 0
-    for part in _parts(output, texts):
-        encoded = msgspec.json.encode(part)
-        hashes.append(keccak256(encoded))
-        size += len(encoded)
-    return Compilation(keccak256(b"".join(hashes)), size, contracts_of(output, texts))
+    """Return the contracts of a compilation, what tells it from others, and the memory that it takes.
+
+    Its sources are read for what they define: as much as so much code may need.
+    """
+    key = keccak256(
+        b"".join(keccak256(it) for it in map(msgspec.json.encode, _parts(output, texts)))
+    )
+    contracts = contracts_of(output, texts)
+    codes = (it for contract in contracts for it in (contract.creation, contract.deployed))
+    room = MIN_DEFINITIONS + sum(len(it.code) for it in codes if it is not None) // CODE_OF_ONE
+    size = sum(it.size for it in contracts)
+    for source in contracts[0].sources if contracts else ():
+        if source is not None:
+            room -= source.read_definitions(room)
+            size += source.size
+    return Compilation(key, size, contracts)
 
 
 def numbered_sources(files: Mapping[int, SourceFile]) -> list[SourceFile | None]:
@@ -77,7 +115,43 @@ def numbered_sources(files: Mapping[int, SourceFile]) -> list[SourceFile | None]
     return [files.get(number) for number in range(count)]
 
 
-def compiled_code(
+def compiled_contract(
+    name: str,
+    file: str,
+    contract: Contract,
+    sources: list[SourceFile | None],
+    number: int,
+    *,
+    is_optimized: bool | None,
+) -> CompiledContract | None:
+    """Return a contract with its codes, or None if it has none; `number` is that of the source that defines it.
+
+    What describes it is left out if it is longer than codes of that size can need.
+    """
+    own = sources[number] if 0 <= number < len(sources) else None
+    creation = _compiled_code(contract.evm.bytecode, own, number)
+    deployed = _compiled_code(contract.evm.deployed_bytecode, own, number)
+    codes = [it.code for it in (creation, deployed) if it is not None]
+    if not codes or max(len(name), len(file)) > MAX_NAME:
+        return None
+    limit = MIN_DESCRIPTION + max(map(len, codes)) // 4
+    abi, layout = (
+        bytes(it) if len(bytes(it)) <= limit else b"null"
+        for it in (contract.abi, contract.storage_layout)
+    )
+    return CompiledContract(
+        name,
+        file,
+        abi,
+        creation,
+        deployed,
+        sources,
+        is_optimized=is_optimized,
+        storage_layout=layout,
+    )
+
+
+def _compiled_code(
     bytecode: Bytecode | None, source: SourceFile | None, number: int
 ) -> CompiledCode | None:
     """Return a code with its map, or None if there is none."""
@@ -90,9 +164,8 @@ def compiled_code(
         code = bytes.fromhex(digits)
     except ValueError:
         return None
-    found = bytecode.source_map
-    source_map = found if isinstance(found, str) else _position_map(found or {}, source, number)
-    return CompiledCode(code, source_map, list(_gaps(bytecode)))
+    gaps = list(islice(_gaps(bytecode), len(code) // GAP_BYTES))
+    return CompiledCode(code, _source_map(bytecode.source_map, len(code), source, number), gaps)
 
 
 def _parts(output: CompilerOutput, texts: CompilerInput) -> Iterator[object]:
@@ -121,21 +194,12 @@ def _contracts(
     for file, contracts in output.contracts.items():
         shown = names.get(file, file)
         number = places.get(shown, -1)
-        own = sources[number] if number >= 0 else None
         for name, contract in contracts.items():
-            creation = compiled_code(contract.evm.bytecode, own, number)
-            deployed = compiled_code(contract.evm.deployed_bytecode, own, number)
-            if creation is not None or deployed is not None:
-                yield CompiledContract(
-                    name,
-                    shown,
-                    contract.abi,
-                    creation,
-                    deployed,
-                    sources,
-                    is_optimized=is_optimized,
-                    storage_layout=contract.storage_layout,
-                )
+            found = compiled_contract(
+                name, shown, contract, sources, number, is_optimized=is_optimized
+            )
+            if found is not None:
+                yield found
 
 
 def _gaps(bytecode: Bytecode) -> Iterator[Gap]:
@@ -146,23 +210,38 @@ def _gaps(bytecode: Bytecode) -> Iterator[Gap]:
         yield from (Gap(it.start, it.length) for it in places)
 
 
-def _position_map(found: Mapping[str, Any], source: SourceFile | None, number: int) -> PositionMap:
-    """Return the map that Vyper gives by offsets; what is malformed in it is left out."""
+def _source_map(
+    given: msgspec.Raw, size: int, source: SourceFile | None, number: int
+) -> str | PositionMap:
+    """Return the map of a code of some bytes; what is malformed in it, or more than such a code can need, is left out."""
+    try:
+        found = _text_or_positions(given)
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(found, str):
+        return found[: MIN_MAP + size * MAP_BYTES]
+    return _position_map(found or {}, size, source, number)
+
+
+def _position_map(
+    found: Mapping[str, Any], size: int, source: SourceFile | None, number: int
+) -> PositionMap:
+    """Return the map that Vyper gives by offsets."""
     spans = {}
     if source is not None:
-        for pc, position in _by_offset(found, "pc_pos_map"):
+        for pc, position in _by_offset(found, "pc_pos_map", size):
             match position:
                 case [int(line), int(column), int(end_line), int(end_column)]:
                     start, end = source.offset(line, column), source.offset(end_line, end_column)
                     spans[pc] = Span(start, end - start, number)
-    jumps = {pc: it for pc, it in _by_offset(found, "pc_jump_map") if isinstance(it, str)}
-    checks = {pc: it for pc, it in _by_offset(found, "error_map") if isinstance(it, str)}
+    jumps = {pc: it for pc, it in _by_offset(found, "pc_jump_map", size) if isinstance(it, str)}
+    checks = {pc: it for pc, it in _by_offset(found, "error_map", size) if isinstance(it, str)}
     return PositionMap(spans, jumps, checks)
 
 
-def _by_offset(found: Mapping[str, Any], name: str) -> Iterator[tuple[int, Any]]:
+def _by_offset(found: Mapping[str, Any], name: str, size: int) -> Iterator[tuple[int, Any]]:
     entries = found.get(name)
     if isinstance(entries, dict):
         for pc, it in entries.items():
-            if pc.isdecimal() and len(pc) <= MAX_NUMBER_DIGITS:
+            if pc.isdecimal() and len(pc) <= MAX_NUMBER_DIGITS and int(pc) < size:
                 yield int(pc), it

@@ -5,14 +5,30 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from entresol.contracts.abi_registry import AbiRegistry
+from entresol.sources.compiler_json import StorageLayout
 from entresol.sources.source_map import PositionMap, SourceMap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from entresol.sources.compiler_json import StorageLayout
     from entresol.sources.source_file import SourceFile
+
+OWN_BYTES: Final = 3_000
+"""Bytes of memory of a contract without codes."""
+
+DECODED_BYTES: Final = 32
+"""Bytes of memory that a byte of JSON may become."""
+
+MAPPED_BYTES: Final = 48
+"""Bytes of memory that a byte of code may become, with its place in the source and what differs in it."""
+
+_abi: Final = msgspec.json.Decoder(list[dict[str, Any]] | None).decode
+_layout: Final[msgspec.json.Decoder[StorageLayout | None]] = msgspec.json.Decoder(
+    StorageLayout | None
+)
 
 _LENGTH_SIZE: Final = 2
 _MAX_METADATA: Final = 256
@@ -49,6 +65,12 @@ class CompiledCode:
             gaps = (*gaps, Gap(1, 20))
         self._parts = _parts(code, gaps)
 
+    @property
+    def size(self) -> int:
+        """The bytes of memory that it takes, with its map once that was needed."""
+        text = self._source_map if isinstance(self._source_map, str) else ""
+        return MAPPED_BYTES * len(self.code) + len(text)
+
     @cached_property
     def source_map(self) -> SourceMap | PositionMap:
         """The places of its instructions."""
@@ -74,31 +96,57 @@ class CompiledCode:
 class CompiledContract:
     """A contract of a compilation: its names, its ABI and its codes.
 
-    Remembers: what it was made of, and errors decoded once. Fails: never. Any thread may use it.
+    Remembers: what it was made of, and what was decoded of it once. Fails: never; what is malformed is not there. Any
+    thread may use it.
     """
 
     def __init__(  # noqa: PLR0913 - a contract has as many parts
         self,
         name: str,
         file: str,
-        abi: Sequence[Mapping[str, Any]],
+        abi: bytes,
         creation: CompiledCode | None,
         deployed: CompiledCode | None,
         sources: Sequence[SourceFile | None],
         *,
         is_optimized: bool | None = None,
-        storage_layout: StorageLayout | None = None,
+        storage_layout: bytes = b"null",
     ) -> None:
+        """Make a contract of ABI and storage layout as JSON, which take a tenth of the memory of what they say."""
         self.name = name
         self.file = file
-        self.abi = abi
+        self._abi = abi
         self.creation = creation
         self.deployed = deployed
         self.sources = sources
         """The sources of the compilation, by the numbers that maps use."""
         self.is_optimized = is_optimized
         """Whether instructions may have moved away from their lines; None if the settings are not known."""
-        self.storage_layout = storage_layout
+        self._storage_layout = storage_layout
+
+    @cached_property
+    def abi(self) -> list[dict[str, Any]]:
+        """Its functions, errors and events."""
+        try:
+            return _abi(self._abi) or []
+        except (ValueError, RecursionError):
+            return []
+
+    @cached_property
+    def storage_layout(self) -> StorageLayout | None:
+        """Where its state variables are; None if it is not known."""
+        try:
+            return _layout.decode(self._storage_layout)
+        except (ValueError, RecursionError):
+            return None
+
+    @property
+    def size(self) -> int:
+        """The bytes of memory that it takes, with all that may be decoded of it."""
+        codes = sum(it.size for it in (self.creation, self.deployed) if it is not None)
+        decoded = len(self._abi) + len(self._storage_layout)
+        names = 4 * (len(self.name) + len(self.file))
+        return OWN_BYTES + names + codes + DECODED_BYTES * decoded
 
     @cached_property
     def abis(self) -> AbiRegistry:

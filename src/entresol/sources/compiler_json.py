@@ -1,9 +1,14 @@
 """The standard JSON of solc and Vyper, as far as it matters here; what is not declared is skipped, not read."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+
+
+def nothing() -> msgspec.Raw:
+    """Return a member that is missing, among those that are decoded once they are needed."""
+    return msgspec.Raw(b"null")
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -18,9 +23,11 @@ class Bytecode(msgspec.Struct, frozen=True, rename="camel"):
 
     object: Annotated[str, Meta(description="The code, in hex digits.")] = ""
     source_map: Annotated[
-        str | dict[str, Any] | None,
-        Meta(description="Which part of which source each instruction belongs to."),
-    ] = None
+        msgspec.Raw,
+        Meta(
+            description="Which part of which source each instruction belongs to: text of solc, an object of Vyper."
+        ),
+    ] = msgspec.field(default_factory=nothing)
     link_references: Annotated[
         dict[str, dict[str, list[Reference]]],
         Meta(description="Where addresses of libraries are, by source and name."),
@@ -76,13 +83,15 @@ class StorageLayout(msgspec.Struct, frozen=True):
 class Contract(msgspec.Struct, frozen=True, rename="camel"):
     """A contract of a compilation."""
 
-    abi: Annotated[list[dict[str, Any]], Meta(description="Its functions, errors and events.")] = []
+    abi: Annotated[
+        msgspec.Raw, Meta(description="Its functions, errors and events, an array of objects.")
+    ] = msgspec.field(default_factory=nothing)
     evm: Annotated[ContractCodes, Meta(description="Its codes.")] = msgspec.field(
         default_factory=ContractCodes
     )
     storage_layout: Annotated[
-        StorageLayout | None, Meta(description="Where its state variables are.")
-    ] = None
+        msgspec.Raw, Meta(description="Where its state variables are, an object of solc.")
+    ] = msgspec.field(default_factory=nothing)
 
 
 class SourceNumber(msgspec.Struct, frozen=True):

@@ -10,13 +10,18 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 FALLBACK: Final = "<fallback>"
 RECEIVE: Final = "<receive>"
 CONSTRUCTOR: Final = "constructor"
 
 CONTAINERS: Final = frozenset((b"contract", b"library", b"interface"))
+
+MAX_NAME: Final = 1_000
+"""Characters of a name; a longer one is cut."""
+
+_FIRST_WORDS: Final = 3
 
 _TOKEN: Final = re.compile(
     rb"//[^\n]*+|/\*.*?(?:\*/|\Z)"
@@ -60,6 +65,17 @@ class _Token(NamedTuple):
     end: int
 
 
+class _Head(NamedTuple):
+    """The beginning of a statement, of a few words however long it is."""
+
+    words: list[bytes]
+    """The first three."""
+    variable: bytes
+    """The name of a variable, if it declares one: the word before `=`, or before the last."""
+    last: _Token
+    """The token that ends it."""
+
+
 def solidity_definitions(text: bytes) -> list[Definition]:
     """Return what a source in Solidity defines, contracts before what they contain."""
     return list(_Scanner(text).members(None))
@@ -79,7 +95,7 @@ def vyper_definitions(text: bytes, contract: str) -> list[Definition]:
             name = ""
         if match is not None and match[1] is not None:
             start = match.start() if decorated is None else decorated
-            name = _VYPER_NAMES.get(match[1], match[1].decode())
+            name = _VYPER_NAMES.get(match[1], match[1][:MAX_NAME].decode())
         if match is None or not match[0].startswith(b"@"):
             decorated = None
     return found
@@ -105,43 +121,49 @@ class _Scanner:
                 yield from self._statement(token, container)
 
     def _statement(self, first: _Token, container: str | None) -> Iterator[Definition]:
-        head = [first, *self._head()]
-        words = [it.text for it in head]
+        head = self._head(first)
+        words, last = head.words, head.last
         place = 1 if words[0] == b"abstract" and len(words) > 1 else 0
-        if container is None and words[place] in CONTAINERS and words[-1] == b"{":
-            name = words[place + 1].decode()
+        if container is None and words[place] in CONTAINERS and last.text == b"{":
+            name = words[place + 1][:MAX_NAME].decode()
             inner = list(self.members(name))
             kind = words[place].decode()
-            yield Definition(kind, name, first.start, self._end_or(head), None)
+            yield Definition(kind, name, first.start, self._end_or(last), None)
             yield from inner
             return
-        end = self._skip_body() if words[-1] == b"{" else head[-1].end
-        named = _named(words)
+        end = self._skip_body() if last.text == b"{" else last.end
+        named = _named(head)
         if named is not None:
-            yield Definition(*named, first.start, end or head[-1].end, container)
+            yield Definition(*named, first.start, end or last.end, container)
 
     _end: int | None = None
 
-    def _end_or(self, head: Sequence[_Token]) -> int:
+    def _end_or(self, last: _Token) -> int:
         found, self._end = self._end, None
-        return head[-1].end if found is None else found
+        return last.end if found is None else found
 
-    def _head(self) -> Iterator[_Token]:
-        """Yield the tokens up to `;`, or to the bracket that opens a body."""
+    def _head(self, first: _Token) -> _Head:
+        """Read up to `;`, or to the bracket that opens a body."""
+        words, before, last = [first.text], b"", first
+        variable = b"" if first.text == b"=" else None
         depth, is_value = 0, False
         for token in self._tokens:
-            text = token.text
+            text, is_outer = token.text, not depth
             if text in b"([" or (text == b"{" and (depth or is_value)):
                 depth += 1
             elif text in b")]" or (text == b"}" and depth):
                 depth -= 1
             elif text == b"=" and not depth:
                 is_value = True
+            if is_outer or not depth:
+                if text == b"=" and variable is None:
+                    variable = last.text
+                before, last = last.text, token
+                if len(words) < _FIRST_WORDS:
+                    words.append(text)
             if text in (b";", b"{", b"}") and not depth:
-                yield token
-                return
-            if not depth or text in b"([":
-                yield token
+                break
+        return _Head(words, before if variable is None else variable, last)
 
     def _skip_body(self) -> int | None:
         depth = 1
@@ -152,16 +174,15 @@ class _Scanner:
         return None
 
 
-def _named(words: Sequence[bytes]) -> tuple[str, str] | None:
+def _named(head: _Head) -> tuple[str, str] | None:
     """Return kind and name of what a statement defines."""
-    first = words[0]
+    words, first = head.words, head.words[0]
     if first in _SKIPPED or len(words) < 2:
         return None
-    if words[1] == b"(" and words[-1] == b"{":
+    if words[1] == b"(" and head.last.text == b"{":
         # Before Solidity 0.6 a function without a name was the fallback.
         return ("function", FALLBACK if first == b"function" else _UNNAMED.get(first, ""))
     if first in (b"function", b"modifier") and words[1] != b"(":
-        return first.decode(), words[1].decode()
-    names = words[: words.index(b"=")] if b"=" in words else words[:-1]
-    last = names[-1] if names else b""
-    return ("variable", last.decode()) if last[:1].isalpha() or last[:1] in (b"_", b"$") else None
+        return first.decode(), words[1][:MAX_NAME].decode()
+    name = head.variable[:MAX_NAME]
+    return ("variable", name.decode()) if name[:1].isalpha() or name[:1] in (b"_", b"$") else None

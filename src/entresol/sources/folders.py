@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,17 +14,18 @@ from entresol.errors import InvalidConfig
 from entresol.sources.compilation import (
     MAX_CONTRACTS,
     MAX_NUMBER_DIGITS,
-    compiled_code,
+    compiled_contract,
     contracts_of,
     numbered_sources,
 )
-from entresol.sources.compiled import CompiledContract
 from entresol.sources.compiler_json import (
     Bytecode,
     CompilerInput,
     CompilerOutput,
     CompilerSettings,
-    StorageLayout,
+    Contract,
+    ContractCodes,
+    nothing,
 )
 from entresol.sources.file_reader import SOURCES_FLAG, FileReader, is_file
 from entresol.sources.source_file import SourceFile
@@ -32,6 +33,8 @@ from entresol.sources.source_file import SourceFile
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
+
+    from entresol.sources.compiled import CompiledContract
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +64,12 @@ class ArtifactMetadata(msgspec.Struct):
 class FoundryArtifact(msgspec.Struct, rename="camel"):
     """An artifact of Foundry; `id` is the number of its source."""
 
-    abi: list[dict[str, Any]]
+    abi: msgspec.Raw
     bytecode: Bytecode
     deployed_bytecode: Bytecode
     id: int
     metadata: ArtifactMetadata = msgspec.field(default_factory=ArtifactMetadata)
-    storage_layout: StorageLayout | None = None
+    storage_layout: msgspec.Raw = msgspec.field(default_factory=nothing)
 
 
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -238,19 +241,12 @@ def _of_artifact(
             break
     else:
         return
-    creation = compiled_code(artifact.bytecode, own, number)
-    deployed = compiled_code(artifact.deployed_bytecode, own, number)
-    if creation is not None or deployed is not None:
-        yield CompiledContract(
-            name,
-            file,
-            artifact.abi,
-            creation,
-            deployed,
-            sources,
-            is_optimized=artifact.metadata.settings.is_optimized,
-            storage_layout=artifact.storage_layout,
-        )
+    codes = ContractCodes(artifact.bytecode, artifact.deployed_bytecode)
+    contract = Contract(abi=artifact.abi, evm=codes, storage_layout=artifact.storage_layout)
+    is_optimized = artifact.metadata.settings.is_optimized
+    found = compiled_contract(name, file, contract, sources, number, is_optimized=is_optimized)
+    if found is not None:
+        yield found
 
 
 def _statuses(path: Path) -> Iterator[os.stat_result]:

@@ -6,20 +6,28 @@ import logging
 import pickle
 import subprocess
 import sys
+from contextlib import suppress
+from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
+from entresol.sources.added_contracts import Compilation
 from entresol.sources.compiled import CompiledContract
 from entresol.sources.folders import read_contracts, stamp_of
+from entresol.sources.source_file import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from entresol.sources.source_file import SourceFile
 
 LARGE_BYTES: Final = 1 << 20
 """Bytes of files that are read apart; starting a process takes longer than reading fewer."""
 
 MODULE: Final = "entresol.sources.reading_process"
+
+MAX_SECONDS: Final = 600.0
+"""How long a process may read."""
+
+MAX_TOGETHER: Final = 1_000
+"""Definitions that are loaded at once: half a millisecond."""
 
 log = logging.getLogger(MODULE)
 
@@ -40,18 +48,70 @@ def read_apart(paths: Sequence[str]) -> Iterator[CompiledContract]:
 
     They come one by one, so that none of them takes this process longer than a moment.
     """
-    # Without the working directory, whose files are somebody's project.
-    command = [sys.executable, "-P", "-m", MODULE, *paths]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own module
-        assert process.stdout is not None
-        try:
-            yield from _received(process.stdout)
-        finally:
-            process.kill()
+    process = ReadingProcess(MODULE, *paths)
+    try:
+        yield from (it for it in process.results() if isinstance(it, CompiledContract))
+    finally:
+        process.kill()
 
 
-def _received(stream: Any) -> Iterator[CompiledContract]:
-    """Yield the contracts that a process has written, and log what it has."""
+class ReadingProcess:
+    """A process that reads, and returns what it has read one by one.
+
+    Remembers: the process. Fails: with an `OSError` if it ends early.
+    """
+
+    def __init__(
+        self, module: str, *arguments: str, given: Any = b"", seconds: float = MAX_SECONDS
+    ) -> None:
+        """Let a module be run, with bytes as its standard input; after some seconds it is killed."""
+        # Without the working directory, whose files are somebody's project.
+        self._command = [sys.executable, "-P", "-m", module, *arguments]
+        self._given = given
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_killed = False
+
+    def kill(self) -> None:
+        """End the process, and what waits for it; one that has not started does not start."""
+        self._is_killed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def compilation(self) -> Compilation | str:
+        """Return the compilation that was read, or why it is none."""
+        contracts: list[CompiledContract] = []
+        for found in self.results():
+            if isinstance(found, CompiledContract):
+                contracts.append(found)
+            elif isinstance(found, Compilation):
+                return found._replace(contracts=contracts)
+            else:
+                return found
+        raise OSError("the process has read nothing")
+
+    def results(self) -> Iterator[CompiledContract | Compilation | str]:
+        """Run the process, and yield what it writes."""
+        if self._is_killed:
+            return
+        timer = Timer(self._seconds, self.kill)
+        timer.daemon = True
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self._command, stdin=pipe, stdout=pipe) as self._process:  # noqa: S603 - our own module
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            timer.start()
+            try:
+                with suppress(BrokenPipeError), self._process.stdin as stdin:
+                    stdin.write(self._given)
+                yield from _received(self._process.stdout)
+            finally:
+                self.kill()
+                timer.cancel()
+
+
+def _received(stream: Any) -> Iterator[CompiledContract | Compilation | str]:
+    """Yield what a process has written, and log what it has."""
     sources: dict[int, SourceFile] = {}
     lists: dict[int, list[SourceFile | None]] = {}
     while True:
@@ -62,13 +122,17 @@ def _received(stream: Any) -> Iterator[CompiledContract]:
             raise OSError("the process that reads them has ended") from error
         match kind:
             case "source":
-                sources[key] = value
+                sources[key] = SourceFile(*value)
+            case "definitions":
+                vars(sources[key]).setdefault("definitions", []).extend(value)
             case "sources":
                 lists[key] = [None if it is None else sources[it] for it in value]
             case "contract":
                 contract = CompiledContract.__new__(CompiledContract)
                 vars(contract).update(value, sources=lists[key])
                 yield contract
+            case "compilation" | "rejected":
+                yield value
             case "log":
                 log.log(key, "%s", value)
             case _:
@@ -93,10 +157,22 @@ class ContractWriter(logging.Handler):
         if self._is_new(sources):
             for it in sources:
                 if it is not None and self._is_new(it):
-                    self._put("source", id(it), it)
+                    self._write_source(it)
             self._put("sources", id(sources), [None if it is None else id(it) for it in sources])
         state = {name: value for name, value in vars(contract).items() if name != "sources"}
         self._put("contract", id(sources), state)
+
+    def write_compilation(self, compilation: Compilation) -> None:
+        """Write the contracts of a compilation, and what tells it from others."""
+        for contract in compilation.contracts:
+            self.write(contract)
+        self._put("compilation", 0, compilation._replace(contracts=[]))
+        self.end()
+
+    def reject(self, problem: str) -> None:
+        """Say why there is nothing to write."""
+        self._put("rejected", 0, problem)
+        self.end()
 
     def end(self) -> None:
         """Say that there is nothing more."""
@@ -106,6 +182,15 @@ class ContractWriter(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a message."""
         self._put("log", record.levelno, record.getMessage())
+
+    def _write_source(self, source: SourceFile) -> None:
+        """Write a source, with its definitions if they were read."""
+        self._put("source", id(source), (source.name, source.text))
+        definitions = vars(source).get("definitions")
+        if definitions is not None:
+            for start in range(0, max(1, len(definitions)), MAX_TOGETHER):
+                some = definitions[start : start + MAX_TOGETHER]
+                self._put("definitions", id(source), some)
 
     def _is_new(self, value: object) -> bool:
         if id(value) in self._written:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.sources.definitions import (
     Definition,
@@ -15,6 +16,19 @@ from entresol.sources.definitions import (
 
 if TYPE_CHECKING:
     from entresol.sources.source_map import Span
+
+
+BLOCK: Final = 1_024
+"""Bytes of text in which lines are counted to find one."""
+
+COUNT_BYTES: Final = 10
+"""Bytes of memory of the count of a block, in an array that grows."""
+
+OWN_BYTES: Final = 800
+"""Bytes of memory of a source without its text."""
+
+DEFINED_BYTES: Final = 300
+"""Bytes of memory of a definition."""
 
 
 class SourceFile:
@@ -32,14 +46,21 @@ class SourceFile:
         """Whether it is in Vyper."""
         return self.name.endswith((".vy", ".vyi"))
 
+    @property
+    def size(self) -> int:
+        """The bytes of memory that it takes, with what was read of it."""
+        text, definitions = len(self.text or b""), vars(self).get("definitions", ())
+        lines = COUNT_BYTES * (text // BLOCK + 2)
+        return OWN_BYTES + 4 * len(self.name) + text + lines + DEFINED_BYTES * len(definitions)
+
     @cached_property
-    def line_starts(self) -> list[int]:
-        """Where each line starts, in bytes."""
-        starts, at = [0], -1
+    def _ends_before(self) -> array[int]:
+        """How many lines end before each block of the text: for texts of lines alone, their starts would be much more."""
         text = self.text or b""
-        while (at := text.find(b"\n", at + 1)) >= 0:
-            starts.append(at + 1)
-        return starts
+        counts = array("L", [0])
+        for start in range(0, len(text), BLOCK):
+            counts.append(counts[-1] + text.count(b"\n", start, start + BLOCK))
+        return counts
 
     @cached_property
     def definitions(self) -> list[Definition]:
@@ -50,16 +71,29 @@ class SourceFile:
             return vyper_definitions(self.text, PurePosixPath(self.name).stem)
         return solidity_definitions(self.text)
 
+    def read_definitions(self, limit: int) -> int:
+        """Read what it defines, and keep some of that; return how much."""
+        self.definitions = self.definitions[: max(limit, 0)]
+        return len(self.definitions)
+
     def line(self, position: int) -> int | None:
         """Return the line of a byte, counted from one."""
         if self.text is None or not 0 <= position <= len(self.text):
             return None
-        return bisect_right(self.line_starts, position)
+        block = position // BLOCK
+        return 1 + self._ends_before[block] + self.text.count(b"\n", block * BLOCK, position)
 
     def offset(self, line: int, column: int) -> int:
         """Return the byte of a line, counted from one, and of a column, counted from zero."""
-        starts = self.line_starts
-        return starts[min(max(line, 1), len(starts)) - 1] + max(column, 0)
+        text, ends = self.text or b"", self._ends_before
+        wanted = min(max(line - 1, 0), ends[-1])
+        if not wanted:
+            return max(column, 0)
+        block = bisect_left(ends, wanted) - 1
+        at = block * BLOCK - 1
+        for _ in range(wanted - ends[block]):
+            at = text.find(b"\n", at + 1)
+        return at + 1 + max(column, 0)
 
     def has_body(self, definition: Definition) -> bool:
         """Return whether a function is more than a declaration; getters of variables have none to see."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,11 @@ import pytest
 from entresol.sources.added_contracts import Compilation
 from entresol.sources.compilation import compilation_of
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
+
+SLACK = 64_000
+"""Bytes of caches of the decoder and the interpreter, however much they decode."""
+
+_output = msgspec.json.Decoder(CompilerOutput).decode
 
 
 def documents() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -29,7 +36,7 @@ def documents() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def compiled(given: dict[str, Any], output: dict[str, Any]) -> Compilation:
     texts = msgspec.convert(given, CompilerInput)
-    return compilation_of(msgspec.convert(output, CompilerOutput), texts)
+    return compilation_of(_output(msgspec.json.encode(output)), texts)
 
 
 def test_equal_compilations_have_the_same_key() -> None:
@@ -51,3 +58,76 @@ def test_each_part_of_a_compilation_is_in_its_key(change: Callable[[Any, Any], N
     changed = documents()
     change(*changed)
     assert compiled(*changed).key != compiled(*documents()).key
+
+
+def described(text: str = "", file: str = "A.sol", **contract: Any) -> tuple[Any, Any]:
+    """Return input and output of a compilation of one contract."""
+    contract["evm"] = {"deployedBytecode": contract.pop("code", {"object": "00"})}
+    output = {"sources": {file: {"id": 0}}, "contracts": {file: {"A": contract}}}
+    return {"sources": {file: {"content": text}}}, output
+
+
+def code(size: int, **members: Any) -> dict[str, Any]:
+    return {"object": "5b" * size, **members}
+
+
+BY_OFFSETS = {
+    "pc_pos_map": {str(pc): [1, 0, 1, 1] for pc in range(10_000)},
+    "pc_jump_map": {str(pc): "i" for pc in range(10_000)},
+    "error_map": {str(pc): str(pc) for pc in range(10_000)},
+}
+
+
+@pytest.mark.parametrize(
+    "uploaded",
+    [
+        described("function f" + "(" * 50_000),
+        described("\n" * 500_000),
+        described("uint a;" * 18_000),
+        described("contract A{}" * 18_000),
+        described("/*" * 50_000),
+        described(code=code(20_000, sourceMap=";".join(f"{it}:1:0:-" for it in range(10_000)))),
+        described(code=code(100, sourceMap=";" * 1_000_000)),
+        described(code=code(100, immutableReferences={"1": [{"start": 1, "length": 1}] * 9_000})),
+        described(abi=[{"inputs": [1.5] * 300_000}]),
+        described(abi=[{"inputs": [[]] * 30_000}]),
+        described(abi=[{"type": "error", "name": f"a{it}"} for it in range(3_000)]),
+        described(storageLayout={"storage": [{}] * 40_000}),
+        described("\n", "A.vy", code=code(10_000, sourceMap=BY_OFFSETS)),
+        described("\n", "A.vy", code=code(100, sourceMap=BY_OFFSETS)),
+    ],
+    ids=[
+        "brackets",
+        "lines",
+        "variables",
+        "contracts",
+        "comment",
+        "map",
+        "map that is too long",
+        "gaps",
+        "ABI of floats",
+        "ABI of lists",
+        "ABI",
+        "layout",
+        "offsets",
+        "offsets that are not there",
+    ],
+)
+def test_what_is_read_of_a_compilation_takes_no_more_memory_than_is_counted(
+    uploaded: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    tracemalloc.start()
+    try:
+        found = compiled(*uploaded)
+        (contract,) = found.contracts
+        (source,) = contract.sources
+        assert source is not None
+        assert contract.deployed is not None
+        kept = source.line(0), source.definitions, contract.deployed.source_map
+        decoded = contract.abi, contract.abis, contract.storage_layout
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(kept), len(decoded)) == (3, 3)
+    assert taken <= found.size + SLACK

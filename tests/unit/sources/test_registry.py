@@ -11,7 +11,9 @@ from entresol.sources.registry import SourceRegistry
 
 
 def contract(name: str, code: bytes) -> CompiledContract:
-    return CompiledContract(name, "A.sol", [], CompiledCode(code, ""), CompiledCode(code, ""), [])
+    return CompiledContract(
+        name, "A.sol", b"[]", CompiledCode(code, ""), CompiledCode(code, ""), []
+    )
 
 
 def compiled(*contracts: CompiledContract, size: int = 1) -> Compilation:

@@ -186,12 +186,12 @@ class ParamsReader:
         if size > CACHES.cached_params:
             return self._read_long(params, size)
         if not self._may_repeat:
-            return self._read(params)
+            return self.decode(params)
         text = bytes(params)
         cached = self.cached(text)
         if cached is not None:
             return cached
-        arguments = self._read(params)
+        arguments = self.decode(params)
         self._cache.put(text, arguments)
         return arguments
 
@@ -209,7 +209,7 @@ class ParamsReader:
 
     def _read_long(self, params: Raw, size: int) -> tuple[Any, ...]:
         if size <= POLICY.params_bytes:
-            return self._read(params)
+            return self.decode(params)
         if not self._may_be_long:
             problem = f"at most {POLICY.params_bytes} bytes are allowed, got {size}"
             raise InvalidParamsError("params", problem)
@@ -221,9 +221,10 @@ class ParamsReader:
         count = text.count(b"{") + text.count(b"[")
         if count > MAX_OBJECTS:
             raise InvalidParamsError("params", f"more than {MAX_OBJECTS} objects and arrays")
-        return self._read(params)
+        return self.decode(params)
 
-    def _read(self, params: Raw) -> tuple[Any, ...]:
+    def decode(self, params: Raw) -> tuple[Any, ...]:
+        """Return arguments of any length, or raise InvalidParamsError."""
         try:
             values = astuple(self._decode(_NO_PARAMS if params is ABSENT else params))
         except msgspec.ValidationError as error:
@@ -238,7 +239,7 @@ class ParamsReader:
     def _read_other(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
         """Read what is no array of the right types: null, an object, or a mistake."""
         if params == NULL:
-            return self._read(_NO_PARAMS)
+            return self.decode(_NO_PARAMS)
         if params[:1] == b"{":
             return self._read_by_name(params)
         if params[:1] in {b"[", b""}:

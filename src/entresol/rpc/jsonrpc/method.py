@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from enum import Enum, auto
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from operator import or_
 from types import UnionType
 from typing import (
@@ -43,6 +43,9 @@ _R = TypeVar("_R")
 
 Route: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Returns the function that a method calls in place of another."""
+
+LongCall: TypeAlias = Callable[[Any, Raw], Awaitable[Any]]
+"""Serves a call of an object, given its parameters as JSON."""
 
 _MARK: Final = "__rpc_method__"
 _LATER: Final = (Offload, Awaitable)
@@ -99,6 +102,7 @@ class Mark(msgspec.Struct, frozen=True):
     served_by: ServedBy | None
     past: Past | None
     name: str | None
+    long: LongCall | None
 
 
 def method(  # noqa: PLR0913 - independent options
@@ -111,6 +115,7 @@ def method(  # noqa: PLR0913 - independent options
     served_by: ServedBy | None = None,
     past: Past | None = None,
     name: str | None = None,
+    long: LongCall | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Mark a function of a namespace as a method.
 
@@ -123,11 +128,12 @@ def method(  # noqa: PLR0913 - independent options
     `waits`: a call may take as long as its client wants.
     `served_by`: which process serves it on a replica; without it, the producer does.
     `past`: what a fork does if a parameter names something of the chain below it; a method with such a parameter says it.
+    `long`: a function of the namespace that is awaited with long parameters as they are, and decodes them elsewhere.
     `name`: the full method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.
     """
 
     def mark(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        options = Mark(errors, order, cached, short, getter, waits, served_by, past, name)
+        options = Mark(errors, order, cached, short, getter, waits, served_by, past, name, long)
         setattr(function, _MARK, options)
         return function
 
@@ -154,6 +160,7 @@ class Method:
         self.waits = mark.waits
         self.metrics = MethodMetrics()
         self._declared = function
+        self._long = mark.long
         self._routes: tuple[Route, ...] = ()
         self._acknowledged = acknowledged
         self._may_offload = mark.order not in {Order.GROUPED, Order.IN_TURN}
@@ -182,6 +189,13 @@ class Method:
     def may_be_awaited(self) -> bool:
         """Whether a result may be an awaitable."""
         return self._signature.may_be_awaited
+
+    @property
+    def takes_long(self) -> Callable[[Raw], Awaitable[Any]] | None:
+        """What long parameters are given to instead of being decoded here."""
+        if self._long is None:
+            return None
+        return partial(self._long, getattr(self._declared, "__self__", None))
 
     @property
     def named(self) -> NamedParameter | None:

@@ -240,7 +240,9 @@ class MethodCaller:
         return body if request_id else None
 
     async def _call_read(self, method: Method, params: Raw, connection: ClientConnection) -> object:
-        """Call a method on the event loop, after a thread has decoded its parameters."""
+        """Call a method on the event loop, after a thread has decoded its parameters; or give it to who decodes them."""
+        if method.takes_long is not None:
+            return await method.takes_long(params)
         values = await self._threads.run(partial(method.reader.read_long, params))
         arguments = method.with_connection(values, connection)
         result = await retried(partial(method.function, *arguments))

@@ -25,6 +25,8 @@ from entresol.rpc.types.history import TransactionHash
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 
 if TYPE_CHECKING:
+    from msgspec import Raw
+
     from entresol.rpc.services.sources.known_contracts import KnownContracts
     from entresol.rpc.services.sources.stack_traces import StackTraces
     from entresol.sources.registry import SourceRegistry
@@ -107,7 +109,13 @@ class HardhatSources:
     def __init__(self, sources: SourceRegistry) -> None:
         self._sources = sources
 
-    @method(served_by=ServedBy.PRODUCER)
+    async def _add_long(self, params: Raw) -> bool:
+        from entresol.rpc.services.sources.uploads import read_upload  # noqa: PLC0415
+
+        self._sources.add(await read_upload(params))
+        return True
+
+    @method(served_by=ServedBy.PRODUCER, long=_add_long)
     def add_compilation_result(
         self,
         version: str,  # noqa: ARG002 - the maps of all versions are read alike
@@ -117,8 +125,10 @@ class HardhatSources:
         """Add the contracts of a compilation, of solc or Vyper, for stack traces; return true.
 
         Input and output are those of standard JSON, with sources, codes and source maps. Stack traces of contracts that
-        several compilations have are by the latest one. An equal compilation replaces itself. The node forgets them when
-        it stops, and the oldest compilations once there are more than 50,000 contracts or 256 MiB.
+        several compilations have are by the latest one. An equal compilation replaces itself. What describes a code is
+        left out if it is much longer than such a code needs: a source of more than 2 MiB, an ABI or a storage layout of
+        more than 128 KiB and a byte for each four of code. The node forgets them when it stops, and the oldest
+        compilations once there are more than 50,000 contracts or 128 MiB in memory.
         """
 
         def work() -> bool:

@@ -96,10 +96,10 @@ def test_entries_beyond_2000_are_counted(client: ApiClient) -> None:
 
 
 def test_a_response_has_at_most_two_mebibytes_of_abis(client: ApiClient) -> None:
-    compile_as(client, *(function("f" * 1_000 + str(it)) for it in range(1_000)))
-    found = client("entresol_getContracts", [TARGET] * 3)
-    assert [it["omitted"] for it in found[:2]] == [0, 0]
-    assert found[2]["omitted"] > 0
+    compile_as(client, *(function("f" * 1_000 + str(it)) for it in range(100)))
+    found = client("entresol_getContracts", [TARGET] * 21)
+    assert {it["omitted"] for it in found[:20]} == {0}
+    assert found[20]["omitted"] > 0
 
 
 def test_more_than_100_addresses_are_rejected(client: ApiClient) -> None:
