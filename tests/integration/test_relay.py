@@ -64,6 +64,9 @@ def test_what_eats_all_gas_fails_and_the_next_is_executed(net: Devnet) -> None:
     eventually(lambda: is_executed(good))
     eventually(lambda: metric(net, "failed_total", 1) > failed)
     assert bad.status is BundleStatus.UNRECEIVED
+    problem = there.rpc("entresol_getBundleProblem", bad.hash)
+    assert problem == "execution reverted"
+    assert there.rpc("entresol_getBundleProblem", good.hash) is None
 
 
 def test_withdrawals_are_paid_beside_those_that_cannot_be(net: Devnet) -> None:
@@ -77,6 +80,8 @@ def test_withdrawals_are_paid_beside_those_that_cannot_be(net: Devnet) -> None:
     eventually(lambda: metric(net, "failed_total") > failed)
     eventually(lambda: metric(net, "finalized_total") == finalized + 1)
     assert l1.eth.get_balance(eater) == 0
+    transfers = bridge.rpc("entresol_getOpenTransfers")["transfers"]
+    assert [it["kind"] for it in transfers if it["problem"]] == ["withdrawal"]
 
 
 def test_a_token_that_reverts_fails(net: Devnet) -> None:

@@ -66,6 +66,7 @@ def layer_two_examples(world: World) -> dict[str, Example]:
         "entresol_getTransactions": example(None, 1),
         "entresol_findHashes": example(world.transfer[:10]),
         "entresol_getOpenTransfers": example(None, 2, before=(withdrawal,)),
+        "entresol_getBundleProblem": example(world.message_hash),
         # The id of the L1.
         "entresol_addChain": example({"chainId": 31337, "port": 0}, rejected=True),
         # The node is paid in ether.

@@ -14,7 +14,7 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import L1Block, LayerOne
@@ -44,6 +44,8 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     block: int | None
     batch: int | None
+    problem: str | None = None
+    """Why the relay of the node has not completed it when it last tried."""
 
 
 class TransferPage(msgspec.Struct, frozen=True):
@@ -70,6 +72,10 @@ class OpenTransfers:
         self._l1 = l1
         self._nullifier = nullifier
         self._found_open: BoundedMap[bytes, tuple[Hash32, Hash32]] = BoundedMap(10 * MAX_TRANSFERS)
+        self.withdrawal_problem: Callable[[Hash32, int], str | None] = lambda _hash, _index: None
+        """Why the relay of the node has not completed a withdrawal; set by that."""
+        self.bundle_problem: Callable[[Hash32], str | None] = lambda _bundle: None
+        """Why it has not executed a bundle that another chain has sent to this one."""
         # One page at a time, however many clients ask: L1 may be somebody else's.
         self._turn = asyncio.Lock()
 
@@ -127,6 +133,7 @@ class OpenTransfers:
             index=log.index,
             block=log.block,
             batch=batch,
+            problem=self.withdrawal_problem(log.transaction, log.index),
         )
 
     def _batch(self, log: OpenLog) -> tuple[int | None, bool]:

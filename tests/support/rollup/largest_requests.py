@@ -152,6 +152,7 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "entresol_getBatchBooks", (1,)
     yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
     yield "entresol_getOpenTransfers", (LONG_DATA,)
+    yield "entresol_getBundleProblem", (LONG_DATA,)
     yield "entresol_setBaseTokenRatio", (LONG_DATA,)
     yield "entresol_addChain", ({"chainId": 1, "baseToken": LONG_DATA},)
 

@@ -42,7 +42,7 @@ export async function page(hash) {
       await advance(it);
       const moments = await momentsOf(it);
       const calls = it.calls.map((call) => call.status);
-      const state = JSON.stringify([it.stage, it.batchStage, it.status, it.problem, calls, moments]);
+      const state = JSON.stringify([it.stage, it.batchStage, it.status, it.problem, it.failing, calls, moments]);
       if (state !== drawn) show(body, ...parts(it, moments));
       drawn = state;
     } finally {
@@ -106,6 +106,12 @@ function parts(it, moments) {
               `${it.problem}. Layer 1 holds less for ${home} than its bundles carry, so no other chain learns of batch ${count(it.batch)}. What the batch withdraws stays payable.`,
             ),
           ),
+        )
+      : null,
+    it.failing
+      ? h(
+          "div.box.bad",
+          h("div", h("strong.bad", "The relay cannot run it"), h("p", `${it.failing}. It tries again, later each time.`)),
         )
       : null,
     h(

@@ -6,7 +6,8 @@
  * @typedef {{hash: string, house: string, destination: number, words: any[], calls: Call[], executor: string,
  *   unbundler: string, tx: string, logIndex: number, block: number, at: number, from: string, log: number,
  *   batch: number, batchStage: number, txIndex: number, stage: number, problem: string, proof: any, status: number,
- *   done: Done | null, final: boolean}} Bundle `stage` is one of `STEPS`, `status` what its destination says
+ *   done: Done | null, final: boolean, failing: string}} Bundle `stage` is one of `STEPS`, `status` what its destination
+ *   says, `failing` why the relay could not run it
  * @typedef {{block: number, at: number, tx: string}} Done where and when the last thing happened to it
  */
 
@@ -64,6 +65,7 @@ export function waitsFor(it) {
   if (it.stage === 1) return `waits in ${count(it.batch)}`;
   if (it.stage === 2) return "waits for its books";
   if (it.stage === 3) return floorOf(String(it.destination)) ? `waits for the root in ${there}` : "";
+  if (it.failing) return "the relay cannot run it";
   if (it.stage === 4 || it.status === STATUSES.verified) return "waits to be run";
   return it.status === STATUSES.unbundled && leftOf(it) ? `${plural(leftOf(it), "call")} left` : "";
 }
@@ -156,7 +158,7 @@ export async function bundleOf(log, house) {
     ...{ hash, house: house.name, destination: Number(destination), words, executor, unbundler, block },
     ...{ tx: log.transactionHash, logIndex: int(log.logIndex), calls: await Promise.all(made), from: "", log: -1 },
     at: int(log.blockTimestamp) || stateOf(house.name).blocks.get(block)?.at || 0,
-    ...{ batch: 0, batchStage: 0, txIndex: 0, stage: 0, problem: "", proof: null, status: 0, done: null, final: false },
+    ...{ batch: 0, batchStage: 0, txIndex: 0, stage: 0, problem: "", proof: null, status: 0, done: null, final: false, failing: "" },
   };
 }
 
@@ -261,6 +263,8 @@ async function readStatus(it, there) {
   const handler = (/** @type {string} */ name, /** @type {any[]} */ ...values) =>
     ask(there, HANDLER, "InteropHandler", name, it.hash, ...values);
   it.status = int(await handler("bundleStatus"));
+  const isOpen = it.status === STATUSES.unreceived || it.status === STATUSES.verified;
+  it.failing = (isOpen && (await there.maybe("entresol_getBundleProblem", it.hash))) || "";
   if (!it.status) return;
   it.stage = 5;
   const found =

@@ -91,6 +91,7 @@ class RelayLane:
                 max_gas=settings.relay_max_gas,
                 interval=settings.relay,
             )
+            rollup.transfers.bundle_problem = self.bundles.reason
             self._tasks.append(BackgroundTask(f"relay of bundles to {name}", self.bundles.run))
         if settings.finalize_withdrawals:
             is_remote = isinstance(on_l1, RemoteAccount)
@@ -100,6 +101,7 @@ class RelayLane:
                 max_gas=settings.relay_max_gas,
                 interval=REMOTE_SECONDS if is_remote else EMBEDDED_SECONDS,
             )
+            rollup.transfers.withdrawal_problem = self.withdrawals.reason
             run = self.withdrawals.run
             self._tasks.append(BackgroundTask(f"relay of withdrawals of {name}", run))
 

@@ -96,6 +96,10 @@ class WithdrawalRelay:
         """How many tries have failed, before or after they were sent."""
         return self._dispatch.failed
 
+    def reason(self, transaction: Hash32, position: int) -> str | None:
+        """Return why it has not finalized a withdrawal when it last tried; None if it has not tried."""
+        return self._queue.reason(OpenWithdrawal(transaction, position))
+
     @property
     def skipped(self) -> int:
         """How many withdrawals were given up."""

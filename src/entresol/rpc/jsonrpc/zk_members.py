@@ -168,6 +168,7 @@ BatchBooks.problem: Why L1 does not book the batch; null if it has, or was not a
 BatchBooks.status: Whether the batch is booked, is to be booked, cannot be, or has nothing to book.
 BatchBooks.timestamp: The time of that block, in seconds; null before it.
 BatchBooks.transactionHash: The transaction on L1 that booked the batch and added its root; null before it.
+OpenTransfer.problem: Why the relay of the node could not complete it when it last tried; null if it has not tried.
 OpenTransfer.status: Whether it can be claimed now, or has to wait.
 TransactionDetails.status: Whether it waits, is in a block, failed, or is verified on L1.
 storageLogs: The slots that it wrote.

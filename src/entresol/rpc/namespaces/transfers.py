@@ -11,7 +11,7 @@ from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
 MAX_LIMIT: Final = 100
 MAX_CURSOR_BYTES: Final = 12
@@ -44,6 +44,10 @@ class TransferLike(Protocol):
     def batch(self) -> int | None:
         """The batch, once it is sealed."""
 
+    @property
+    def problem(self) -> str | None:
+        """Why the relay has not completed it."""
+
 
 class TransferPageLike(Protocol):
     """Some transfers, and where the next ones begin."""
@@ -60,6 +64,10 @@ class TransferPageLike(Protocol):
 class TransferIndex(Protocol):
     """Lists the transfers that are not completed."""
 
+    @property
+    def bundle_problem(self) -> Callable[[Hash32], str | None]:
+        """Return why the relay has not executed a bundle."""
+
     def page(self, after: bytes, limit: int) -> Awaitable[TransferPageLike]:
         """Return up to `limit` transfers that follow a place; an empty one is the beginning."""
 
@@ -73,6 +81,7 @@ class OpenTransfer(JsonModel, frozen=True, kw_only=True):
     index: Quantity
     block_number: Quantity | None
     l1_batch_number: Quantity | None
+    problem: str | None
 
 
 class OpenTransferList(JsonModel, frozen=True, kw_only=True):
@@ -101,20 +110,32 @@ class EntresolTransfers:
         `message` leaves it once it can be proven. A `deposit` is in no block yet. A `failedDeposit` is one whose tokens
         can be claimed back. `index` counts the `l2ToL1Logs` of the receipt, as for `zks_getL2ToL1LogProof`. `limit` is
         at most 100; `next` is the cursor of what follows, null after the last. A page may be empty and have a next one.
+        `problem` says why the relay of the node could not complete a withdrawal when it last tried.
         """
         if cursor is not None and len(cursor) > MAX_CURSOR_BYTES:
             raise MalformedValue(f"at most {MAX_CURSOR_BYTES} bytes", field="cursor")
         wanted = MAX_LIMIT if limit is None else int(limit)
         if not 1 <= wanted <= MAX_LIMIT:
             raise MalformedValue(f"from 1 to {MAX_LIMIT}, got {wanted}", field="limit")
-        if self._index is None:
-            raise LayerOneFailed("a worker has no connection to L1")
-        found = await self._index.page(bytes(cursor or b""), wanted)
+        found = await self._produced().page(bytes(cursor or b""), wanted)
         following = found.following
         return OpenTransferList(
             transfers=[_transfer(it) for it in found.transfers],
             next=None if following is None else Data(following),
         )
+
+    @method(LayerOneFailed, served_by=ServedBy.PRODUCER)
+    def get_bundle_problem(self, bundle: Hash32) -> str | None:
+        """Return why the relay of the node could not execute a bundle that another chain has sent to this one.
+
+        Null if there is no relay, if it has not tried, and once the bundle is executed. It tries again, later each time.
+        """
+        return self._produced().bundle_problem(bundle)
+
+    def _produced(self) -> TransferIndex:
+        if self._index is None:
+            raise LayerOneFailed("a worker has no connection to L1")
+        return self._index
 
 
 def _transfer(it: TransferLike) -> OpenTransfer:
@@ -125,4 +146,5 @@ def _transfer(it: TransferLike) -> OpenTransfer:
         index=Quantity(it.index),
         block_number=None if it.block is None else Quantity(it.block),
         l1_batch_number=None if it.batch is None else Quantity(it.batch),
+        problem=it.problem,
     )

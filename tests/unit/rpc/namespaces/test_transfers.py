@@ -21,6 +21,7 @@ class FakeIndex:
     def __init__(self, transfers: Sequence[Transfer] = (), following: bytes | None = None) -> None:
         self.found = TransferPage(list(transfers), following)
         self.asked: list[tuple[bytes, int]] = []
+        self.bundle_problem = {NAME: "it reverts"}.get
 
     async def page(self, after: bytes, limit: int) -> TransferPage:
         """Return the page, whatever is wanted."""
@@ -30,7 +31,13 @@ class FakeIndex:
 
 def transfer(**changes: object) -> Transfer:
     withdrawal = Transfer(
-        kind="withdrawal", status="claimable", transaction=NAME, index=1, block=300, batch=2
+        kind="withdrawal",
+        status="claimable",
+        transaction=NAME,
+        index=1,
+        block=300,
+        batch=2,
+        problem="it reverts",
     )
     return msgspec.structs.replace(withdrawal, **changes)
 
@@ -46,6 +53,7 @@ def test_a_transfer_has_what_a_proof_is_requested_by() -> None:
                 "index": "0x1",
                 "blockNumber": "0x12c",
                 "l1BatchNumber": "0x2",
+                "problem": "it reverts",
             }
         ],
         "next": None,
@@ -73,3 +81,9 @@ def test_a_limit_or_a_cursor_that_is_none_is_rejected(params: tuple[object, ...]
     with pytest.raises(RpcError) as error:
         client("entresol_getOpenTransfers", *params)
     assert error.value.code == -32602
+
+
+def test_a_bundle_has_the_reason_of_the_relay() -> None:
+    client = NamespaceClient(EntresolTransfers(FakeIndex()))
+    assert client("entresol_getBundleProblem", str(NAME)) == "it reverts"
+    assert client("entresol_getBundleProblem", "0x" + "22" * 32) is None
