@@ -152,7 +152,10 @@ def test_the_crate_recognises_plain_parameters(layer: Layer, method: str) -> Non
     for address in layer.addresses:
         for block in ([], ["latest"], ["0x1"]):
             body = body_of(method, [str(address), *slot, *block])
-            assert native_response(layer.client.api.dispatcher, body) is not None
+            # The trie does not have the edits since the head.
+            is_in_trie = method != "eth_getAccount" or block == ["0x1"]
+            response = native_response(layer.client.api.dispatcher, body)
+            assert (response is not None) == is_in_trie
 
 
 def test_the_nonce_of_a_contract_account_counts_its_transactions(layer_two: Layer) -> None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeAlias
 
 import msgspec
 
-from entresol._native import EMPTY_ROOT, Trie
+from entresol._native import EMPTY_ROOT, Snapshot, Trie
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from entresol._native import Changes
+    from entresol._native import Changes, Overlay
 
 
 AccountFields: TypeAlias = tuple[int, int, bytes, bytes]
@@ -72,6 +72,17 @@ class LoadedRoots(Protocol):
         """The roots of states by the roots that headers have, where they differ."""
 
 
+class _MoreNodes(NamedTuple):
+    """Nodes, and those of a store."""
+
+    fresh: dict[bytes, bytes]
+    stored: TrieNodes
+
+    def node(self, node_hash: bytes) -> bytes | None:
+        """Return the trie node with this hash."""
+        return self.fresh.get(node_hash) or self.stored.node(node_hash)
+
+
 class StateTrie:
     """The Merkle Patricia tries of all states in a store.
 
@@ -80,6 +91,7 @@ class StateTrie:
 
     def __init__(self, nodes: TrieNodes, loaded: LoadedRoots | None = None) -> None:
         self.native = self._trie = Trie(nodes.node)
+        self._nodes = nodes
         self._loaded = loaded
 
     def root(self, root: Hash32) -> Hash32:
@@ -90,6 +102,16 @@ class StateTrie:
         """Return the root after `changes`, and the new nodes."""
         after, nodes = self._trie.update_state(self.root(root), changes)
         return Hash32(after), nodes
+
+    def holding(self, root: Hash32, state: Snapshot | Overlay) -> tuple[StateTrie, Hash32]:
+        """Return a trie that has a state, and the root of that.
+
+        `root` is that of the block which the state is of. What an overlay changes is stored nowhere.
+        """
+        if isinstance(state, Snapshot):
+            return self, self.root(root)
+        after, fresh = self.update(root, state.changes())
+        return StateTrie(_MoreNodes(dict(fresh), self._nodes)), after
 
     def prove(self, root: Hash32, address: Address, slots: Iterable[Hash32] = ()) -> AccountProof:
         """Return proofs, of inclusion or exclusion, for an account and some of its slots."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import AccountReads, BridgeEstimates, CallErrors, FeeHistory, StateReads
+from entresol._native import (
+    AccountReads,
+    BridgeEstimates,
+    CallErrors,
+    FeeHistory,
+    StateReads,
+)
 from entresol.cache_limits import CACHES
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.errors import (
@@ -19,7 +25,7 @@ from entresol.offload import POLICY
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.simulation_base import simulation_base
 
 if TYPE_CHECKING:
@@ -49,8 +55,14 @@ FEE_HISTORY_LIMITS: Final = FeeHistoryLimits()
 
 def new_account_reads(chain: Chain, resolver: BlockResolver) -> AccountReads:
     """Return the plain reads of accounts and slots; what else clients send is decoded in `EthState`."""
+
+    def state_root(number: int | None) -> Hash32:
+        if chain.edits.exist and number in (None, chain.number):
+            raise LookupError("the trie does not have what was edited since the head: Python does")
+        return resolver.state_root(number)
+
     return AccountReads(
-        state=resolver.state_after, state_root=resolver.state_root, trie=chain.state_trie.native
+        state=resolver.state_after, state_root=state_root, trie=chain.state_trie.native
     )
 
 

@@ -7,7 +7,6 @@ from binascii import Error as Base64Error
 from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol._native import Trie
 from entresol.errors import (
     BlockNotFound,
     GenesisNotExecuted,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.state.state_trie import AccountFields
+    from entresol.state.state_trie import AccountFields, StateTrie
 
 MAX_ACCOUNTS: Final = 256
 """How many accounts a range has at most, as in geth."""
@@ -149,7 +148,8 @@ class DebugRanges:
         self, block: BlockId, tx_index: int, address: Address, start: bytes, wanted: int
     ) -> StorageRange:
         number = self._resolver.inspected(block)
-        trie, root = self._state_before(number, tx_index)
+        before, root = self._state_before(number, tx_index)
+        trie = before.native
         account = AccountLeaf.of(trie.account(root, address))
         page = trie.slots(account.storage_root, start, wanted + 1)
         slots = self._preimages.slots(address, self._ledger.head_hash) if page else {}
@@ -199,7 +199,7 @@ class DebugRanges:
             next=None if following is None else RangeStart(following),
         )
 
-    def _state_before(self, number: int, index: int) -> tuple[Trie, Hash32]:
+    def _state_before(self, number: int, index: int) -> tuple[StateTrie, Hash32]:
         """Return the trie and the root of the state before a transaction of a block."""
         if number == self._ledger.first:
             raise GenesisNotExecuted
@@ -210,9 +210,7 @@ class DebugRanges:
         parent, before = ledger.header(number - 1), ledger.state_after(number - 1)
         rules = ledger.rules_at(number).evm_rules()
         state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)
-        root, fresh = ledger.trie.update(parent.state_root, state.changes())
-        nodes = dict(fresh)
-        return Trie(lambda it: nodes.get(it) or self._store.node(it)), root
+        return ledger.trie.holding(parent.state_root, state)
 
     def _dump(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Raw
 
 from entresol._native import (
+    Snapshot,
     account_info_json,
     account_json,
     balance_json,
@@ -28,6 +29,7 @@ from entresol.rpc.types.slot_limit import check_slots
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.pool_index import PoolView
+    from entresol.execution.evm_env import State
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.state.state_trie import StateTrie
     from entresol.storage.store_view import BlockReader
@@ -128,16 +130,18 @@ class EthState:
     @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_account(
         self, address: Address, block: BlockId = LATEST
-    ) -> Annotated[Raw, AccountState] | None:
+    ) -> Annotated[Raw, AccountState] | Offload[Annotated[Raw, AccountState]] | None:
         """Return balance, nonce, code hash and storage root of an account, or null if there is none.
 
         The storage root of a fork's contract covers the slots that the fork has changed.
         """
-        state, root = (
-            self._resolver.state(block),
-            self._resolver.state_root(self._resolver.sealed(block)),
-        )
-        return Raw(account_json(state, address, self._trie.native, root))
+        state, header_root = self._state_and_root(block)
+
+        def work() -> Raw:
+            trie, root = self._trie.holding(header_root, state)
+            return Raw(account_json(state, address, trie.native, root))
+
+        return work() if isinstance(state, Snapshot) else Offload(work)
 
     @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def get_storage_values(
@@ -164,17 +168,31 @@ class EthState:
     ) -> AccountResult | Offload[AccountResult]:
         """Return an account and some of its slots with Merkle proofs against the block's state root.
 
-        On a fork that root covers what the fork has changed: a block above the anchor has proofs of that alone.
+        Edits since the last block are in the proofs of `latest`, as in its balances, so their root is that of no block
+        yet; those of `pending` are of the pending block. On a fork the root covers what the fork has changed: a block
+        above the anchor has proofs of that alone.
         """
         check_slots(len(storage_keys), self._max_slots)
-        root = self._blocks.header(self._resolver.sealed(block)).state_root
-        if len(storage_keys) <= POLICY.proof_slots:
-            return self._proof(root, address, storage_keys)
-        return Offload(lambda: self._proof(root, address, storage_keys))
+        state, root = self._state_and_root(block)
 
-    def _proof(self, root: Hash32, address: Address, keys: list[Quantity]) -> AccountResult:
+        def work() -> AccountResult:
+            return self._proof(root, state, address, storage_keys)
+
+        is_small = len(storage_keys) <= POLICY.proof_slots and isinstance(state, Snapshot)
+        return work() if is_small else Offload(work)
+
+    def _state_and_root(self, block: BlockId) -> tuple[State, Hash32]:
+        """Return a state that a thread may read, and the root of the sealed block that it is of."""
+        state = self._resolver.state(block)
+        root = self._blocks.header(self._resolver.sealed(block)).state_root
+        return state if isinstance(state, Snapshot) else state.fork(), root
+
+    def _proof(
+        self, header_root: Hash32, state: State, address: Address, keys: list[Quantity]
+    ) -> AccountResult:
         slots = [Hash32(key.to_bytes(32)) for key in cooperatively(keys)]
-        proof = self._trie.prove(root, address, slots)
+        trie, root = self._trie.holding(header_root, state)
+        proof = trie.prove(root, address, slots)
         return AccountResult(
             address=address,
             account_proof=[Data(node) for node in proof.proof],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Raw
 
+from entresol._native import Overlay
 from entresol.chain.finality import BlockTag
 from entresol.errors.fork import NotCovered
 from entresol.offload import Offload
@@ -59,7 +60,7 @@ class OverlayChecks:
         """Return the proof of an account and slots after a block."""
         address, keys, block = arguments
         state, result = self._resolver.state(block), function(*arguments)
-        if not self._is_remotes(address, block):
+        if not self._is_remotes(address, block, state):
             return self._checked(PROOF, state, address, result)
         slots = [(it, state.slot(address, it)) for it in (key.to_bytes(32) for key in keys)]
         return self._proven(state.account(address), slots, address)
@@ -70,7 +71,7 @@ class OverlayChecks:
         result, batch = function(*arguments), self._chain.batches.get(int(number))
         if result is None or batch is None:
             return result
-        state = self._chain.state_after(batch.last_block)
+        state = self._chain.ledger.state_after(batch.last_block)
         return self._checked(BATCH_PROOF, state, address, result)
 
     def account(self, function: Function, arguments: Sequence[Any]) -> Any:
@@ -79,10 +80,17 @@ class OverlayChecks:
         state, number = self._resolver.state(block), self._resolver.sealed(block)
         found = state.account(address)
         if found is not None and found.code_hash != EMPTY_CODE_HASH:
-            if self._is_remotes(address, block):
+            if self._is_remotes(address, block, state):
                 return self._account_there(found, address)
-            root = self._chain.blocks.header(number).state_root
-            _check_account(ACCOUNT, state, self._chain.state_trie.prove(root, address))
+            header_root = self._chain.blocks.header(number).state_root
+            result = function(*arguments)
+
+            def check(account: Any) -> Any:
+                trie, root = self._chain.state_trie.holding(header_root, state)
+                _check_account(ACCOUNT, state, trie.prove(root, address))
+                return account
+
+            return _then(result, check)
         return function(*arguments)
 
     def witness(self, function: Function, arguments: Sequence[Any]) -> Any:
@@ -102,13 +110,15 @@ class OverlayChecks:
             raise NotCovered(FRAMES, f"it searches the fork's own blocks, from {first} on")
         return function(*arguments)
 
-    def _is_remotes(self, address: Address, block: BlockId) -> bool:
+    def _is_remotes(self, address: Address, block: BlockId, state: State) -> bool:
         """Say whether an account is as the remote has it, in the block that the fork stands on.
 
         Clients see that block with the remote's state root, by which only the remote's proofs can be checked.
         """
         first = self._chain.ledger.first
         if block.tag is BlockTag.PENDING or self._resolver.sealed(block) != first:
+            return False
+        if isinstance(state, Overlay) and _changes(state, address):
             return False
         root = self._chain.blocks.header(first).state_root
         return _values(self._chain.state_trie.prove(root, address)) == _ABSENT
@@ -121,7 +131,10 @@ class OverlayChecks:
         _check_same(PROOF, address, found, proof.account)
         for (slot, value), there in zip(slots, proof.account.slots, strict=True):
             if int.from_bytes(value) != int.from_bytes(there):
-                raise NotCovered(PROOF, f"slot {Hash32(slot)} of {address} was changed here")
+                raise NotCovered(
+                    PROOF,
+                    f"the remote proves slot {Hash32(slot)} of {address} otherwise than it was read",
+                )
         return proof.json
 
     async def _account_there(self, found: Account, address: Address) -> Any:
@@ -150,10 +163,19 @@ class OverlayChecks:
                     )
             return proof
 
-        if isinstance(result, Offload):
-            work = result.work
-            return Offload(lambda: check(work()))
-        return check(result)
+        return _then(result, check)
+
+
+def _then(result: Any, check: Callable[[Any], Any]) -> Any:
+    """Return a result that is checked where it is made."""
+    if isinstance(result, Offload):
+        work = result.work
+        return Offload(lambda: check(work()))
+    return check(result)
+
+
+def _changes(edited: Overlay, address: Address) -> bool:
+    return any(change.address == address for change in edited.changes().accounts)
 
 
 def _check_account(method: str, state: State, proof: Any) -> None:
@@ -171,7 +193,7 @@ def _check_same(
 ) -> None:
     code_hash = bytes(proven.code_hash) if proven.has_code else EMPTY_CODE_HASH
     if _values(found) != (proven.nonce, proven.balance, code_hash):
-        raise NotCovered(method, f"{address} was changed here, in no block yet")
+        raise NotCovered(method, f"the remote proves {address} otherwise than it was read")
 
 
 def _values(account: Any) -> tuple[int, int, bytes]:

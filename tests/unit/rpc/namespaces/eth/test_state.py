@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
+from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY
 from tests.support.hex_data import hexed
@@ -75,6 +78,42 @@ def test_an_account_with_storage_has_the_root_that_proofs_have(client: ApiClient
     assert account["storageRoot"] == client("eth_getProof", str(LOGGER), [])["storageHash"]
     assert account["storageRoot"] != hexed(EMPTY_ROOT)
     assert client("eth_getAccount", str(LOGGER), "0x0")["storageRoot"] == hexed(EMPTY_ROOT)
+
+
+EDITS = {
+    "balance": ("anvil_setBalance", ["0x7"]),
+    "nonce": ("anvil_setNonce", ["0x9"]),
+    "code": ("anvil_setCode", ["0x6001"]),
+    "slot": ("anvil_setStorageAt", ["0x1", VALUE]),
+}
+
+
+@pytest.mark.parametrize("address", [ALICE, LOGGER, NOBODY], ids=str)
+@pytest.mark.parametrize("edit", EDITS)
+def test_proofs_have_an_edit_before_its_block_as_after_it(
+    client: ApiClient, edit: str, address: Address
+) -> None:
+    method, params = EDITS[edit]
+    reads: list[tuple[str, list[Any]]] = [
+        ("eth_getProof", [str(address), [SLOT]]),
+        ("eth_getAccount", [str(address)]),
+    ]
+    send(client, wei=1)
+    before = [client(name, *given) for name, given in reads]
+    client(method, str(address), *params)
+    found = [client(name, *given) for name, given in reads]
+    assert found != before
+    assert found == [client(name, *given, "0x1") for name, given in reads]
+    client("evm_mine")
+    assert found == [client(name, *given) for name, given in reads]
+
+
+def test_proofs_of_the_pending_block_have_its_transactions(client: ApiClient) -> None:
+    client.chain.schedule.seal_on_request()
+    send(client, wei=5)
+    for name, *more in (("eth_getProof", []), ("eth_getAccount",)):
+        assert client(name, str(NOBODY), *more, "pending")["balance"] == "0x5"
+    assert client("eth_getProof", str(NOBODY), [], "latest")["balance"] == "0x0"
 
 
 def test_an_account_that_is_not_there_is_null(client: ApiClient) -> None:

@@ -84,17 +84,27 @@ def test_an_account_that_the_fork_has_changed_is_proven_by_the_fork(fork: Fork) 
     assert "eth_getProof" not in fork.remote.asked
 
 
-def test_an_edit_that_is_in_no_block_yet_is_not_denied_by_a_proof(fork: Fork) -> None:
-    fork("anvil_setBalance", str(CONTRACT), "0x7")
+@pytest.mark.parametrize("address", [CONTRACT, HOLDER, NOBODY])
+def test_an_edit_that_is_in_no_block_yet_is_in_proofs(fork: Fork, address: Address) -> None:
+    fork("anvil_setBalance", str(address), "0x7")
     for method, *more in METHODS:
-        with pytest.raises(RpcError, match=f"{method} .* {CONTRACT} was changed here"):
-            fork(method, str(CONTRACT), *more, "latest")
+        assert fork(method, str(address), *more, "latest")["balance"] == "0x7"
+    assert "eth_getProof" not in fork.remote.asked
 
 
-def test_a_slot_that_is_edited_is_not_denied_by_a_proof(fork: Fork) -> None:
+def test_a_slot_that_is_edited_is_proven_and_others_of_its_contract_are_not(fork: Fork) -> None:
     fork("anvil_setStorageAt", str(CONTRACT), f"0x{1:064x}", f"0x{9:064x}")
-    with pytest.raises(RpcError, match=r"slot 0x0+1 of .* was changed here"):
-        fork("eth_getProof", str(CONTRACT), [f"0x{1:064x}"], "latest")
+    found = fork("eth_getProof", str(CONTRACT), [f"0x{1:064x}"], "latest")
+    assert found["storageProof"][0]["value"] == "0x9"
+    with pytest.raises(RpcError, match=r"slot 0x0+2 of .* is as the remote has it"):
+        fork("eth_getProof", str(CONTRACT), [f"0x{2:064x}"], "latest")
+
+
+def test_edits_of_other_accounts_leave_the_remotes_proofs(fork: Fork) -> None:
+    fork("anvil_setBalance", str(NOBODY), "0x7")
+    for method, *more in METHODS:
+        expected = fork.theirs(method, str(CONTRACT), *more, hex(BLOCKS))
+        assert fork(method, str(CONTRACT), *more, "latest") == expected
 
 
 def test_a_false_proof_is_rejected_by_name(fork: Fork) -> None:
