@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
+from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.rebuild import rebuild
 from entresol.dev.node_chains import identity_of
@@ -24,6 +27,7 @@ from entresol.errors import BestBlockMissing, HistoryNotLoaded, InvalidStateFile
 from entresol.primitives.values import Address
 from tests.support.chain.importing_chain import open_importing, root, roots, stored_root
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
+from tests.support.rollup.settling_chain import SettlingChain
 
 SENDER = Address.parse(ALICE)
 
@@ -153,10 +157,16 @@ def test_a_record_that_does_not_lead_to_its_state_root_is_rejected(chain: Chain)
             build_own(wrong, chain.genesis, identity_of(chain))
 
 
-def test_rows_of_other_tables_are_rejected(chain: Chain) -> None:
+def test_rows_of_other_tables_are_rejected_and_nothing_is_left(
+    chain: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     part = msgspec.structs.replace(ChainDump(chain).part(), rows=((b"mhead", b"\x01"),))
-    with pytest.raises(InvalidStateFile, match="rows of an unknown table"):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(InvalidStateFile, match="rows of an unknown table") as rejection:
         build_own(part, chain.genesis, identity_of(chain))
+    # Whoever handles the error still has it, and its frames.
+    assert rejection.tb is not None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> None:
@@ -215,6 +225,21 @@ def test_imports_of_roots_are_dumped_restored_and_rebuilt() -> None:
     assert stored_root(chain, 3) == root(3).root
     store.close()
     chain.close()
+
+
+def test_a_dump_has_the_prices_and_the_rules_of_its_last_block() -> None:
+    model = FeeModel()
+    with closing(SettlingChain.begin(fees=L2BaseFee(model), publishes=True)) as chain:
+        chain.builder.seal()
+        model.observe(2 * model.l1_gas_price)
+        dumped = chain.ledger.store
+        assert dumped.rules.current is not None
+        dumped.rules.current = msgspec.structs.replace(dumped.rules.current, gas_limit=12_345_678)
+        chain.builder.seal()
+        part = ChainDump(chain).part()
+        with closing(build_own(part, chain.genesis, identity_of(chain))) as restored:
+            assert restored.prices.at(2) == dumped.prices.at(2) != dumped.prices.at(1)
+            assert restored.rules.at(2) == dumped.rules.current != dumped.rules.at(1)
 
 
 def test_a_failed_import_of_roots_in_a_dump_is_rejected() -> None:

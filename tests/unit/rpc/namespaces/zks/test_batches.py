@@ -53,6 +53,8 @@ TRANSACTIONS = {step: Hash32(bytes([step + 1]) * 32) for step in SettlementStep}
 class Rollup(NamespaceClient):
     """A chain with batches that are sealed and settled when the test says so."""
 
+    max_bytes = 10_000
+
     def __init__(self) -> None:
         self.fees = FeeModel()
         self.chain = SettlingChain.begin(fees=L2BaseFee(self.fees))
@@ -83,7 +85,7 @@ class Rollup(NamespaceClient):
                 Submission(
                     self.chain, InlineSequencer(self.chain), executor, validations=validations
                 ),
-                max_bytes=10_000,
+                self.max_bytes,
                 threads=LoopThreads(),
                 validations=validations,
             ),
@@ -508,6 +510,20 @@ def test_the_transactions_of_a_block_have_every_field(rollup: Rollup) -> None:
     assert (common["input"]["hash"], common["transactionType"]) == (transfer, "EIP1559Transaction")
     assert len(common["signature"]) == 65
     assert rollup("zks_getRawBlockTransactions", 7) == []
+
+
+def test_the_transactions_of_a_block_are_rendered_up_to_the_limit_of_a_response(
+    rollup: Rollup,
+) -> None:
+    for _ in range(2):
+        rollup.chain.transfer()
+    rollup.chain.builder.seal()
+    size = len(encode(rollup("zks_getRawBlockTransactions", 1))) // 2
+    for _ in range(rollup.max_bytes // size + 1):
+        rollup.chain.transfer()
+    rollup.chain.builder.seal()
+    with pytest.raises(RpcError, match="Response is too big"):
+        rollup("zks_getRawBlockTransactions", 2)
 
 
 def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(rollup: Rollup) -> None:
