@@ -1,4 +1,4 @@
-"""Write the pages of the documentation that come from the code.
+"""Write what comes from the code: pages of the documentation, and the type of a devnet's settings.
 
 `make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page is stale; `make
 docs-site` runs it with `--reference`, which writes the long forms of two pages for the site.
@@ -21,12 +21,14 @@ from docs.tools.pages import (
     methods_page,
     methods_reference,
     settings_page,
+    settings_type,
 )
 from docs.tools.recording import document_of_methods, record_all
 from docs.tools.two_floors import pictures
 
 DOCS: Final = Path(__file__).resolve().parent.parent
 DECISIONS: Final = DOCS / "decisions"
+SETTINGS_TYPE: Final = DOCS.parent / "src" / "entresol" / "inprocess" / "devnet_settings.py"
 REFERENCE: Final = DOCS.parent / "build" / "reference"
 
 
@@ -44,6 +46,7 @@ def main() -> None:
         DOCS / "rpc.md": methods_page(asyncio.run(document_of_methods())),
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),
+        SETTINGS_TYPE: settings_type(),
         DECISIONS / "README.md": decisions_page(DECISIONS),
         **{DOCS / "images" / name: picture for name, picture in pictures().items()},
     }

@@ -62,6 +62,21 @@ block_time = 1.0
 port = 4000
 ```"""
 
+_SETTINGS_TYPE: Final = '''\
+"""The settings of a devnet by name, for type checkers; `make docs` writes this module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from entresol.inprocess.devnet import SettingValue
+
+
+class DevnetSettings(TypedDict, total=False):
+    """The settings of the configuration (docs/config.md)."""
+'''
+
 _ANVIL: Final = """\
 `entresol anvil` starts an L1 alone on the flags and defaults of anvil 1.7, so that scripts that start anvil can start
 this: the same accounts, the same `Listening on 127.0.0.1:8545` on standard output, the same keys in `--config-out`. It
@@ -124,6 +139,12 @@ def methods_reference(document: Mapping[str, Any], exchanges: Mapping[str, Excha
     shown = {name: (it.request, it.response) for name, it in exchanges.items()}
     title, _, rest = rpc_markdown(document, shown).partition("\n")
     return f"{title}\n\n{_EXAMPLES}\n{rest.rstrip()}\n"
+
+
+def settings_type() -> str:
+    """Return the module with the names of all settings, so that type checkers and editors know them."""
+    names = "\n".join(f"    {setting.name}: SettingValue" for setting in SETTINGS.all)
+    return f"{_SETTINGS_TYPE}\n{names}\n"
 
 
 def settings_page() -> str:

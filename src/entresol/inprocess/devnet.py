@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, Unpack
 
 from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from entresol.contracts.abi_registry import AbiRegistry
     from entresol.inprocess.bridge import Bridge
+    from entresol.inprocess.devnet_settings import DevnetSettings
     from entresol.inprocess.interop.relaying import Relayed
     from entresol.inprocess.profiling.profiler import Profiler
     from entresol.node.chain_service import ChainService
@@ -66,7 +67,7 @@ LOGGER: Final = logging.getLogger("entresol")
 LOGGER.addHandler(logging.NullHandler())
 
 
-def devnet(**settings: SettingValue) -> Devnet:
+def devnet(**settings: Unpack[DevnetSettings]) -> Devnet:
     """Return a devnet with these settings, which have the names of the configuration (docs/config.md).
 
     `with devnet() as net` starts both layers, and stops them at the end; so does `async with`. With `chains=2`, or with
@@ -76,7 +77,7 @@ def devnet(**settings: SettingValue) -> Devnet:
 
 
 def devnet_config(
-    settings: Mapping[str, SettingValue],
+    settings: Mapping[str, object],
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> NodeConfig:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from entresol.inprocess.devnet import Devnet, devnet_config
 from entresol.inprocess.layer_provider import LayerProvider
 
 if TYPE_CHECKING:
-    from entresol.inprocess.devnet import SettingValue
+    from entresol.inprocess.devnet_settings import DevnetSettings
     from entresol.inprocess.layer import DevnetLayer
 
 
@@ -20,7 +20,9 @@ class EntresolProvider(LayerProvider):
     provider starts a chain. It stops with `close`, or once nothing refers to the provider.
     """
 
-    def __init__(self, layer: DevnetLayer | None = None, **settings: SettingValue) -> None:
+    def __init__(
+        self, layer: DevnetLayer | None = None, **settings: Unpack[DevnetSettings]
+    ) -> None:
         self.close = weakref.finalize(self, _nothing)
         """Stop the chain, if it is the provider's own."""
         if layer is None:

@@ -17,6 +17,7 @@ import pytest
 import entresol
 from entresol.errors import DevnetStopped, InvalidConfig, StoreForeign
 from entresol.inprocess.devnet import Devnet, SettingValue, devnet, devnet_config
+from entresol.inprocess.provider import EntresolProvider
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient
 
@@ -148,6 +149,14 @@ def test_a_wrong_setting_is_named(settings: dict[str, SettingValue], problem: st
     with pytest.raises(InvalidConfig) as raised:
         devnet(**settings)
     assert str(raised.value).startswith(problem)
+
+
+def test_a_type_checker_knows_the_names_of_settings() -> None:
+    """It reports an ignored error that is none."""
+    with pytest.raises(InvalidConfig, match="did you mean block_time"):
+        devnet(block_tim=3)  # type: ignore[call-arg]
+    with pytest.raises(InvalidConfig, match="did you mean block_time"):
+        EntresolProvider(block_tim=3)  # type: ignore[call-arg]
 
 
 def test_settings_are_those_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
