@@ -25,7 +25,7 @@ from entresol.node.workers import supervisor
 from entresol.replication.pending_feed import PendingFollower
 from entresol.replication.postgres.reporting import Reporter
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.deposits import DepositWatcher
+from entresol.rollup.deposits.deposit_watcher import DepositWatcher
 from entresol.rollup.settlement.settler import Settler
 from entresol.rollup.step_loop import StepLoop
 from entresol.sequencer.local import LocalSequencer

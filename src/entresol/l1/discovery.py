@@ -16,6 +16,7 @@ from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -25,15 +26,26 @@ log = logging.getLogger(__name__)
 
 
 async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> SettlementContracts:
-    """Return the contracts of a chain; raises `LayerOneMismatch` if it is not registered."""
+    """Return the contracts of a chain, read twice; raises `LayerOneMismatch` if it is not registered."""
     if not await l1.code(bridgehub):
         raise LayerOneMismatch(f"there is no contract at {bridgehub.checksummed()} on {l1.name}")
     try:
-        return await _read_addresses(l1, Bridgehub(l1, bridgehub), chain_id)
+        hub = Bridgehub(l1, bridgehub)
+        what = f"the contracts of chain {chain_id}"
+        return await agreed(l1, what, lambda: _read_addresses(l1, hub, chain_id))
     except ExecutionFailed as error:
         raise LayerOneMismatch(
             f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {failure_reason(error)}"
         ) from error
+
+
+async def block_before_now(l1: LayerOne) -> int:
+    """Return an L1 block that is before all that is deployed from now on, whatever a reorg moves.
+
+    Of two responses the lower one counts: logs before a block that is too high would never be read.
+    """
+    last = min([await l1.block_number() for _ in range(2)])
+    return max(0, last - MAX_REORG_DEPTH)
 
 
 async def find_deployment_block(l1: LayerOne, contract: Address) -> int:

@@ -10,6 +10,7 @@ from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import RegisteredChain, SettlementContracts, send_step
 from entresol.l1.deployment_steps import Registration, token_registration
 from entresol.l1.discovery import find_contracts
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class Ecosystem(NamedTuple):
 
 
 async def find_ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
-    """Return what chains of a Bridgehub share; raises `LayerOneMismatch` if it can take no other chain."""
+    """Return what chains of a Bridgehub share, read twice; raises `LayerOneMismatch` if it can take no other chain."""
+    return await agreed(l1, "what its chains share", lambda: _ecosystem(l1, bridgehub))
+
+
+async def _ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
     ids = await read_contract(l1, bridgehub, "getAllZKChainChainIDs()", "uint256[]")
     where = f"the Bridgehub {bridgehub.checksummed()} on {l1.name}"
     if not ids:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from entresol._native import keccak256, logs_bloom
 from entresol.chain.events import BLOCK_EVENTS, BlockSealed
 from entresol.errors import LayerOneMismatch, LayerOneRejected
-from entresol.l1.agreement import agreed
 from entresol.l1.layer_one import L1Finality
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.values import Hash32
 from entresol.rollup.step_loop import Backoff, StepLoop
 

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 from entresol.errors import LayerOneFailed
-from entresol.l1.agreement import agreed
+from entresol.l1.remote.agreement import agreed
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from entresol.l1.operator_keys import OperatorKey, OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.deposits import DepositWatcher
+from entresol.rollup.deposits.deposit_watcher import DepositWatcher
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer

@@ -51,9 +51,10 @@ class SettlingChain(Chain):
         fees: FeePolicy | None = None,
         *,
         publishes: bool = False,
+        chain_id: int = CHAIN_ID,
     ) -> SettlingChain:
         """Open one, temporary without a path."""
-        rules = msgspec.structs.replace(ChainRules.layer_2(CHAIN_ID), publishes=publishes)
+        rules = msgspec.structs.replace(ChainRules.layer_2(chain_id), publishes=publishes)
         if fees is not None:
             rules = msgspec.structs.replace(rules, fees=fees)
         chain = cls.open(path, rules, genesis, durable=False, clock=Clock(lambda: 1_000.0))
@@ -82,7 +83,7 @@ class SettlingChain(Chain):
     def call_contract(self, to: Address, data: bytes, gas: int = 1_000_000) -> Hash32:
         """Submit a transaction that calls a contract."""
         payload = FeeMarketTransaction(
-            chain_id=CHAIN_ID,
+            chain_id=self.rules.chain_id,
             nonce=self.pool.next_nonce(sender(USER)),
             max_priority_fee_per_gas=0,
             max_fee_per_gas=GWEI,

@@ -23,6 +23,9 @@ LONG: Final[dict[str, str]] = {
     "tests/properties/test_interop_traffic.py::test_bundles_of_any_length_of_time": "traffic for as long as is asked for",
     "tests/properties/test_derived_traffic.py::test_much_random_traffic": "10,000 transactions, and kills while they are derived",
     "tests/properties/test_fork_soak.py::test_a_soak_of_any_length_of_time": "a fork for as long as is asked for",
+    "tests/properties/test_false_answers.py::test_nothing_that_l1_said_once_is_in_a_block_for_any_length": (
+        "false answers for as long as is asked for"
+    ),
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
     f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,

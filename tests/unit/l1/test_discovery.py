@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from entresol.errors import LayerOneMalformed, LayerOneRejected
-from entresol.l1.discovery import find_deployment_block
+from entresol.errors import EntresolError, LayerOneMalformed, LayerOneRejected
+from entresol.l1.discovery import block_before_now, find_contracts, find_deployment_block
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import MAX_REORG_DEPTH, LayerOne
 from entresol.l1.operator import Operator
+from entresol.l1.registration import find_ecosystem
+from entresol.node.config.schema import NodeConfig
+from entresol.node.settlement.remote_tokens import registered_token
 from entresol.primitives.addresses import create_address
 from entresol.primitives.values import Address
+from tests.robustness.false_answers import FalseAnswerRemote
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
+from tests.support.rollup.settlement_scenario import Scenario
+from tests.support.rollup.settlement_scenario import run as run_settling
+from tests.support.rollup.settling_chain import CHAIN_ID
 
 DEPLOYER = ACCOUNTS[0]
 # Returns one byte of code.
@@ -104,3 +113,34 @@ def test_one_wrong_response_does_not_move_the_block(lie: int) -> None:
             assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
 
         run(steered, play)
+
+
+def test_of_one_false_answer_nothing_is_left_in_what_a_new_directory_records() -> None:
+    remote = FalseAnswerRemote(random.Random(1))
+
+    async def play(scenario: Scenario) -> None:
+        l1, truth = scenario.l1, scenario.contracts.addresses
+
+        async def found() -> tuple[object, ...]:
+            shared = await find_ecosystem(l1, truth.bridgehub)
+            return (
+                *(await find_contracts(l1, truth.bridgehub, CHAIN_ID), shared),
+                await registered_token(l1, NodeConfig(), truth),
+            )
+
+        expected = await found()
+        scenario.layer_one.mine(2 * MAX_REORG_DEPTH)
+        head = await l1.block_number()
+        for left in range(80):
+            remote.answers.falsify(left)
+            with contextlib.suppress(EntresolError):
+                assert await found() == expected, remote.answers.told
+            remote.answers.falsify(left % 2)
+            with contextlib.suppress(EntresolError):
+                assert await block_before_now(l1) <= head - MAX_REORG_DEPTH, remote.answers.told
+        assert len(remote.answers.counted) > 5
+
+    try:
+        run_settling(remote, play)
+    finally:
+        remote.close()

@@ -18,6 +18,7 @@ from entresol.l1.availability.settings import read_settings
 from entresol.l1.contracts import read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.discovery import find_contracts, find_deployment_block
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class ChainFinder:
         if chain_id is None:
             chain_id = await self._only_chain()
         contracts = await find_contracts(self._l1, self._bridgehub, chain_id)
-        settings = await read_settings(self._l1, contracts.chain)
+        settings = await agreed(
+            *(self._l1, f"the settings of chain {chain_id}"),
+            lambda: read_settings(self._l1, contracts.chain),
+        )
         if not settings.publishes:
             raise ChainPublishesNothing(chain_id, self._l1.name)
         first = await self._first_block(chain_id, contracts.chain)
@@ -96,7 +100,10 @@ class ChainFinder:
         head = await self._l1.block_number()
         first = self._from_block or 0
         topics = [NEW_CHAIN, Hash32(chain_id.to_bytes(32))]
-        found = await self._l1.logs(self._bridgehub, topics, first, head)
+        found = await agreed(
+            *(self._l1, f"the registration of chain {chain_id}"),
+            lambda: self._l1.logs(self._bridgehub, topics, first, head),
+        )
         if found:
             return found[0].block_number
         if self._from_block is not None:

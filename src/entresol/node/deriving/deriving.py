@@ -11,6 +11,7 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.availability.chain_finder import ChainFinder, FoundChain
 from entresol.l1.contracts import ZkChain
+from entresol.l1.remote.agreement import agreed
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.deriving.published_genesis import find_genesis
@@ -166,7 +167,7 @@ async def _repeated(l1: LayerOne, attempt: Callable[[], Awaitable[T]]) -> T:
 async def _manifest(config: NodeConfig, l1: LayerOne, found: FoundChain) -> SettlementManifest:
     """Return what a node that opens the directory has to know of L1."""
     return SettlementManifest(
-        l1_chain_id=await l1.chain_id(),
+        l1_chain_id=await agreed(l1, "its chain id", l1.chain_id),
         contracts=found.contracts,
         deployment_block=found.first_block,
         paid_in=RecordedToken.of(await registered_token(l1, config, found.contracts)),

@@ -10,7 +10,7 @@ import msgspec
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch
 from entresol.l1.deployment import RegisteredChain, SettlementContracts, chain_creation, send_step
 from entresol.l1.deployment_steps import Registration
-from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.discovery import block_before_now
 from entresol.l1.operator import Operator
 from entresol.l1.registration import (
     Ecosystem,
@@ -20,6 +20,7 @@ from entresol.l1.registration import (
     find_ecosystem,
     register,
 )
+from entresol.l1.remote.agreement import agreed
 from entresol.l1.validators import add_validators
 from entresol.node.config.secrets import parse_private_key
 from entresol.node.opening.availability import data_scheme_of
@@ -123,7 +124,9 @@ class ChainRegistrar:
             known, manifest = await self._known(file), file.manifest
             if known is not None:
                 return known
-            nonce = await self._l1.nonce(admin.address)
+            nonce = await agreed(
+                self._l1, "the nonce of the admin", lambda: self._l1.nonce(admin.address)
+            )
             if manifest is None or manifest.creation_nonce != nonce:
                 # Nothing is registered with the address that another transaction has taken meanwhile.
                 manifest = await self._planned(chain, shared, admin.address, nonce)
@@ -148,12 +151,12 @@ class ChainRegistrar:
     async def _planned(
         self, chain: RegisteredChain, shared: Ecosystem, admin: Address, nonce: int
     ) -> SettlementManifest:
-        head, contracts = await self._l1.block_number(), shared.contracts
+        block, contracts = await block_before_now(self._l1), shared.contracts
         return SettlementManifest(
             l1_chain_id=self._l1_chain_id,
             contracts=contracts.of_another_chain(create_address(admin, nonce)),
             creation_nonce=nonce,
-            deployment_block=max(0, head - MAX_REORG_DEPTH),
+            deployment_block=block,
             paid_in=RecordedToken.of(chain.base_token),
         )
 

@@ -14,12 +14,12 @@ from entresol.l1.deployment import (
     addresses_of,
     deploy,
 )
-from entresol.l1.discovery import find_contracts, find_deployment_block
+from entresol.l1.discovery import block_before_now, find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
-from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.l1.pairs import register_pairs
 from entresol.l1.registration import pairs_with_all
+from entresol.l1.remote.agreement import agreed
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators, fund
@@ -98,7 +98,7 @@ class RemoteSetup:
 
     async def run(self) -> tuple[SettlementLayer, ...]:
         """Return the settlement layer of each chain."""
-        l1_chain_id = await self.l1.chain_id()
+        l1_chain_id = await agreed(self.l1, "its chain id", self.l1.chain_id)
         self._check_chain_id(l1_chain_id)
         # From now on it signs for no other chain, whatever L1 says.
         self._l1_chain_id = l1_chain_id
@@ -221,7 +221,8 @@ class RemoteSetup:
 
     async def _deploy(self, l1_chain_id: int) -> list[SettlementContracts]:
         """Deploy the contracts, or resume a deployment that was interrupted."""
-        nonce = await self.l1.nonce(self._deployer.address)
+        deployer = self._deployer.address
+        nonce = await agreed(self.l1, "the nonce of the deployer", lambda: self.l1.nonce(deployer))
         first = next(
             (it.first_nonce for it in self._manifests if it.first_nonce is not None), nonce
         )
@@ -249,7 +250,7 @@ class RemoteSetup:
         ]
         if not new:
             return
-        block = max(0, await self.l1.block_number() - MAX_REORG_DEPTH)
+        block = await block_before_now(self.l1)
         paid_in = {it.chain_id: it.base_token for it in deployment.chains}
         for it, found in new:
             token = paid_in[it.chain_id]

@@ -8,6 +8,7 @@ import msgspec
 
 from entresol.errors import ExecutionFailed, InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.contracts import Bridgehub, ZkChain, read_contract
+from entresol.l1.remote.agreement import agreed
 from entresol.node.base_tokens import FLAG, RATIO_FLAG, TokenRequest, development_base_tokens
 from entresol.node.config.schema import MAX_TOKEN_DECIMALS
 from entresol.node.settlement.manifest import ManifestFile
@@ -46,21 +47,27 @@ async def requested_token(l1: LayerOne, config: NodeConfig) -> BaseToken:
             f"{request.token} would be a new token of the development L1: give the address of a token on the L1 of "
             "--l1-url",
         )
-    return request.priced(await read_token(l1, request.token))
+    address = request.token
+    shown = f"the token {address.checksummed()}"
+    return request.priced(await agreed(l1, shown, lambda: read_token(l1, address)))
 
 
 async def registered_token(
     l1: LayerOne, config: NodeConfig, contracts: SettlementContracts
 ) -> BaseToken:
     """Return the token that L1 has registered a chain with; flags need not name it, and may name no other."""
-    hub = Bridgehub(l1, contracts.bridgehub)
-    address = await hub.base_token(await ZkChain(l1, contracts.chain).chain_id())
-    token = ETHER_TOKEN
-    if address != ETHER_TOKEN.l1_address:
-        price = await ZkChain(l1, contracts.chain).ether_price(await l1.block_number())
-        token = msgspec.structs.replace(await read_token(l1, address), ether_price=price)
+    token = await agreed(l1, "the base token", lambda: _registered(l1, contracts))
     check_flags(config, token, f"on {l1.name}")
     return token
+
+
+async def _registered(l1: LayerOne, contracts: SettlementContracts) -> BaseToken:
+    contract = ZkChain(l1, contracts.chain)
+    address = await Bridgehub(l1, contracts.bridgehub).base_token(await contract.chain_id())
+    if address == ETHER_TOKEN.l1_address:
+        return ETHER_TOKEN
+    price = await contract.ether_price(await l1.block_number())
+    return msgspec.structs.replace(await read_token(l1, address), ether_price=price)
 
 
 def check_flags(config: NodeConfig, token: BaseToken, where: str) -> None:

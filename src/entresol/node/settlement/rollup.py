@@ -26,7 +26,7 @@ from entresol.node.settlement.settlement_layer import (
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.interop.follower import RootFollower
 from entresol.rollup.interop.imported_roots import has_interop

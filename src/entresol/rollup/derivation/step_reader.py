@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.errors import LayerOneMismatch
-from entresol.l1.agreement import agreed
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.batches import SettlementTransaction
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from entresol.chain.journal import StoreJournal
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.values import Hash32
-from entresol.rollup.deposits import BLOCKS_PER_STEP, DepositConfig
+from entresol.rollup.deposits.deposit_watcher import BLOCKS_PER_STEP, DepositConfig
 from entresol.rollup.interop.importer import RootImporter
 from entresol.rollup.interop.reader import RootReader
 from entresol.rollup.interop.trees import MessageTrees

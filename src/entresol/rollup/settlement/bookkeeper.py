@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
-from entresol.l1.agreement import agreed
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.remote.agreement import agreed
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
 from entresol.rollup.interop.imported_roots import imports_roots

@@ -15,7 +15,7 @@ from entresol.primitives.interop.roots import MAX_ROOTS_PER_IMPORT
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rollup.deposits import DepositConfig
+from entresol.rollup.deposits.deposit_watcher import DepositConfig
 from entresol.rollup.interop.follower import PERSIST_BLOCKS, RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.importing_chain import open_importing

@@ -16,7 +16,7 @@ MAX_READINGS: Final = 5
 """More blocks than an L1 makes between as many requests."""
 
 
-class Named(Protocol):
+class NamedLayerOne(Protocol):
     """An L1 that messages name."""
 
     @property
@@ -24,7 +24,7 @@ class Named(Protocol):
         """Its name."""
 
 
-async def agreed(l1: Named, what: str, read: Callable[[], Awaitable[T]]) -> T:
+async def agreed(l1: NamedLayerOne, what: str, read: Callable[[], Awaitable[T]]) -> T:
     """Return what L1 says twice in a row; raise `LayerOneMismatch` if it says something else each time."""
     last = await read()
     for _ in range(MAX_READINGS - 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import LayerOneMismatch
-from entresol.l1.agreement import MAX_READINGS, agreed
+from entresol.l1.remote.agreement import MAX_READINGS, agreed
 from tests.support.coroutines import completed
 
 

@@ -24,7 +24,7 @@ from entresol.l1.operator import Operator
 from entresol.primitives.abi import encode_call
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deposits import DepositConfig, DepositWatcher
+from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
 from tests.support.polling import PATIENCE_SECONDS
@@ -534,7 +534,7 @@ def test_no_more_deposits_are_read_than_may_be_pending(monkeypatch: pytest.Monke
         scenario.chain.builder.seal()
         assert await scenario.watcher.step() == 1
 
-    monkeypatch.setattr("entresol.rollup.deposits.MAX_QUEUED", 1)
+    monkeypatch.setattr("entresol.rollup.deposits.deposit_watcher.MAX_QUEUED", 1)
     lying(play)
 
 

@@ -1,0 +1,1 @@
+"""The deposits of L1: read, compared with its contract, and enqueued."""
