@@ -15,6 +15,7 @@ from tests.support.node_process import running_node
 pytestmark = pytest.mark.clients
 
 FILE: Final = "interop-zksync-js.mjs"
+DEFAULTS: Final = "viem-defaults.mjs"
 CONFIG: Final = """
 [api]
 preset = "zksync-os"
@@ -75,6 +76,14 @@ def results(known: dict[str, Any]) -> Results:
         CHAINS=json.dumps(pairs),
         GW_RPC=l1["extra_http_url"],
     )
+
+
+@pytest.mark.parametrize("check", checks_of(DEFAULTS))
+def test_viem_with_its_default_caches_works(known: dict[str, Any], check: str) -> None:
+    chain, key = known["chains"][0], known["private_keys"][9]
+    variables = {"CHAIN_ID": str(chain["chain_id"]), "KEY": key}
+    problem = run_checks(DEFAULTS, chain["http_url"], **variables)[check]
+    assert problem is None, problem
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -261,6 +261,26 @@ check("a bundle whose books are not covered says so, and why", async () => {
   });
 });
 
+check("a bundle that the relay cannot run says so, and why", async () => {
+  const { bundle } = await sendBundle(url, 271, [{ to: BOB, value: 1n }]);
+  await visit(`bundle/${bundle}`, async (page) => {
+    await sees(page, "h1 .badge", "Root arrived");
+    // As of a node with --relay.
+    await page.route("**/*", async (route) => {
+      const body = route.request().postData() ?? "";
+      if (!body.includes("entresol_getBundleProblem")) return route.continue();
+      const asked = [JSON.parse(body)].flat().find((it) => it.method === "entresol_getBundleProblem");
+      const response = await route.fetch();
+      const answers = [await response.json()].flat();
+      const json = answers.map((it) => (it.id === asked.id ? { ...it, result: "execution reverted" } : it));
+      return route.fulfill({ response, json: body.startsWith("[") ? json : json[0] });
+    });
+    await rpc("evm_mine");
+    await sees(page, ".box.bad", "The relay cannot run it");
+    await sees(page, ".box.bad", "execution reverted");
+  });
+});
+
 check("on a phone a bundle's life is upright, and passages are a list", async () => {
   for (const theme of ["dark", "light"])
     await visit(

@@ -111,7 +111,11 @@ function parts(it, moments) {
     it.failing
       ? h(
           "div.box.bad",
-          h("div", h("strong.bad", "The relay cannot run it"), h("p", `${it.failing}. It tries again, later each time.`)),
+          h(
+            "div",
+            h("strong.bad", "The relay cannot run it"),
+            h("p", `${it.failing}. It tries again, later each time.`),
+          ),
         )
       : null,
     h(

@@ -157,8 +157,9 @@ export async function bundleOf(log, house) {
   return {
     ...{ hash, house: house.name, destination: Number(destination), words, executor, unbundler, block },
     ...{ tx: log.transactionHash, logIndex: int(log.logIndex), calls: await Promise.all(made), from: "", log: -1 },
+    failing: "",
     at: int(log.blockTimestamp) || stateOf(house.name).blocks.get(block)?.at || 0,
-    ...{ batch: 0, batchStage: 0, txIndex: 0, stage: 0, problem: "", proof: null, status: 0, done: null, final: false, failing: "" },
+    ...{ batch: 0, batchStage: 0, txIndex: 0, stage: 0, problem: "", proof: null, status: 0, done: null, final: false },
   };
 }
 

@@ -48,6 +48,9 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
     "hardhat": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337, "api.hardhat_errors": True},
     "zksync-os": {
         "chain.chain_id": 6565,
+        # As on the official server, whose clients know the last block for some seconds, a transaction takes a moment.
+        # The time of a block is later than that before it, so that a chain with shorter ones would run ahead.
+        "chain.block_time": 1.0,
         "server.port": 3050,
         "ecosystem.chains": ["2"],
         "l1.l1_chain_id": 31337,
@@ -81,7 +84,8 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             description="Other defaults, weaker than whatever else is set. anvil, hardhat: be recognised as a "
             "development node by tools that know them, by --client-version, --chain-id (31337) and --l1-chain-id (1337), "
             "with hardhat also by --hardhat-errors. zksync-os: the local ecosystem that the ZK Stack's guides and SDK "
-            "expect, chain 6565 at port 3050, 6566 at 3051, and the L1, 31337, at 8545 and at 3052."
+            "expect, chain 6565 at port 3050, 6566 at 3051, and the L1, 31337, at 8545 and at 3052, with a block each "
+            "second (--block-time)."
         ),
     ] = None
     client_version: ClientVersion = None

@@ -70,13 +70,13 @@ def start_clock(chain: Chain, config: ChainConfig) -> None:
 
 def start_mining(chain: Chain, config: ChainConfig) -> None:
     """Let a chain seal when the configuration says."""
-    if config.block_time is not None:
+    if not config.mining:
+        chain.schedule.seal_on_request()
+    elif config.block_time is not None:
         now = time.monotonic()
         chain.schedule.seal_every(config.block_time, now, mixed=config.mixed_mining)
     elif config.mixed_mining:
         raise InvalidConfig("--mixed-mining", "it needs --block-time")
-    elif not config.mining:
-        chain.schedule.seal_on_request()
 
 
 def report_contracts(chain: Chain, expected: Genesis, contracts: str) -> None:

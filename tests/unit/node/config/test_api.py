@@ -51,6 +51,7 @@ def test_an_unknown_preset_is_named_with_those_that_exist(preset: str) -> None:
 def test_the_preset_of_the_zk_stack_has_the_ids_and_ports_of_its_guides() -> None:
     config = load("--preset", "zksync-os")
     assert ids_and_ports(config) == [(6565, 3050), (6566, 3051)]
+    assert config.chain.block_time == 1.0
     l1 = config.l1
     assert (l1.l1_chain_id, l1.l1_port, l1.l1_extra_port) == (31337, 8545, 3052)
 

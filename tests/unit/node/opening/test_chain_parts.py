@@ -6,10 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from entresol.node.config.schema import NodeConfig
-from entresol.node.opening.chain_parts import new_store
+from entresol.chain.chain import Chain
+from entresol.chain.mining_schedule import MiningMode
+from entresol.chain.rules import ChainRules
+from entresol.node.config.schema import SETTINGS, NodeConfig
+from entresol.node.opening.chain_parts import new_store, start_mining
 from entresol.storage.store import Store
+from tests.support.chain.dev_chain import GENESIS
 from tests.support.chain.records import address, fill, record_after, transfer
 
 TARGET = address(40)
@@ -42,3 +47,20 @@ def test_a_temporary_chain_is_indexed_from_its_first_block_on() -> None:
         assert store.accounts.is_on
     with closing(opened(None, explorer=False)) as store:
         assert not store.accounts.is_on
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [
+        ({}, MiningMode.INTERVAL),
+        ({"mixed_mining": True}, MiningMode.MIXED),
+        ({"mining": False}, MiningMode.MANUAL),
+    ],
+)
+def test_the_block_time_of_a_preset_gives_way_to_other_mining(
+    given: dict[str, object], mode: MiningMode
+) -> None:
+    config = SETTINGS.load({"preset": "zksync-os", **given}, {}, None)
+    with closing(Chain.open(None, ChainRules.layer_2(), GENESIS)) as chain:
+        start_mining(chain, config.chain)
+        assert chain.schedule.mode is mode
