@@ -29,7 +29,11 @@ from entresol.node.dev_features import (
 )
 from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, PROXY_CODE
+from entresol.rollup.deterministic_deployers import (
+    DEPLOYERS,
+    DETERMINISTIC_PROXY,
+    PROXY_CODE,
+)
 from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
@@ -242,7 +246,7 @@ def _enabled(
     predeploys: Mapping[Address, GenesisAccount], config: EvmConfig
 ) -> dict[Address, GenesisAccount]:
     """Return the predeploys without those that flags disable."""
-    disabled = {DETERMINISTIC_PROXY} if config.disable_default_create2_deployer else set()
+    disabled = DEPLOYERS if config.disable_default_create2_deployer else {}
     return {address: it for address, it in predeploys.items() if address not in disabled}
 
 

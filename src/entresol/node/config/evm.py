@@ -53,7 +53,8 @@ class EvmConfig(Struct, frozen=True, kw_only=True):
     disable_default_create2_deployer: Annotated[
         bool,
         Meta(
-            description="Create both layers without the CREATE2 deployer at 0x4e59…956c.",
+            description="Create both layers without deterministic deployers: the one for CREATE2 at 0x4e59…956c, "
+            "Safe's at 0x914d…43d7 and ERC-2470's at 0xce00…cf9f.",
             extra={"aliases": ("--no-create2",)},
         ),
     ] = False

@@ -26,7 +26,7 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
-from entresol.rollup.deterministic_deployers import DETERMINISTIC_PROXY, SAFE_FACTORY
+from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.store import Store
 
@@ -247,12 +247,12 @@ def test_the_gas_cap_of_transactions_is_that_of_the_flag_on_both_layers(
 
 
 @pytest.mark.parametrize("is_disabled", [False, True])
-def test_the_create2_deployer_can_be_left_out(*, is_disabled: bool) -> None:
+def test_deterministic_deployers_can_be_left_out(*, is_disabled: bool) -> None:
     evm = EvmConfig(disable_default_create2_deployer=is_disabled)
     with opened_pair(NodeConfig(evm=evm)) as chains:
         for chain in chains:
-            assert (DETERMINISTIC_PROXY not in chain.genesis.alloc) is is_disabled
-            assert SAFE_FACTORY in chain.genesis.alloc
+            for deployer in DEPLOYERS:
+                assert (deployer not in chain.genesis.alloc) is is_disabled
 
 
 def test_the_blocks_of_the_development_l1_follow_its_flags() -> None:
