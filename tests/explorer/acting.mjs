@@ -1,7 +1,7 @@
 // What people do on the pages: cross between the floors, send, control the chain, lose the node.
 
 import { ContractFactory, JsonRpcProvider } from "ethers";
-import { Provider, Wallet } from "zksync-ethers";
+import { Provider, utils, Wallet } from "zksync-ethers";
 import {
   ALICE,
   ALICE_KEY,
@@ -56,6 +56,24 @@ check("a withdrawal by clicks goes down and is paid", async () => {
   });
   const after = BigInt(await l1Rpc("eth_getBalance", BOB, "latest"));
   expect(after - before === 1_250_000_000_000_000_000n, `Bob got ${after - before}`);
+});
+
+check("after a claim the next, equal withdrawal is not under the same button", async () => {
+  const alice = new Wallet(ALICE_KEY, new Provider(url));
+  for (let left = 2; left; left--) {
+    const sent = await alice.withdraw({ token: utils.ETH_ADDRESS, amount: 7_000_000_000_000_000_000n, to: BOB });
+    await settled((await sent.wait()).blockNumber);
+  }
+  await visit("bridge", async (page) => {
+    await page.getByRole("button", { name: "To claim 2" }).click();
+    await sees(page, ".one", "Verified in your browser");
+    await page.getByRole("button", { name: "Claim on L1" }).click();
+    await sees(page, ".one header .badge", "Paid");
+    expect((await page.getByRole("button", { name: "Claim on L1" }).count()) === 0, "the next one is under the button");
+    await page.getByRole("button", { name: "To claim 1" }).click();
+    await page.getByRole("button", { name: "Claim on L1" }).click();
+    await sees(page, ".one header .badge", "Paid");
+  });
 });
 
 check("a withdrawal that was paid shows on the ground floor of home", async () => {

@@ -184,6 +184,13 @@ check("variables, storage and memory are shown, and what a line has changed is m
   });
 });
 
+check("changes of the state have the names of variables, as in the debugger", async () => {
+  await visit(`l2/tx/${succeeded}`, async (page) => {
+    await sees(page, "#state tr", "reserveA");
+    await sees(page, "#state tr", /balance\w*\[0x/);
+  });
+});
+
 check("what contracts print is listed with the line that printed it, and is faint until then", async () => {
   await visit(stepsOf(failed), async (page) => {
     await sees(page, ".printed li", /Router:18\s*hop 1 of 1/);

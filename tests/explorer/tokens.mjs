@@ -4,10 +4,10 @@ import { ALICE, BOB, check, expect, rpc, run, sees, send, until, visit, word } f
 
 const { bytecode } = JSON.parse(process.env.CONTRACTS).token;
 const [ITEM, ITEMS] = [`0x${"a7".repeat(20)}`, `0x${"a8".repeat(20)}`];
-// Log that the sender receives an item: Transfer with four topics, and TransferSingle of 40.
+// Log that the sender receives an item: Transfer with four topics, and TransferSingle of 40, which are the balance, too.
 const ITEM_CODE = "0x6000353360007fddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef60006000a400";
 const ITEMS_CODE =
-  "0x6000356000526028602052336000337fc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f6260406000a400";
+  "0x6000356000526028602052336000337fc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f6260406000a460206020f3";
 
 const text = (it) => `${word(BigInt(Buffer.byteLength(it)))}${Buffer.from(it).toString("hex").padEnd(64, "0")}`;
 const deploy = async (name, symbol) => {
@@ -97,6 +97,7 @@ check("an account has its tokens and their transfers", async () => {
     await sees(page, ".tokens", "HARB");
     await sees(page, "section", "Token transfers");
     await page.locator(`td a[href="#/token/l2/${coin}"]`, { hasText: "HARB" }).first().waitFor();
+    await sees(page, ".tokens li", "40 × #9");
   });
 });
 
@@ -123,6 +124,13 @@ check("all transactions and all blocks are listed by pages", async () => {
     await sees(page, "table", "mint");
     await page.getByRole("button", { name: "Older" }).click();
     await sees(page, ".pager", "26 to 50");
+  });
+  await visit("", async (page) => {
+    await page.getByRole("link", { name: "See all" }).click();
+    await page.locator(`td a[href="#/l2/tx/${transactionHash}"]`).waitFor();
+    expect((await page.locator("tbody").innerText()).match(/commit|prove/) === null, "the operator's are among them");
+    await page.getByRole("button", { name: "Operator" }).click();
+    await sees(page, "tbody tr", "commit");
   });
   await visit("l2/blocks", async (page) => {
     await page.locator(`td a[href="#/l2/block/${Number(blockNumber)}"]`).waitFor();

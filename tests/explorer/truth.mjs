@@ -224,6 +224,8 @@ check("durations and ages survive clocks that run ahead of one another", async (
 check("nothing is committed before it is sealed, whatever the clocks have become", async () => {
   await visit("batch/1", async (page) => {
     await sees(page, ".stand", "Committed");
+    // Its blocks are no longer among the newest.
+    await sees(page, "[aria-label='Blocks of the batch'] tbody tr", "1 transaction");
     const [sealed, committed] = await page.evaluate(async () => {
       const { byOurClock, live } = await import("/explorer/main.js");
       const [house] = live.houses;

@@ -1,13 +1,15 @@
 /** A batch: its pillar, its blocks, its message tree, its three transactions on layer 1. */
 
 import { differs, h, show, table } from "./dom.js";
-import { ago, count, plural, short, size } from "./format.js";
+import { ago, count, hex, int, plural, short, size } from "./format.js";
 import { houseOf, STAGES } from "./houses.js";
 import { watch } from "./live.js";
 import { leavesOf, treePart } from "./proof.js";
 import { batchHref, node } from "./rpc.js";
 import { pillarNotes } from "./standing.js";
 import { blockLink, crumb, facts, section } from "./view.js";
+
+const MAX_BLOCKS = 200;
 
 /**
  * @param {string} layer of its chain
@@ -42,14 +44,6 @@ export async function page(layer, number) {
     number > 1 ? h("a.before", { href: batchHref(name, number - 1) }, "← Before") : null,
     number < house.sealed || !house.sealed ? h("a.after", { href: batchHref(name, number + 1) }, "After →") : null,
   );
-  const numbers = Array.from({ length: Math.min(200, batch.last - batch.first + 1) }, (_, at) => batch.last - at);
-  const rows = numbers.map((it) =>
-    h(
-      "tr",
-      h("td", blockLink(name, it)),
-      h("td.end", house.l2.blocks.has(it) ? plural(house.l2.blocks.get(it)?.txs.length ?? 0, "transaction") : ""),
-    ),
-  );
   return {
     title: `Batch ${count(number)}`,
     leave,
@@ -83,16 +77,29 @@ export async function page(layer, number) {
               ? h("p.muted", "Nothing goes down from this batch.")
               : treePart(number, leaves, null);
           }),
-          h(
-            "section.part",
-            h("header", h("h2", "Blocks")),
-            table("Blocks of the batch", [["Block"], ["Transactions", "end"]], rows),
-          ),
+          section("Blocks", () => blocksOf(house, batch)),
         ),
         h("aside.rail", rail),
       ),
     ],
   };
+}
+
+/**
+ * @param {import("./houses.js").House} house
+ * @param {import("./houses.js").Batch} batch
+ */
+async function blocksOf({ name, floor }, { first, last }) {
+  const numbers = Array.from({ length: Math.min(MAX_BLOCKS, last - first + 1) }, (_, at) => last - at);
+  const counts = await Promise.all(numbers.map((it) => floor.call("eth_getBlockTransactionCountByNumber", hex(it))));
+  const rows = numbers.map((it, at) =>
+    h("tr", h("td", blockLink(name, it)), h("td.end", plural(int(counts[at]), "transaction"))),
+  );
+  const more = last - first + 1 - numbers.length;
+  return [
+    table("Blocks of the batch", [["Block"], ["Transactions", "end"]], rows),
+    ...(more ? [h("p.muted.small", `${count(more)} more before them`)] : []),
+  ];
 }
 
 /**

@@ -31,6 +31,8 @@ const FILTERS = { all: () => true, moving: isMoving, claim: isClaimable, failed:
 let filter = "all";
 let whose = "";
 let where = "";
+/** The one that was claimed last: it stays in view, and the next is not in its place. */
+let claimed = "";
 
 /**
  * @param {string} [id] the chosen one
@@ -57,13 +59,13 @@ export function page(id, layer = "l2") {
     keyed(
       lines,
       shown.slice(0, 200),
-      (it) => `${it.house}/${it.id}`,
+      keyOf,
       (it) => [it.stage, it.failed, it.returned, it.what, it.batch, it.arrived, isChosen(it)],
       (it) => lineView(it, isChosen(it)),
     );
     older.hidden = !hasOlder();
     show(nothing, shown.length ? null : nothingYet());
-    const it = all.find(isChosen) ?? (chosen ? null : shown[0]);
+    const it = all.find(isChosen) ?? (chosen ? null : (all.find((one) => keyOf(one) === claimed) ?? shown[0]));
     panel.hidden = !it;
     const next = it ? JSON.stringify([it.house, it.id, it.stage, it.failed, it.returned, it.batch, it.leaf]) : "";
     if (next !== state) {
@@ -72,6 +74,7 @@ export function page(id, layer = "l2") {
     }
   };
   const chosen = id ?? "";
+  claimed = "";
   if (chosen) loadOne(house, chosen).catch(() => {});
   const act = (/** @type {string} */ text, /** @type {string} */ path, /** @type {() => void} */ onclick, kind = "") =>
     h(`button.acts${kind}`, { type: "button", onclick }, icon(path), text);
@@ -135,6 +138,7 @@ function drawFilters(element, all, draw) {
     element,
     choice("Which lines", options, filter, (value) => {
       filter = value;
+      claimed = "";
       draw();
     }),
     h("div.actions", node.several ? houseSelect(draw) : null, people.length ? select : null),
@@ -270,14 +274,19 @@ async function messagePart(it, body) {
 }
 
 /** @param {Crossing} it */
+const keyOf = (it) => `${it.house}/${it.id}`;
+
+/** @param {Crossing} it */
 function actionOf(it) {
   const l1 = node.l1;
+  if (it.kind === "withdrawal" && it.stage === 5) return { button: h("span.badge.ok", "Paid"), note: null };
   const back = isReturnable(it);
   if (!l1 || !(isClaimable(it) || back) || !canSend(l1)) return null;
   const select = accountSelect(l1);
   const problem = h("div");
   const button = h("button.primary.acts", { type: "button" }, back ? "Claim back" : "Claim on L1");
   const act = async () => {
+    claimed = keyOf(it);
     try {
       await (back ? claimBack(it, select.value) : claim(it, select.value));
     } catch (error) {

@@ -5,7 +5,7 @@ import { crossings, isMoving } from "./crossings.js";
 import { differs, h, ICONS, icon, show } from "./dom.js";
 import { count, units } from "./format.js";
 import { heads } from "./houses.js";
-import { tokensOf } from "./movements.js";
+import { itemsView, tokensOf } from "./movements.js";
 import { ETHER, floors, node } from "./rpc.js";
 import { addressIn, balanceOf, HOLDER, inVault } from "./tokens.js";
 import { badge } from "./view.js";
@@ -88,12 +88,16 @@ function grid(address, rows, moving, states) {
     h(
       "tbody",
       rows.slice(0, MAX_ROWS).map(({ token, href, at }) => {
-        const write = (/** @type {bigint | null} */ it) =>
-          it === null ? h("span.muted", "items") : it ? units(it, token.decimals, PLACES) : h("span.faint", "–");
+        const write = (/** @type {bigint | null} */ it, /** @type {Floor | null} */ floor = null) =>
+          it === null
+            ? floor && itemsView(floor, token.address, address)
+            : it
+              ? units(it, token.decimals, PLACES)
+              : h("span.faint", "–");
         const total = address === HOLDER ? 0n : [...at.values()].reduce((a, b) => (a ?? 0n) + (b ?? 0n), 0n);
         const name = [h("b", href ? h("a", { href }, token.symbol) : token.symbol), " ", h("span.muted", token.name)];
         return row(name, h("b", write(total)), (floor) =>
-          write(at.has(floor.name) ? (at.get(floor.name) ?? null) : 0n),
+          write(at.has(floor.name) ? (at.get(floor.name) ?? null) : 0n, floor),
         );
       }),
       rows.length > MAX_ROWS ? row(h("span.muted", `${count(rows.length - MAX_ROWS)} more`), "", () => "") : null,

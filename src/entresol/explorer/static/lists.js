@@ -2,9 +2,10 @@
 
 import { learnContracts } from "./compiled.js";
 import { deed } from "./describe.js";
-import { h } from "./dom.js";
+import { h, show } from "./dom.js";
 import { feed, PAGE, pages } from "./feed.js";
 import { ago, amount, big, byOurClock, count, hex, int, price } from "./format.js";
+import { isChosen, whoseChoice } from "./newest.js";
 import { firstOf, floorOf, floors, tokenAt } from "./rpc.js";
 import { addressLink, badge, blockLink, empty, section, txLink } from "./view.js";
 
@@ -21,13 +22,17 @@ export function page(layer, what) {
   const chosen = floor ? [floor] : floors();
   const title = `All ${what}`;
   const list = what === "blocks" ? blockList : transactionList;
+  const place = h("div");
+  const draw = () =>
+    show(
+      place,
+      section("Newest first", () => list(chosen), { aside: what === "blocks" ? null : whose, rows: 12 }),
+    );
+  const whose = whoseChoice(draw);
+  draw();
   return {
     title,
-    body: [
-      h("p.crumbs", h("span", floor ? floor.title : "On all floors")),
-      h("h1.plain", title),
-      section("Newest first", () => list(chosen), { rows: 12 }),
-    ],
+    body: [h("p.crumbs", h("span", floor ? floor.title : "On all floors")), h("h1.plain", title), place],
   };
 }
 
@@ -81,7 +86,7 @@ async function transactionList(chosen) {
     return empty("Not listed here", "This layer 1 runs elsewhere; its transactions are on the pages of its blocks.");
   const list = feed(readable.map(transactionsOf), timeOf);
   await list.load(1);
-  if (!list.all.length) return empty("No transaction yet", "The first one shows here as soon as a block has it.");
+  if (!list.all.length) return empty("No transaction here", "One shows here as soon as a block has it.");
   return pages(
     list,
     "Transactions",
@@ -118,5 +123,5 @@ const transactionsOf = (floor) => async (cursor) => {
       transactions.map((/** @type {any} */ it) => it.to),
     ),
   ]);
-  return { items: found, next };
+  return { items: found.filter(({ it }) => isChosen(it)), next };
 };

@@ -136,6 +136,50 @@ export async function receivedOn(floor, account) {
   return found;
 }
 
+/**
+ * What an account has of a token's items, by their numbers, as a place that is filled once they were asked for.
+ * @param {Floor} floor
+ * @param {string} token
+ * @param {string} account
+ */
+export function itemsView(floor, token, account) {
+  const place = h("span.muted", "items");
+  readItems(floor, token, account).then((found) => {
+    if (found) place.textContent = moved(found, 0) || "none";
+  }, console.info);
+  return place;
+}
+
+/**
+ * @param {Floor} floor
+ * @param {string} token
+ * @param {string} account
+ */
+async function readItems(floor, token, account) {
+  /** @type {Set<string>} */
+  const received = new Set();
+  let cursor = null;
+  for (let page = 0; page < MAX_PAGES && received.size < READ_ITEMS; page++) {
+    const some = await floor.call("entresol_getAccountTransfers", account, cursor, READ_TOKENS);
+    for (const it of some.transfers)
+      if (it.token.toLowerCase() === token.toLowerCase()) for (const id of it.ids) received.add(id);
+    cursor = some.next;
+    if (cursor === null) break;
+  }
+  const ids = [...received].slice(0, READ_ITEMS);
+  const word = (/** @type {string} */ it) => it.slice(2).padStart(64, "0");
+  const values = await Promise.all(
+    ids.map((id) => floor.call("eth_call", { to: token, data: `${BALANCE_OF}${word(account)}${word(id)}` }, "latest")),
+  );
+  // A contract that returns nothing does not say.
+  if (values.some((it) => it.length !== 66)) return null;
+  const has = (/** @type {any} */ _, /** @type {number} */ at) => BigInt(values[at]) > 0n;
+  return { standard: "ERC-1155", ids: ids.filter(has), values: values.filter(has) };
+}
+
+// balanceOf(address,uint256)
+const BALANCE_OF = "0x00fdd58e";
+const READ_ITEMS = 50;
 const READ_TOKENS = 100;
 const MAX_PAGES = 5;
 const SHOWN = 30;
@@ -162,7 +206,7 @@ export async function tokenList(account) {
           ),
           h(
             "span",
-            balance === null ? h("span.muted", token.standard) : units(balance, token.decimals, 4),
+            balance === null ? itemsView(floor, token.address, account) : units(balance, token.decimals, 4),
             " ",
             node.l1 && node.l2 ? badge(floor.name) : null,
           ),

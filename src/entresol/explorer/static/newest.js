@@ -23,6 +23,33 @@ const operators = () =>
   [...node.info.operators, ...node.info.chains.flatMap((it) => it.operators)].map((it) => it.toLowerCase());
 
 /**
+ * Whether a transaction is of those that were chosen: of users, of the operator, or of all.
+ * @param {any} tx
+ */
+export const isChosen = (tx) => who === "all" || !operators().length || isOperators(tx) === (who === "operator");
+
+/**
+ * Whose transactions are shown, here and in the list of all; null if all are users'.
+ * @param {() => void} onchosen
+ */
+export const whoseChoice = (onchosen) =>
+  operators().length
+    ? choice(
+        "Whose",
+        [
+          ["people", "Users"],
+          ["operator", "Operator"],
+          ["all", "All"],
+        ],
+        who,
+        (it) => {
+          who = it;
+          onchosen();
+        },
+      )
+    : null;
+
+/**
  * The newest transactions of some floors.
  * @param {import("./rpc.js").Floor[]} both
  */
@@ -43,21 +70,7 @@ export function transactions(both) {
           draw(true);
         })
       : null;
-  const whose = operators().length
-    ? choice(
-        "Whose",
-        [
-          ["people", "Users"],
-          ["operator", "Operator"],
-          ["all", "All"],
-        ],
-        who,
-        (it) => {
-          who = it;
-          draw(true);
-        },
-      )
-    : null;
+  const whose = whoseChoice(() => draw(true));
   const holder = h("div");
   const columns = /** @type {[string, string?][]} */ ([
     ["", ""],
@@ -84,9 +97,7 @@ export function transactions(both) {
       .filter((it) => layer === "both" || it.name === layer)
       .flatMap((it) =>
         [...stateOf(it.name).blocks.values()].flatMap((block) =>
-          block.txs
-            .filter((tx) => !whose || who === "all" || isOperators(tx) === (who === "operator"))
-            .map((tx) => ({ tx, layer: it.name, block })),
+          block.txs.filter(isChosen).map((tx) => ({ tx, layer: it.name, block })),
         ),
       )
       .sort(

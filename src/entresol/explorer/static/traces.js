@@ -178,6 +178,8 @@ export async function stateChanges(floor, tx, logs) {
       logs.map((it) => it.address),
     ),
   ]);
+  /** @type {{address: string, slot: string, cell: Element}[]} */
+  const cells = [];
   const rows = tokenChanges(logs, floor.name)
     .slice(0, 100)
     .map((it) => tokenRow(floor, it));
@@ -193,9 +195,13 @@ export async function stateChanges(floor, tx, logs) {
     if (after.code !== undefined)
       rows.push(row(floor, address, "code", before.code ? "code" : "none", `${(after.code.length - 2) / 2} bytes`, ""));
     const slots = new Set([...Object.keys(before.storage ?? {}), ...Object.keys(after.storage ?? {})]);
-    for (const slot of [...slots].slice(0, 100))
-      rows.push(slotRow(floor, address, slot, before.storage?.[slot], after.storage?.[slot]));
+    for (const slot of [...slots].slice(0, 100)) {
+      const cell = h("span", big(slot) < 1_000_000n ? `slot ${big(slot)}` : `slot ${short(slot)}`);
+      cells.push({ address, slot, cell });
+      rows.push(slotRow(floor, address, cell, before.storage?.[slot], after.storage?.[slot]));
+    }
   }
+  if (cells.length) import("./slots.js").then((it) => it.nameSlots(floor, tx.hash, cells)).catch(console.info);
   if (!rows.length) return empty("Nothing changed", "The transaction left the state as it was.");
   const grid = table(
     "State changes",
@@ -243,12 +249,11 @@ const change = (by, write) => (by < 0n ? h("span.bad", `−${write(-by)}`) : h("
 /**
  * @param {import("./rpc.js").Floor} floor
  * @param {string} address
- * @param {string} slot
+ * @param {Element} name
  * @param {string} [before]
  * @param {string} [after]
  */
-function slotRow(floor, address, slot, before = "0x0", after = "0x0") {
-  const name = big(slot) < 1_000_000n ? `slot ${big(slot)}` : `slot ${short(slot)}`;
+function slotRow(floor, address, name, before = "0x0", after = "0x0") {
   const [from, to] = [big(before), big(after)];
   const isNumber = from < 2n ** 128n && to < 2n ** 128n;
   const write = (/** @type {bigint} */ it) =>
