@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {L2_ASSET_ROUTER, L2_BASE_TOKEN_HOLDER} from "../shared/Addresses.sol";
+import {Amounts} from "../shared/Amounts.sol";
 import {DataEncoding} from "../shared/DataEncoding.sol";
 import {IERC20} from "../shared/IERC20.sol";
 import {TokenMetadata} from "../shared/TokenMetadata.sol";
@@ -129,6 +130,7 @@ contract L2NativeTokenVault is IL2NativeTokenVault {
     ) external payable onlyAssetRouter alone returns (bytes memory mintData) {
         (uint256 amount, address receiver, address token) = DataEncoding.decodeBurn(data);
         if (amount == 0) revert AmountMustBeGreaterThanZero();
+        Amounts.check(amount);
         if (receiver == address(0)) revert InvalidReceiver(receiver);
         bool isBaseToken = asset == BASE_TOKEN_ASSET_ID;
         // It goes to other chains as to any; to L1 its own contract withdraws it.

@@ -190,7 +190,7 @@ def test_an_allowance_of_the_amount_without_the_fee_is_too_little(
     needed = there.price() * GAS + ETHER
     for allowed in (ETHER, needed - 1):
         l1.engine.send(ALICE, token, "approve", l1.router.address, allowed)
-        with pytest.raises(Reverted, match="TokenTransferFailed"):
+        with pytest.raises(Reverted, match="InsufficientAllowance"):
             there.deposit_base(needed, l2_value=ETHER)
     l1.engine.send(ALICE, token, "approve", l1.router.address, needed)
     there.deposit_base(needed, l2_value=ETHER)
@@ -335,7 +335,7 @@ def test_another_token_needs_an_allowance_of_the_base_token_too(
     other = l1.token()
     l1.engine.send(ALICE, other, "approve", l1.router.address, 7)
     l1.engine.send(ALICE, token, "approve", l1.router.address, ETHER - 1)
-    with pytest.raises(Reverted, match="TokenTransferFailed"):
+    with pytest.raises(Reverted, match="InsufficientAllowance"):
         there.deposit(other.address, 7)
     assert held(l1, other, ALICE) == held(l1, token, ALICE) == 1000 * ETHER
 

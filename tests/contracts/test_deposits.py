@@ -338,9 +338,10 @@ def test_an_allowance_for_the_vault_is_accepted_as_well(l1: Deployed) -> None:
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 7
 
 
-def test_without_an_allowance_there_is_no_deposit(l1: Deployed) -> None:
-    with pytest.raises(Reverted, match="TokenTransferFailed"):
+def test_without_an_allowance_there_is_no_deposit_and_the_token_says_why(l1: Deployed) -> None:
+    with pytest.raises(Reverted) as raised:
         deposit(l1, new_form(l1.token(), 7))
+    assert str(raised.value) == f"InsufficientAllowance({l1.vault.address}, 0, 7)"
 
 
 def test_ether_is_deposited_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed) -> None:

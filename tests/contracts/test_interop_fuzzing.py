@@ -42,7 +42,7 @@ L2_TOKEN = Address(b"\x77" * 20)
 OWN_ID = asset_id(L2_TOKEN, CHAIN_ID)
 FINALIZE = bytes.fromhex("9c884fd1")
 MINT = ["address", "address", "address", "uint256", "bytes"]
-MOST = 2**256 - 1
+LARGEST = 2**128 - 1
 LOG_SIZE = 88
 DIVISOR = 1 if tries_many() else 50
 
@@ -77,13 +77,14 @@ class World:
         return True
 
     def settle_lie(self, message: bytes) -> bool:
-        """Let the first chain execute a batch with this message of its center; say whether L1 adds it."""
+        """Let the first chain execute a batch with this message of its center; say whether L1 books it."""
         log = message_log(0, INTEROP_CENTER, message)
         self._batches += 1
         values: Any = {"_l2LogsRootHashes": {self._batches: root_of([log])}}
         for slot, value in storage_of(artifact("ZKChain"), values).items():
             self.l1.engine.overlay.set_slot(self.l1.chain.address, slot, value)
-        return self.settle(CHAIN_ID, self._batches, log.pack(), [message])
+        is_added = self.settle(CHAIN_ID, self._batches, log.pack(), [message])
+        return is_added and not self.l1.left_out()
 
     def booked(self, chain_id: int, asset: Hash32) -> int:
         """Return what L1 has in its books."""
@@ -135,6 +136,8 @@ class Books:
             destination, calls = _bundle(message)
             for asset, token, amount in _assets(calls):
                 if asset not in origins and asset != asset_id(token, CHAIN_ID):
+                    return False
+                if not amount:
                     return False
                 origins.setdefault(asset, CHAIN_ID)
                 _move(held, origins[asset], destination, asset, amount)
@@ -195,13 +198,15 @@ def _move(
     held: dict[tuple[int, Hash32], int], origin: int, destination: int, asset: Hash32, amount: int
 ) -> None:
     """Move an asset in the books, in which a chain has none of its own."""
+    if amount > LARGEST:
+        raise ValueError("too much")
     if origin != CHAIN_ID:
         left = held.get((CHAIN_ID, asset), 0) - amount
         if left < 0:
             raise ValueError("not covered")
         held[CHAIN_ID, asset] = left
     if origin != destination:
-        held[destination, asset] = min(held.get((destination, asset), 0) + amount, MOST)
+        held[destination, asset] = held.get((destination, asset), 0) + amount
 
 
 def test_no_batch_that_is_nearly_right_is_added() -> None:

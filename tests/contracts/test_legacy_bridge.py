@@ -162,13 +162,13 @@ def test_what_is_no_token_is_not_deposited(l1: Deployed, token: Address) -> None
 def test_without_an_allowance_for_the_bridge_there_is_no_deposit(l1: Deployed) -> None:
     token = approved(l1, amount=AMOUNT - 1)
     l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
-    with pytest.raises(Reverted, match="TokenTransferFailed"):
+    with pytest.raises(Reverted, match="InsufficientAllowance"):
         deposit(l1, token)
 
 
 def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
     token = approved(l1)
-    with pytest.raises(Reverted, match="TokenTransferFailed"):
+    with pytest.raises(Reverted, match="InsufficientAllowance"):
         l1.engine.send(BOB, l1.legacy_bridge, SHORT, BOB, token.address, 1, *GAS, value=ETHER)
 
 

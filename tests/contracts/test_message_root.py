@@ -35,7 +35,7 @@ from tests.support.contracts.l1_contracts import (
     direct,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import root_of
+from tests.support.contracts.merkle_trees import NO_LOG, root_of
 from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
@@ -48,9 +48,7 @@ L2_TOKEN = Address(b"\x77" * 20)
 def chains(l1: Deployed) -> Deployed:
     """Return two chains, of which the first holds an ether."""
     l1.add_chain()
-    l1.engine.send(
-        ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(mint_value=ETHER), value=ETHER
-    )
+    deposit(l1, ETHER)
     return l1
 
 
@@ -97,6 +95,32 @@ def tokens(asset: Hash32, token: Contract, amount: int) -> PlainBundle:
 
 def balance(l1: Deployed, chain_id: int, asset: Hash32 = ETHER_ID) -> int:
     return int(l1.engine.read(l1.vault, "chainBalance", chain_id, asset))
+
+
+def deposit(l1: Deployed, amount: int) -> None:
+    asked = direct(mint_value=amount)
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
+
+
+def is_settled(l1: Deployed, number: int) -> bool:
+    return bool(l1.engine.read(l1.message_root, "isSettled", CHAIN_ID, number))
+
+
+def is_left_out(l1: Deployed, number: int, leaf: int) -> bool:
+    return bool(l1.engine.read(l1.message_root, "isLeftOut", CHAIN_ID, number, leaf))
+
+
+def left_out_for(l1: Deployed) -> list[str]:
+    """Return why the last transaction has left out bundles."""
+    return [it.error for it in l1.left_out().values()]
+
+
+def appended(l1: Deployed) -> bytes:
+    """Return the root of a batch that the last transaction has added."""
+    (found,) = (
+        it for it in l1.engine.events(l1.message_root) if it.name == "AppendedChainBatchRoot"
+    )
+    return bytes(found.fields["chainBatchRoot"])
 
 
 def aggregated(l1: Deployed) -> bytes:
@@ -197,40 +221,103 @@ def test_what_a_bundle_carries_moves_from_the_books_of_one_chain_to_those_of_ano
     assert balance(chains, OTHER_CHAIN_ID) == 3 * ETHER // 4
 
 
-def test_value_that_nobody_paid_is_not_covered_and_its_root_is_not_added(chains: Deployed) -> None:
-    before = aggregated(chains)
-    with pytest.raises(Reverted) as raised:
-        settle(chains, bundles=(ether(ETHER // 2), ether(ETHER)))
+def test_a_bundle_that_is_not_covered_is_left_out_and_the_others_of_its_batch_are_booked(
+    chains: Deployed,
+) -> None:
+    first, poor, last = ether(ETHER // 2), ether(ETHER), ether(ETHER // 4)
+    number = settle(chains, message_log(0, BOB, b"hello"), bundles=(first, poor, last))
 
-    missing = ETHER // 2
-    assert (
-        str(raised.value)
-        == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)!r}, {missing})"
-    )
-    assert aggregated(chains) == before
-    assert balance(chains, CHAIN_ID) == ETHER
-    assert balance(chains, OTHER_CHAIN_ID) == 0
+    assert {it: str(reason) for it, reason in chains.left_out().items()} == {
+        2: f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)!r}, {ETHER // 2})"
+    }
+    logs = [message_log(0, BOB, b"hello"), first.log(), NO_LOG, last.log()]
+    assert appended(chains) == root_of(logs), "the bundle has no leaf that can be proven"
+    assert balance(chains, CHAIN_ID) == ETHER // 4
+    assert balance(chains, OTHER_CHAIN_ID) == 3 * ETHER // 4
+    left_out = [is_left_out(chains, number, it) for it in range(4)]
+    assert left_out == [False, False, True, False]
+    assert not is_settled(chains, number)
 
 
-def test_a_batch_that_was_not_covered_is_added_once_it_is(chains: Deployed) -> None:
-    bundle = ether(2 * ETHER)
+def test_anyone_settles_what_was_left_out_once_it_is_covered_and_only_that(
+    chains: Deployed,
+) -> None:
+    fine, poor, poorer = ether(ETHER // 2), ether(2 * ETHER), ether(4 * ETHER)
+    bundles = (fine, poor, poorer)
+    logs = tuple(it.log() for it in bundles)
+    number = settle(chains, bundles=bundles)
+    messages = [it.message() for it in bundles]
+    for paid, missing, root in (
+        (2 * ETHER, [2], root_of([fine.log(), poor.log(), NO_LOG])),
+        (4 * ETHER, [], root_of(logs)),
+    ):
+        with pytest.raises(Reverted, match="InteropValueNotCovered"):
+            add(chains, number, logs, messages)
+        deposit(chains, paid)
+        add(chains, number, logs, messages)
+        assert list(chains.left_out()) == missing
+        assert appended(chains) == root
+        assert is_settled(chains, number) is not bool(missing)
+
+    assert balance(chains, CHAIN_ID) == ETHER // 2
+    assert balance(chains, OTHER_CHAIN_ID) == 6 * ETHER + ETHER // 2
+    with pytest.raises(Reverted, match="BatchAlreadySettled"):
+        add(chains, number, logs, messages)
+
+
+def test_nothing_of_a_bundle_that_is_left_out_is_booked(chains: Deployed) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    calls = [transfer(asset, L2_TOKEN, 5), Call(to=BOB, sender=ALICE, value=2 * ETHER)]
+    settle(chains, bundles=(PlainBundle(calls=calls, base_token=ETHER_ID),))
+
+    assert list(chains.left_out()) == [0]
+    assert balance(chains, OTHER_CHAIN_ID, asset) == 0
+    assert chains.engine.read(chains.vault, "originChainId", asset) == 0
+
+
+def test_no_bundle_is_left_out_for_want_of_gas(chains: Deployed) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    # Costly enough that what remains of the gas when it fails is enough to leave it out.
+    calls = [
+        transfer(asset_id(it, CHAIN_ID), it, 1)
+        for it in (Address((1 + it).to_bytes(20)) for it in range(63))
+    ]
+    bundle = PlainBundle(calls=[*calls, transfer(asset, L2_TOKEN, 5)], base_token=ETHER_ID)
     number = chains.settle(bundle.log())
-    with pytest.raises(Reverted, match="InteropValueNotCovered"):
-        add(chains, number, (bundle.log(),), [bundle.message()])
-    chains.engine.send(
-        ALICE, chains.bridgehub, "requestL2TransactionDirect", direct(mint_value=ETHER), value=ETHER
+    chains.engine.gas_limit, rejected = 1_000_000, 0
+    while not is_settled(chains, number):
+        chains.engine.gas_limit += 250_000
+        try:
+            add(chains, number, (bundle.log(),), [bundle.message()])
+        except Reverted as error:
+            rejected += error.error == "BundleNotReadable"
+        else:
+            assert not chains.left_out()
+    assert rejected, "gas that suffices for all but the bundle was tried"
+    assert balance(chains, OTHER_CHAIN_ID, asset) == 5
+
+
+def test_an_amount_that_sums_could_overflow_by_is_left_out(chains: Deployed) -> None:
+    asset = asset_id(L2_TOKEN, CHAIN_ID)
+    settle(
+        chains,
+        bundles=tuple(
+            PlainBundle(calls=[transfer(asset, L2_TOKEN, it)], base_token=ETHER_ID)
+            for it in (2**128 - 1, 2**128, 2**256 - 1)
+        ),
     )
 
-    add(chains, number, (bundle.log(),), [bundle.message()])
+    reasons = {it: str(reason) for it, reason in chains.left_out().items()}
+    assert reasons == {1: f"AmountTooLarge({2**128})", 2: f"AmountTooLarge({2**256 - 1})"}
+    assert balance(chains, OTHER_CHAIN_ID, asset) == 2**128 - 1
 
-    assert balance(chains, OTHER_CHAIN_ID) == 2 * ETHER
 
+def test_a_chain_without_any_of_an_asset_names_none(chains: Deployed) -> None:
+    token = chains.token()
+    chains.engine.send(BOB, chains.vault, "ensureTokenIsRegistered", token.address)
+    settle(chains, bundles=(tokens(asset_id(token.address), token, 0),))
 
-def test_later_batches_do_not_wait_for_one_that_is_not_covered(chains: Deployed) -> None:
-    with pytest.raises(Reverted, match="InteropValueNotCovered"):
-        settle(chains, bundles=(ether(2 * ETHER),))
-
-    assert settle(chains, bundles=(ether(ETHER),)) == 2
+    assert {it: str(reason) for it, reason in chains.left_out().items()} == {0: "EmptyAssetCall(0)"}
 
 
 def test_a_batch_is_added_once(chains: Deployed) -> None:
@@ -253,8 +340,8 @@ def test_a_token_moves_with_the_call_of_the_routers(chains: Deployed) -> None:
     settle(chains, bundles=(tokens(asset, token, 3),))
 
     assert (balance(chains, CHAIN_ID, asset), balance(chains, OTHER_CHAIN_ID, asset)) == (2, 3)
-    with pytest.raises(Reverted, match="InteropValueNotCovered"):
-        settle(chains, bundles=(tokens(asset, token, 3),))
+    settle(chains, bundles=(tokens(asset, token, 3),))
+    assert left_out_for(chains) == ["InteropValueNotCovered"]
 
 
 def test_a_token_of_the_source_is_registered_by_its_first_bundle(chains: Deployed) -> None:
@@ -272,8 +359,8 @@ def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(
 ) -> None:
     asset = asset_id(L2_TOKEN, OTHER_CHAIN_ID)
     call = transfer(asset, L2_TOKEN, 5)
-    with pytest.raises(Reverted, match="AssetIdNotSupported"):
-        settle(chains, bundles=(PlainBundle(calls=[call], base_token=ETHER_ID),))
+    settle(chains, bundles=(PlainBundle(calls=[call], base_token=ETHER_ID),))
+    assert left_out_for(chains) == ["AssetIdNotSupported"]
 
 
 @pytest.mark.parametrize(
@@ -298,19 +385,20 @@ def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(
         ({"calls": [transfer(ETHER_ID, ETH_TOKEN, 1, OTHER_CHAIN_ID)]}, "WrongSourceChain"),
     ],
 )
-def test_a_bundle_that_lies_adds_no_root(
+def test_a_bundle_that_lies_is_left_out(
     chains: Deployed, change: dict[str, object], error: str
 ) -> None:
-    with pytest.raises(Reverted, match=error):
-        settle(chains, bundles=(replace(ether(1), **change),))  # type: ignore[arg-type]
+    settle(chains, bundles=(replace(ether(1), **change),))  # type: ignore[arg-type]
+    assert left_out_for(chains) == [error]
+    assert appended(chains) == root_of([NO_LOG])
 
 
 def test_a_bundle_has_one_encoding(chains: Deployed) -> None:
     message = ether(1).message() + bytes(32)
     log = message_log(0, Address((0x1000D).to_bytes(20)), message)
     number = chains.settle(log)
-    with pytest.raises(Reverted, match="BundleNotCanonical"):
-        add(chains, number, (log,), [message])
+    add(chains, number, (log,), [message])
+    assert left_out_for(chains) == ["BundleNotCanonical"]
 
 
 def test_no_bundle_of_a_batch_can_be_left_out_added_or_replaced(chains: Deployed) -> None:
@@ -376,6 +464,8 @@ def test_only_the_message_root_changes_the_books(l1: Deployed) -> None:
     ):
         with pytest.raises(Reverted, match="Unauthorized"):
             l1.engine.send(DEPLOYER, l1.vault, function, *arguments)
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(DEPLOYER, l1.message_root, "bookBundle", CHAIN_ID, 1, ether(1).message())
 
 
 # --- Imported roots ---

@@ -250,14 +250,14 @@ check("the holder of native value has a name, and is counted nowhere", async () 
   });
 });
 
-check("a bundle whose books are not covered says so, and why", async () => {
+check("a bundle that is not covered says so, and why", async () => {
   await rpc("anvil_setBalance", ALICE, `0x${(10_000_000n * ETHER).toString(16)}`);
   const { bundle } = await sendBundle(url, 271, [{ to: BOB, value: 5_000_000n * ETHER }]);
   await visit(`bundle/${bundle}`, async (page) => {
-    await sees(page, "h1 .badge", "Books not covered");
-    await sees(page, ".box.bad", "Its books are not covered");
-    await sees(page, ".life li", "books not covered");
-    await sees(page, ".panel", "kept back until its books are covered");
+    await sees(page, "h1 .badge", "Not booked");
+    await sees(page, ".box.bad", "Layer 1 has not booked it");
+    await sees(page, ".life li", "not booked");
+    await sees(page, ".panel", "leaves it out until Layer 1 has booked it");
   });
 });
 

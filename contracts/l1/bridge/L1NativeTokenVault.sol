@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {ETH_TOKEN} from "../../shared/Addresses.sol";
+import {Amounts} from "../../shared/Amounts.sol";
 import {DataEncoding} from "../../shared/DataEncoding.sol";
 import {IERC20} from "../../shared/IERC20.sol";
 import {TokenMetadata} from "../../shared/TokenMetadata.sol";
@@ -46,6 +47,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
     error AssetIdNotSupported(bytes32 assetId);
     error TokenMismatch(address expected, address actual);
     error EmptyDeposit();
+    error EmptyWithdrawal();
     error ValueMismatch(uint256 expected, uint256 actual);
     error NonEmptyMsgValue();
     error TokensWithFeesNotSupported();
@@ -125,6 +127,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
         (uint256 amount, address receiver, address requested) = DataEncoding.decodeBurn(data);
         if (requested != address(0) && requested != token) revert TokenMismatch(token, requested);
         if (amount == 0) revert EmptyDeposit();
+        Amounts.check(amount);
 
         _collect(token, assetId_, originalCaller, amount);
         uint256 origin = originChainId[assetId_];
@@ -150,6 +153,8 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
     ) external payable onlyAssetRouter nonReentrant {
         if (msg.value != 0) revert NonEmptyMsgValue();
         (, address receiver, address origin, uint256 amount, ) = DataEncoding.decodeMint(data);
+        // The first withdrawal of a token names it: not by a chain that has nothing of it.
+        if (amount == 0) revert EmptyWithdrawal();
         if (tokenAddress[assetId_] == address(0))
             _deployBridgedToken(chainId, assetId_, origin, data);
         _pay(chainId, assetId_, receiver, amount);
@@ -178,6 +183,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
         bytes32 assetId_,
         uint256 amount
     ) external onlyMessageRoot {
+        Amounts.check(amount);
         uint256 origin = originChainId[assetId_];
         if (source != origin) {
             uint256 balance = chainBalance[source][assetId_];
@@ -186,11 +192,7 @@ contract L1NativeTokenVault is IL1NativeTokenVault, IInteropVault, ReentrancyGua
             }
             chainBalance[source][assetId_] = balance - amount;
         }
-        if (destination == origin) return;
-        // A token that lies about its supply must not stop the batches that move it: it is full, and others go on.
-        uint256 held = chainBalance[destination][assetId_];
-        uint256 room = type(uint256).max - held;
-        chainBalance[destination][assetId_] = held + (amount < room ? amount : room);
+        if (destination != origin) chainBalance[destination][assetId_] += amount;
     }
 
     /// @inheritdoc IInteropVault

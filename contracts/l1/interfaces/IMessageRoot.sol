@@ -7,7 +7,15 @@ import {InteropRoot} from "../../shared/Interop.sol";
 interface IMessageRoot {
     /// @notice A chain has its leaf in the tree of chains.
     event AddedChain(uint256 indexed chainId, uint256 indexed chainIndex);
-    /// @notice The root of a batch is part of its chain's tree.
+    /// @notice A bundle of a batch cannot be booked now, so the root that is added next has no leaf of it.
+    /// @param reason The error that it meets, say that its value is not covered.
+    event BundleLeftOut(
+        uint256 indexed chainId,
+        uint256 indexed batchNumber,
+        uint256 indexed logIndex,
+        bytes reason
+    );
+    /// @notice The root of a batch is part of its chain's tree, without the bundles that are left out.
     event AppendedChainBatchRoot(
         uint256 indexed chainId,
         uint256 indexed batchNumber,
@@ -28,6 +36,9 @@ interface IMessageRoot {
     function addNewChain(uint256 chainId) external;
 
     /// @notice Book what an executed batch sends to other chains, and add its root.
+    /// @dev Bundles that cannot be booked are left out, and none decides for others. As long as there are some, anyone
+    /// can call it again, which books what can be by then, and adds a root with that; it reverts with the reason of the
+    /// first one if that is none.
     /// @param logs All logs of the batch, packed.
     /// @param messages The bundles among its messages, in order.
     function settle(
@@ -36,6 +47,19 @@ interface IMessageRoot {
         bytes calldata logs,
         bytes[] calldata messages
     ) external;
+
+    /// @notice Book one bundle, or nothing of it; only this contract itself.
+    function bookBundle(uint256 source, uint256 batchNumber, bytes calldata message) external;
+
+    /// @notice Whether the root of a batch was added, and all of its bundles are booked.
+    function isSettled(uint256 chainId, uint256 batchNumber) external view returns (bool);
+
+    /// @notice Whether the root of a batch was added, but without this bundle.
+    function isLeftOut(
+        uint256 chainId,
+        uint256 batchNumber,
+        uint256 logIndex
+    ) external view returns (bool);
 
     /// @notice The root over all chains at the end of a block of L1, and its time; zeros if none was added in it.
     function historicalRoot(

@@ -17,7 +17,8 @@ import {ReentrancyGuard} from "../ReentrancyGuard.sol";
 
 /// @notice The roots of all chains. A batch adds its root only together with its books.
 /// @dev L1 sees of a batch only a root, into which an operator that lies could put bundles that nobody paid for. So
-/// what bundles carry is taken from what L1 holds for their chain before any other chain can learn of them.
+/// what bundles carry is taken from what L1 holds for their chain before any other chain can learn of them. A bundle
+/// that cannot be booked is left out: its leaf is an empty one in the root that is added, until it can be.
 contract MessageRoot is IMessageRoot, ReentrancyGuard {
     using AppendTree for AppendTree.Tree;
     using LeafTree for LeafTree.Tree;
@@ -29,10 +30,19 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         uint128 changes;
     }
 
-    /// @dev The positions in a packed log.
-    uint256 private constant SENDER_AT = 4;
-    uint256 private constant KEY_AT = 24;
-    uint256 private constant VALUE_AT = 56;
+    /// @dev A batch while its bundles are booked.
+    struct Settling {
+        uint256 chainId;
+        uint256 batchNumber;
+        bool isFirst;
+        LogsTree.LogSet leftOutBefore;
+        LogsTree.LogSet leftOut;
+        uint256 booked;
+        bytes problem;
+    }
+
+    /// @dev The interop center, as the messenger logs the senders of messages.
+    bytes32 private constant CENTER = bytes32(uint256(uint160(L2_INTEROP_CENTER)));
 
     /// @notice The registry of chains.
     address public immutable BRIDGE_HUB;
@@ -41,8 +51,9 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
 
     /// @notice The leaf of a chain in the tree of chains; 0 is that of L1, and of a chain that has none.
     mapping(uint256 chainId => uint256) public chainIndex;
-    /// @notice Whether the root of a batch was added.
-    mapping(uint256 chainId => mapping(uint256 batchNumber => bool)) public isSettled;
+    /// @notice Whether a root of a batch was added, with or without all of its bundles.
+    mapping(uint256 chainId => mapping(uint256 batchNumber => bool)) public isAppended;
+    mapping(uint256 chainId => mapping(uint256 batchNumber => LogsTree.LogSet)) private _leftOut;
     mapping(uint256 chainId => AppendTree.Tree) private _batches;
     mapping(uint256 blockNumber => BlockRoot) private _roots;
     LeafTree.Tree private _chains;
@@ -54,11 +65,13 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
     error BatchNotExecuted(uint256 chainId, uint256 batchNumber);
     error LogsRootMismatch(bytes32 expected, bytes32 actual);
     error BundlesMismatch(uint256 expected, uint256 provided);
+    error BundleNotReadable(uint256 logIndex);
     error BundleHashMismatch(bytes32 expected, bytes32 actual);
     error WrongSourceChain(uint256 expected, uint256 actual);
     error InvalidDestination(uint256 chainId);
     error WrongDestinationBaseToken(bytes32 expected, bytes32 actual);
     error InvalidAssetCall(uint256 callIndex);
+    error EmptyAssetCall(uint256 callIndex);
     error InteropRootMismatch(uint256 chainId, uint256 blockNumber);
 
     constructor(address bridgehub, address nativeTokenVault) {
@@ -106,42 +119,26 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         bytes[] calldata messages
     ) external nonReentrant {
         if (chainIndex[chainId] == 0) revert ChainNotRegistered(chainId);
-        if (isSettled[chainId][batchNumber]) revert BatchAlreadySettled(chainId, batchNumber);
-        isSettled[chainId][batchNumber] = true;
+        if (isSettled(chainId, batchNumber)) revert BatchAlreadySettled(chainId, batchNumber);
         address chain = IBridgehub(BRIDGE_HUB).getZKChain(chainId);
         bytes32 root = IZKChain(chain).l2LogsRootHash(batchNumber);
         if (root == bytes32(0)) revert BatchNotExecuted(chainId, batchNumber);
+        Settling memory batch;
+        batch.chainId = chainId;
+        batch.batchNumber = batchNumber;
         bytes32 actual = LogsTree.batchRoot(logs);
         if (actual != root) revert LogsRootMismatch(root, actual);
-        _book(chainId, batchNumber, logs, messages);
+        _book(batch, logs, messages);
+        if (batch.problem.length != 0) {
+            root = LogsTree.batchRootWithout(logs, batch.leftOut);
+        }
         _append(chainId, batchNumber, root);
     }
 
-    /// @dev Bundles are the messages of the interop center, which its chain's messenger has logged.
-    function _book(
-        uint256 chainId,
-        uint256 batchNumber,
-        bytes calldata logs,
-        bytes[] calldata messages
-    ) private {
-        uint256 found = 0;
-        bytes32 center = bytes32(uint256(uint160(L2_INTEROP_CENTER)));
-        for (uint256 start = 0; start < logs.length; start += LogsTree.LOG_SIZE) {
-            bytes calldata log = logs[start:start + LogsTree.LOG_SIZE];
-            if (address(bytes20(log[SENDER_AT:KEY_AT])) != L2_MESSENGER) continue;
-            if (bytes32(log[KEY_AT:VALUE_AT]) != center) continue;
-            if (found == messages.length) revert BundlesMismatch(found + 1, messages.length);
-            bytes32 actual = keccak256(messages[found]);
-            if (bytes32(log[VALUE_AT:]) != actual) {
-                revert BundleHashMismatch(bytes32(log[VALUE_AT:]), actual);
-            }
-            _bookBundle(chainId, batchNumber, Bundles.ofMessage(messages[found]));
-            ++found;
-        }
-        if (found != messages.length) revert BundlesMismatch(found, messages.length);
-    }
-
-    function _bookBundle(uint256 source, uint256 batchNumber, InteropBundle memory bundle) private {
+    /// @inheritdoc IMessageRoot
+    function bookBundle(uint256 source, uint256 batchNumber, bytes calldata message) external {
+        if (msg.sender != address(this)) revert Unauthorized(msg.sender);
+        InteropBundle memory bundle = Bundles.ofMessage(message);
         if (bundle.sourceChainId != source) revert WrongSourceChain(source, bundle.sourceChainId);
         uint256 destination = bundle.destinationChainId;
         if (destination == source || chainIndex[destination] == 0) {
@@ -159,7 +156,61 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
                 _bookAsset(source, destination, batchNumber, call.data, i);
             }
         }
-        _move(source, destination, batchNumber, baseToken, values);
+        if (values != 0) _move(source, destination, batchNumber, baseToken, values);
+    }
+
+    /// @inheritdoc IMessageRoot
+    function isLeftOut(
+        uint256 chainId,
+        uint256 batchNumber,
+        uint256 logIndex
+    ) external view returns (bool) {
+        return LogsTree.has(_leftOut[chainId][batchNumber], logIndex);
+    }
+
+    /// @inheritdoc IMessageRoot
+    function isSettled(uint256 chainId, uint256 batchNumber) public view returns (bool) {
+        return isAppended[chainId][batchNumber] && LogsTree.isEmpty(_leftOut[chainId][batchNumber]);
+    }
+
+    /// @dev Bundles are the messages of the interop center, which its chain's messenger has logged. Those that are
+    /// booked already are not booked again.
+    function _book(Settling memory batch, bytes calldata logs, bytes[] calldata messages) private {
+        batch.isFirst = !isAppended[batch.chainId][batch.batchNumber];
+        batch.leftOutBefore = _leftOut[batch.chainId][batch.batchNumber];
+        uint256 found = 0;
+        uint256 count = logs.length / LogsTree.LOG_SIZE;
+        for (uint256 i = 0; i < count; ++i) {
+            (address sender, bytes32 key, bytes32 value) = LogsTree.read(logs, i);
+            if (sender != L2_MESSENGER || key != CENTER) continue;
+            if (found == messages.length) revert BundlesMismatch(found + 1, messages.length);
+            bytes32 actual = keccak256(messages[found]);
+            if (value != actual) revert BundleHashMismatch(value, actual);
+            if (batch.isFirst || LogsTree.has(batch.leftOutBefore, i)) {
+                _tryToBook(batch, i, messages[found]);
+            }
+            ++found;
+        }
+        if (found != messages.length) revert BundlesMismatch(found, messages.length);
+        if (batch.isFirst) {
+            isAppended[batch.chainId][batch.batchNumber] = true;
+            if (batch.problem.length == 0) return;
+        } else if (batch.booked == 0) {
+            _revertWith(batch.problem);
+        }
+        _leftOut[batch.chainId][batch.batchNumber] = batch.leftOut;
+    }
+
+    /// @dev An error without a reason may be gas that the caller did not give, and so decides nothing.
+    function _tryToBook(Settling memory batch, uint256 logIndex, bytes calldata message) private {
+        try this.bookBundle(batch.chainId, batch.batchNumber, message) {
+            ++batch.booked;
+        } catch (bytes memory reason) {
+            if (reason.length == 0) revert BundleNotReadable(logIndex);
+            if (batch.problem.length == 0) batch.problem = reason;
+            LogsTree.add(batch.leftOut, logIndex);
+            emit BundleLeftOut(batch.chainId, batch.batchNumber, logIndex, reason);
+        }
     }
 
     /// @dev What the router of the source has collected, and the router of the destination pays.
@@ -183,6 +234,8 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
             assetId,
             transferData
         );
+        // A chain that has nothing of an asset must not name it on another one.
+        if (amount == 0) revert EmptyAssetCall(callIndex);
         _move(source, destination, batchNumber, assetId, amount);
     }
 
@@ -193,7 +246,6 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         bytes32 assetId,
         uint256 amount
     ) private {
-        if (amount == 0) return;
         IInteropVault(NATIVE_TOKEN_VAULT).moveChainBalance(
             source,
             destination,
@@ -211,6 +263,12 @@ contract MessageRoot is IMessageRoot, ReentrancyGuard {
         emit AppendedChainBatchRoot(chainId, batchNumber, batchRoot);
         emit NewChainRoot(chainId, chainRoot, chainLeaf);
         _publish(root);
+    }
+
+    function _revertWith(bytes memory reason) private pure {
+        assembly ("memory-safe") {
+            revert(add(reason, 0x20), mload(reason))
+        }
     }
 
     /// @dev The last root of a block is the one that chains import.

@@ -12,6 +12,7 @@ import {
     L2_INTEROP_HANDLER,
     L2_MESSENGER
 } from "../../shared/Addresses.sol";
+import {Amounts} from "../../shared/Amounts.sol";
 import {
     BundleAttributes,
     Bundles,
@@ -164,6 +165,8 @@ contract InteropCenter {
         for (uint256 i = 0; i < starters.length; ++i) {
             bundle.calls[i] = _call(chainId, starters[i], totals);
         }
+        // Of all calls together, since L1 moves it at once.
+        Amounts.check(totals.values);
         _pay(chainId, baseToken, totals, starters.length);
         bundleHash = _emit(bundle, starters);
     }

@@ -162,6 +162,19 @@ class BatchNotAppended(EntresolError):
         self.batch = batch
 
 
+class BundleLeftOut(EntresolError):
+    """L1 does not book what a bundle carries, and so does not pass it on to other chains."""
+
+    rpc_code = -32000
+
+    def __init__(self, batch: int, problem: str) -> None:
+        super().__init__(
+            f"L1 leaves this bundle out of batch {batch}: {problem}; as soon as that is not so any more, anyone can have "
+            f"it booked, by MessageRoot.settle, and this node tries it by itself"
+        )
+        self.batch = batch
+
+
 class L1FeeTooHigh(LayerOneFailed):
     """The base fee of L1 is above the limit of what the operator may offer."""
 

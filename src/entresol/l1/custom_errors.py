@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from entresol.errors import ExecutionFailed
 
 
+def reason_of(data: bytes) -> str:
+    """Return what revert data say: the custom error with its arguments, or the data themselves."""
+    return project_abis().error(data) or f"0x{data.hex()}"
+
+
 def failure_reason(failure: ExecutionFailed) -> str:
     """Return why a call failed: its message, its custom error with arguments, or its revert data."""
     if not isinstance(failure, ExecutionReverted):

@@ -21,7 +21,7 @@ from entresol.primitives.l2_to_l1_logs import (
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 DEPTH: Final = TREE_DEPTH
 CAPACITY: Final = MAX_LOGS_PER_BATCH
@@ -64,10 +64,13 @@ class MessageTree:
         self.root = batch_root(self.local_root, aggregated_root)
 
     @classmethod
-    def of_logs(cls, packed: bytes) -> Self:
-        """Return the tree over concatenated packed logs."""
-        view = range(0, len(packed), PACKED_SIZE)
-        return cls(keccak256(packed[at : at + PACKED_SIZE]) for at in view)
+    def of_logs(cls, packed: bytes, left_out: Container[int] = ()) -> Self:
+        """Return the tree over concatenated packed logs, with empty leaves for those that are left out."""
+        view = enumerate(range(0, len(packed), PACKED_SIZE))
+        return cls(
+            DEFAULT_LEAF if leaf in left_out else keccak256(packed[at : at + PACKED_SIZE])
+            for leaf, at in view
+        )
 
     def path(self, index: int) -> tuple[bytes, ...]:
         """Return the siblings of a leaf and of the nodes above it, from the leaf upwards."""

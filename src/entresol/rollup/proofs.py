@@ -19,8 +19,9 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import MessageTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
+    from entresol.primitives.l2_to_l1_logs import LogProof
     from entresol.primitives.records import BlockRecord
     from entresol.storage.batch_table import BatchPosition, BatchTable
     from entresol.storage.store_view import BlockReader
@@ -119,6 +120,11 @@ class LogProver:
         else:
             leaf = self._leaf_of_event(block, position, log_index, suffix)
         return None if leaf is None else self._prove(position.batch, leaf)
+
+    def prove_leaf(self, batch: int, leaf: int, *, left_out: Container[int]) -> LogProof:
+        """Prove a log of an executed batch in the tree without some others; a batch with bundles has few enough."""
+        tree = MessageTree.of_logs(self._batches.logs(batch), left_out)
+        return tree.prove(leaf)
 
     def _refresh(self) -> None:
         """Forget where things are, once that may be another place."""

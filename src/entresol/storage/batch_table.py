@@ -12,7 +12,7 @@ from entresol.primitives.values import Hash32
 from entresol.storage import tables
 from entresol.storage.book_table import BookTable
 from entresol.storage.derivation_table import DerivationTable
-from entresol.storage.root_table import RootTable, path_key
+from entresol.storage.root_table import RootTable
 
 if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore, Row
@@ -318,7 +318,7 @@ class BatchTable:
         for step in SettlementStep:
             yield _settled_key(batch.number, step)
         yield from self.books.keys_of(batch.number)
-        yield path_key(tables.number(batch.number))
+        yield from self.roots.keys_of(batch.number)
 
 
 def _rows_of(

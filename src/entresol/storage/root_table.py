@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from entresol.primitives.interop.roots import InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from entresol.storage.database.key_value import KeyValueStore, Row
 
@@ -18,6 +21,8 @@ _BLOCK: Final = slice(0, 8)
 _BATCH_ROOT: Final = slice(8, 40)
 _ROOT: Final = slice(40, 72)
 _PATH_LENGTH: Final = 72
+_LEFT_OUT_SIZE: Final = slice(73, 77)
+_LEFT_OUT: Final = 77
 
 
 class RootCursor(NamedTuple):
@@ -43,26 +48,33 @@ class BatchPath(NamedTuple):
     """How many siblings the leaf of the batch has in the tree of its chain."""
     words: bytes
     """The words of a proof that follow those of the batch's own tree."""
+    left_out: Mapping[int, bytes] = MappingProxyType({})
+    """The leaves that are empty in that root of the batch, since L1 does not book their bundles, with its errors."""
 
     def pack(self) -> bytes:
         """Return the row."""
         head = tables.number(self.l1_block) + self.batch_root + self.root
-        return head + bytes([self.path_length]) + self.words
+        left_out = msgspec.msgpack.encode(dict(self.left_out)) if self.left_out else b""
+        size = len(left_out).to_bytes(4)
+        return head + bytes([self.path_length]) + size + left_out + self.words
 
     @classmethod
     def unpack(cls, row: bytes) -> BatchPath:
         """Read what `pack` writes."""
+        words = _LEFT_OUT + int.from_bytes(row[_LEFT_OUT_SIZE])
+        left_out = row[_LEFT_OUT:words]
         return cls(
             int.from_bytes(row[_BLOCK]),
             Hash32(row[_BATCH_ROOT]),
             Hash32(row[_ROOT]),
             row[_PATH_LENGTH],
-            row[_PATH_LENGTH + 1 :],
+            row[words:],
+            msgspec.msgpack.decode(left_out, type=dict[int, bytes]) if left_out else {},
         )
 
 
 class RootTable:
-    """The roots of a chain that imports them, and the paths of its own batches.
+    """The roots of a chain that imports them, and the paths of its own batches: one for each time that L1 appended one.
 
     Remembers: nothing. Persists: each call in one write, which is not synced: what is lost is read from L1 again.
     Assumes: any thread may read.
@@ -90,9 +102,10 @@ class RootTable:
         return [it for it in roots if it.block_number <= last]
 
     def path(self, batch: int) -> BatchPath | None:
-        """Return the path of a batch; None until L1 has appended its root."""
-        row = self._db.get(tables.BATCH_PATH + tables.number(batch))
-        return None if row is None else BatchPath.unpack(row)
+        """Return the last path of a batch; None until L1 has appended its root."""
+        prefix = tables.BATCH_PATH + tables.number(batch)
+        found = self._db.last_at_most(prefix + tables.LAST_NUMBER, prefix)
+        return None if found is None else BatchPath.unpack(found[1])
 
     def update(
         self,
@@ -115,7 +128,10 @@ class RootTable:
         ]
         for batch, path in paths:
             number, at = tables.number(batch), tables.number(path.l1_block)
-            rows += [(tables.BATCH_PATH + number, path.pack()), (tables.PATHS + at + number, b"")]
+            rows += [
+                (tables.BATCH_PATH + number + at, path.pack()),
+                (tables.PATHS + at + number, b""),
+            ]
         deleted = [*self._roots_between(first, cursor.block), *self._paths_from(first)]
         self._db.write(rows, deleted, sync=False, rewrites=len(rows) > 1 or bool(deleted))
 
@@ -131,6 +147,14 @@ class RootTable:
             return [], [tables.ROOTS, *self._paths_from(0)]
         return [cursor.row()], list(self._paths_from(cursor.block + 1))
 
+    def keys_of(self, batch: int) -> Iterator[bytes]:
+        """Yield the keys of the paths of a batch."""
+        prefix = tables.BATCH_PATH + tables.number(batch)
+        start = prefix
+        while (found := self._db.first_at_least(start, prefix)) is not None:
+            yield found[0]
+            start = found[0] + b"\0"
+
     def _roots_between(self, first: int, last: int) -> Iterator[bytes]:
         start = tables.ROOT + tables.number(first)
         end = tables.ROOT + tables.number(last)
@@ -143,13 +167,9 @@ class RootTable:
         while (found := self._db.first_at_least(start, tables.PATHS)) is not None:
             key = found[0]
             yield key
-            yield path_key(key[-tables.NUMBER_SIZE :])
+            size = tables.NUMBER_SIZE
+            yield tables.BATCH_PATH + key[-size:] + key[-2 * size : -size]
             start = key + b"\0"
-
-
-def path_key(batch: bytes) -> bytes:
-    """Return the key of the path of a batch, by its number as part of a key."""
-    return tables.BATCH_PATH + batch
 
 
 def _root(key: bytes, row: bytes) -> InteropRoot:

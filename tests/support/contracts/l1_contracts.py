@@ -13,7 +13,14 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch, stored
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Engine
+from tests.support.contracts.engine import (
+    ETHER,
+    L1_CHAIN_ID,
+    Contract,
+    Engine,
+    Reverted,
+    error_of,
+)
 from tests.support.contracts.merkle_trees import proof_of, root_of
 
 CHAIN_ID = 270
@@ -132,6 +139,15 @@ class Deployed:
             is_development=is_development,
         )
         return self.engine.deploy("ZKChain", made, sender=DEPLOYER)
+
+    def left_out(self) -> dict[int, Reverted]:
+        """Return the bundles that the last transaction has left out, by their logs, each with its reason."""
+        found = self.engine.events(self.message_root)
+        return {
+            it.fields["logIndex"]: error_of(it.fields["reason"])
+            for it in found
+            if it.name == "BundleLeftOut"
+        }
 
     def settled_proof(self, *logs: L2ToL1Log, index: int) -> tuple[int, list[bytes]]:
         """Settle a batch that wrote these logs, and return its number and the proof of one."""

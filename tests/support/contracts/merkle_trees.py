@@ -11,6 +11,8 @@ HEIGHT = 14
 METADATA = bytes([1, HEIGHT + 1, 0, 1]) + bytes(28)
 AGGREGATED_ROOT = bytes(32)
 EMPTY = keccak256(b"")
+NO_LOG = L2ToL1Log.unpack(bytes(88))
+"""A log whose leaf is an empty one: the tree without a bundle has it in its place."""
 
 
 def root_of(logs: Sequence[L2ToL1Log]) -> bytes:

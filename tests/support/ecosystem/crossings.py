@@ -32,22 +32,27 @@ class Crossing(NamedTuple):
     amount: int
     batch: int | None
     """That of the source which has the bundle, once it is sealed."""
+    leaf: int
+    """The position of the bundle among the logs of that."""
 
 
 def crossings_from(store: Store, chain_id: int) -> Iterator[Crossing]:
     """Yield what has left a chain, the oldest first."""
     for block, record in enumerate(store.records()):
+        logs = [it for result in record.results for it in result.l2_to_l1_logs]
         for result in record.results:
             for address, topics, data in result.logs:
                 if address != INTEROP_CENTER or topics[:1] != (BUNDLE_SENT,):
                     continue
                 place = store.batches.position_of_block(block)
-                _, bundle_hash, bundle = InteropBundle.of_event(data)
+                message, bundle_hash, bundle = InteropBundle.of_event(data)
+                before = 0 if place is None else place.logs_before
+                (leaf,) = (index for index, it in enumerate(logs, before) if it.endswith(message))
                 for index, call in enumerate(bundle.calls):
                     for asset, amount in _carried(bundle, call):
                         yield Crossing(
                             *(chain_id, bundle.destination, bundle_hash, index, asset, amount),
-                            None if place is None else place.batch,
+                            *(None if place is None else place.batch, leaf),
                         )
 
 

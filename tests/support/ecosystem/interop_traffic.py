@@ -122,7 +122,7 @@ class InteropTraffic:
             self._check_not_ready(error)
 
     def _check_not_ready(self, error: BundleNotReady) -> None:
-        """Assert that only the liar's bundles, and those in one batch with them, are not on L1."""
+        """Assert that only bundles of the chain that lies are not on L1."""
         (bundle,) = (it for it in self.bundles.values() if it.hash.to_0x_hex() in str(error))
         assert self.liar is not None, error
         assert bundle.source is self.bridges[LIAR], error

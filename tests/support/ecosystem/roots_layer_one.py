@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ _SIGNATURES = {
     name: keccak256(signature.encode())
     for name, signature in {
         "AddedChain": "AddedChain(uint256,uint256)",
+        "LeftOut": "BundleLeftOut(uint256,uint256,uint256,bytes)",
         "Appended": "AppendedChainBatchRoot(uint256,uint256,bytes32)",
         "NewChainRoot": "NewChainRoot(uint256,bytes32,bytes32)",
         "NewInteropRoot": "NewInteropRoot(uint256,uint256,uint256,uint256,bytes32[])",
@@ -104,6 +105,11 @@ def appended(chain_id: int, batch: int, root: int | bytes | None = None) -> Acti
     return ("append", chain_id, batch, root)
 
 
+def left_out(chain_id: int, batch: int, reasons: Mapping[int, bytes]) -> Action:
+    """Return that the append that follows is without some leaves."""
+    return ("leave out", chain_id, batch, abi.encode(["(uint256,bytes)[]"], [[*reasons.items()]]))
+
+
 class RootsLayerOne:
     """A `LayerOne` whose blocks tests make; `lie` changes the logs that it returns."""
 
@@ -157,6 +163,12 @@ class RootsLayerOne:
                 events.append(("AddedChain", [chain_id, len(books.chains)], b""))
                 if count:
                     publish()
+                continue
+            if kind == "leave out":
+                (found,) = abi.decode(["(uint256,bytes)[]"], root)
+                for leaf, reason in found:
+                    data = abi.encode(["bytes"], [reason])
+                    events.append(("LeftOut", [chain_id, batch, leaf], data))
                 continue
             books.batches[chain_id].append(batch_leaf(root, batch, time))
             chain_root = books.chain_root(chain_id)

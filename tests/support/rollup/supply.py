@@ -116,13 +116,14 @@ async def _ways(keepers: Sequence[Bookkeeper], at: int) -> list[Way]:
     of_chain = {it.chain_id: it for it in keepers}
     found = []
     for keeper in keepers:
-        booked: dict[int | None, bool] = {None: False}
+        booked: dict[tuple[int | None, int], bool] = {}
         for it in keeper.crossings():
-            if it.batch not in booked:
-                booked[it.batch] = await keeper.is_booked(it.batch, at)
+            place = it.batch, it.leaf
+            if place not in booked:
+                booked[place] = await keeper.is_booked(it, at)
             status = of_chain[it.destination].call_status(it)
-            assert booked[it.batch] or not status, f"executed before L1 has booked it: {it}"
-            found.append(Way(it, booked[it.batch], status == 1))
+            assert booked[place] or not status, f"executed before L1 has booked it: {it}"
+            found.append(Way(it, booked[place], status == 1))
     return found
 
 
@@ -167,12 +168,18 @@ class Bookkeeper:
         """Return what has left for other chains."""
         return crossings_from(self._store, self.chain_id)
 
-    async def is_booked(self, batch: int | None, at: int) -> bool:
-        """Return whether L1 has booked a batch, as of one of its blocks."""
-        contract = self._contracts.message_root
+    async def is_booked(self, crossing: Crossing, at: int) -> bool:
+        """Return whether L1 has booked a bundle, as of one of its blocks."""
+        contract, batch = self._contracts.message_root, crossing.batch
         assert contract is not None
-        function = ("isSettled(uint256,uint256)", "bool", self.chain_id, batch)
-        return bool(await read_contract(self._l1, contract, *function, block=at))
+        if batch is None:
+            return False
+        appended = ("isAppended(uint256,uint256)", "bool", self.chain_id, batch)
+        if not await read_contract(self._l1, contract, *appended, block=at):
+            return False
+        place = (self.chain_id, batch, crossing.leaf)
+        left_out = ("isLeftOut(uint256,uint256,uint256)", "bool", *place)
+        return not await read_contract(self._l1, contract, *left_out, block=at)
 
     def call_status(self, crossing: Crossing) -> int:
         """Return what the chain has done with a call of a bundle."""

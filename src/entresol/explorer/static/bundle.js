@@ -66,7 +66,7 @@ function parts(it, moments) {
   const there = String(it.destination);
   const home = titleOf(Number(floorOf(it.house)?.chainId));
   const state = it.problem
-    ? h("span.badge.bad", "Books not covered")
+    ? h("span.badge.bad", "Not booked")
     : it.stage === 5 && leftOf(it)
       ? h("span.badge.mid", `${plural(leftOf(it), "call")} left`)
       : h(it.status === 2 ? "span.badge.ok" : "span.badge.mid", stageName(it));
@@ -100,10 +100,10 @@ function parts(it, moments) {
           "div.box.bad",
           h(
             "div",
-            h("strong.bad", "Its books are not covered"),
+            h("strong.bad", "Layer 1 has not booked it"),
             h(
               "p",
-              `${it.problem}. Layer 1 holds less for ${home} than its bundles carry, so no other chain learns of batch ${count(it.batch)}. What the batch withdraws stays payable.`,
+              `${it.problem}. No other chain learns of it until then. Other bundles of batch ${count(it.batch)} do not wait for it, and what the batch withdraws stays payable.`,
             ),
           ),
         )
@@ -150,7 +150,7 @@ function parts(it, moments) {
 
 /** @param {Bundle} it */
 function waiting(it) {
-  if (it.problem) return empty("No proof", "The root of its batch is kept back until its books are covered.");
+  if (it.problem) return empty("No proof", "The root that other chains know leaves it out until Layer 1 has booked it.");
   const text = [
     "Its batch is not sealed yet.",
     `Batch ${count(it.batch)} has to be executed on layer 1.`,

@@ -60,7 +60,7 @@ export const leftOf = (it) => it.calls.filter((call) => call.status === 0).lengt
  */
 export function waitsFor(it) {
   const there = titleOf(it.destination);
-  if (it.problem) return "books not covered";
+  if (it.problem) return "not booked";
   if (it.stage === 0) return "waits for its batch";
   if (it.stage === 1) return `waits in ${count(it.batch)}`;
   if (it.stage === 2) return "waits for its books";
@@ -75,7 +75,7 @@ export function waitsFor(it) {
  * @param {Bundle} it
  */
 export function noteOf(it) {
-  if (it.problem) return "books not covered";
+  if (it.problem) return "not booked";
   if (it.stage === 1) return STAGES[it.batchStage].toLowerCase();
   const cancelled = it.calls.filter((call) => call.status === 2).length;
   if (cancelled) return `${plural(cancelled, "call")} cancelled`;

@@ -263,13 +263,14 @@ class Rollup:
 
     def health(self) -> dict[str, Any]:
         """Return the problem of each service; None if it works."""
-        price = self.ether_price
+        price, books = self.ether_price, self.settler.books
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
             **({"genesis": self.genesis.problem} if self._chain.rules.publishes else {}),
             **({} if self.backlog is None else {"backlog": self.backlog.problem}),
             "settlement": self.settler.stopped or self.settler.problem,
+            **({} if books is None else {"books": books.problem}),
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
             **({} if self.roots is None else {"interop": self.roots.problem}),
@@ -277,11 +278,9 @@ class Rollup:
         }
 
     def report(self) -> dict[str, Any]:
-        """Return `health`, and what is no failure of the node: what L1 does not book, and what it has not of the chain."""
-        books = self.settler.books
+        """Return `health`, and what is not a failure of the node: what L1 has not of the chain."""
         return {
             **self.health(),
-            **({} if books is None else {"books": books.problem}),
             **(publication_report(self._chain.batches) if self._chain.rules.publishes else {}),
         }
 

@@ -23,8 +23,18 @@ class ChainLeafAdded(NamedTuple):
     place: int
 
 
+class LeftOutBundle(NamedTuple):
+    """A bundle of a batch cannot be booked, so that the root that follows has an empty leaf for it."""
+
+    chain_id: int
+    batch: int
+    leaf: int
+    reason: bytes
+    """The error, as the contract encodes it."""
+
+
 class AppendedBatch(NamedTuple):
-    """The root of a batch is part of the tree of its chain."""
+    """The root of a batch, without the bundles that are left out, is part of the tree of its chain."""
 
     chain_id: int
     batch: int
@@ -50,11 +60,18 @@ class NewInteropRoot(NamedTuple):
     sides: tuple[Hash32, ...]
 
 
-RootEvent: TypeAlias = ChainLeafAdded | AppendedBatch | NewChainRoot | NewInteropRoot
+RootEvent: TypeAlias = (
+    ChainLeafAdded | LeftOutBundle | AppendedBatch | NewChainRoot | NewInteropRoot
+)
 
 
 def _number(topic: Hash32) -> int:
     return int.from_bytes(topic)
+
+
+def _left_out(topics: Sequence[Hash32], reason: bytes) -> LeftOutBundle:
+    chain_id, batch, leaf = map(_number, topics)
+    return LeftOutBundle(chain_id, batch, leaf, reason)
 
 
 def _appended(topics: Sequence[Hash32], root: bytes) -> AppendedBatch:
@@ -80,6 +97,7 @@ _EVENTS: Final[dict[bytes, tuple[int, str, Callable[..., RootEvent]]]] = {
     keccak256(signature): (indexed, types, read)
     for signature, indexed, types, read in (
         (b"AddedChain(uint256,uint256)", 2, "()", _added),
+        (b"BundleLeftOut(uint256,uint256,uint256,bytes)", 3, "(bytes)", _left_out),
         (b"AppendedChainBatchRoot(uint256,uint256,bytes32)", 2, "(bytes32)", _appended),
         (b"NewChainRoot(uint256,bytes32,bytes32)", 1, "(bytes32,bytes32)", _chain_root),
         (

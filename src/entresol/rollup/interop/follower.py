@@ -13,6 +13,7 @@ from entresol.rollup.deposits.deposit_watcher import BLOCKS_PER_STEP, DepositCon
 from entresol.rollup.interop.importer import RootImporter
 from entresol.rollup.interop.reader import RootReader
 from entresol.rollup.interop.trees import MessageTrees
+from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.storage.replication.entries import RootsEntry
 from entresol.storage.root_table import RootCursor
@@ -147,10 +148,16 @@ class RootFollower:
         """Raise `LayerOneMismatch` if L1 has appended another root for a batch than the chain has."""
         for number, path in found.paths:
             batch = self._chain.batches.get(number)
-            if batch is not None and batch.message_root != path.batch_root:
+            if batch is None:
+                continue
+            root = Hash32(batch.message_root)
+            if path.left_out:
+                logs = self._chain.batches.logs(number)
+                root = MessageTree.of_logs(logs, path.left_out).root
+            if root != path.batch_root:
                 raise LayerOneMismatch(
                     f"{self._l1.name} has appended the root {path.batch_root} for batch {number}, but this chain has "
-                    f"{Hash32(batch.message_root)}"
+                    f"{root}"
                 )
 
     # Positions

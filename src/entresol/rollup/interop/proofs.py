@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import BatchNotAppended, InteropUnavailable
+from entresol.errors import BatchNotAppended, BundleLeftOut, InteropUnavailable
+from entresol.l1.custom_errors import reason_of
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class InteropProver:
     """Proves logs of the batches whose roots L1 has appended to those of all chains.
 
     Remembers: nothing; the path from a batch on is stored with it. Persists: nothing. Assumes: one thread at a time, as
-    the prover of logs does. Fails: with `BatchNotAppended` if L1 cannot append a batch, and with `InteropUnavailable`
-    on a chain without messages to other chains.
+    the prover of logs does. Fails: with `BatchNotAppended` if L1 cannot append a batch, with `BundleLeftOut` if it
+    has left out the log itself, and with `InteropUnavailable` on a chain without messages to other chains.
     """
 
     def __init__(
@@ -51,6 +52,13 @@ class InteropProver:
         if proven is None:
             return None
         path = self._batches.roots.path(proven.batch)
+        if path is not None and path.left_out:
+            leaf = proven.proof.id
+            if leaf in path.left_out:
+                raise BundleLeftOut(proven.batch, reason_of(path.left_out[leaf]))
+            # The leaves of those are empty in what L1 has.
+            proof = self._prover.prove_leaf(proven.batch, leaf, left_out=path.left_out)
+            proven = ProvenLog(proven.batch, proven.packed, proof)
         # After a revert of both layers another batch may have the number.
         if path is None or path.batch_root != proven.proof.root:
             problem = self._batches.books.problem_of(proven.batch)

@@ -15,6 +15,7 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.interop.events import (
     AppendedBatch,
     ChainLeafAdded,
+    LeftOutBundle,
     NewChainRoot,
     NewInteropRoot,
     decode_event,
@@ -172,6 +173,13 @@ class RootReader:
         )
 
 
+class _AppendedRoot(NamedTuple):
+    """A batch that L1 has appended, and the leaves that it has left out, with its errors."""
+
+    event: AppendedBatch
+    left_out: dict[int, bytes]
+
+
 class _Replay:
     """Trees that follow the logs of L1: each log must be the one that the contract emits then."""
 
@@ -207,7 +215,7 @@ class _Replay:
         """Follow the logs of a block."""
         before = self._batches.get(self._chain_id, BatchFrontier())
         events = iter([decode_event(log) for log in logs])
-        own: list[AppendedBatch] = []
+        own: list[_AppendedRoot] = []
         others, count, timestamp = False, 0, None
         for event in events:
             match event:
@@ -215,10 +223,11 @@ class _Replay:
                     self._add_chain(event, number)
                     if not count:
                         continue
-                case AppendedBatch():
-                    timestamp = self._append(event, events, number, count, timestamp)
-                    if event.chain_id == self._chain_id:
-                        own.append(event)
+                case LeftOutBundle() | AppendedBatch():
+                    batch = self._appended(event, events, number)
+                    timestamp = self._append(batch.event, events, number, count, timestamp)
+                    if batch.event.chain_id == self._chain_id:
+                        own.append(batch)
                     else:
                         others = True
                     count += 1
@@ -242,6 +251,19 @@ class _Replay:
         self._places[event.chain_id] = event.place
         self._batches[event.chain_id] = BatchFrontier()
         self._tree.append(ChainTree(event.chain_id).leaf())
+
+    def _appended(
+        self, first: LeftOutBundle | AppendedBatch, events: Iterator[RootEvent], number: int
+    ) -> _AppendedRoot:
+        """Return what L1 has appended, whose event follows those of what it has left out."""
+        event: RootEvent | None = first
+        left_out = {}
+        while isinstance(event, LeftOutBundle) and event[:2] == first[:2]:
+            left_out[event.leaf] = event.reason
+            event = next(events, None)
+        if not isinstance(event, AppendedBatch) or event[:2] != first[:2]:
+            raise self._unexpected(event, number)
+        return _AppendedRoot(event, left_out)
 
     def _append(
         self,
@@ -273,13 +295,15 @@ class _Replay:
         return NewInteropRoot(self._l1_chain_id, number, count, timestamp, (self.root,))
 
     def _paths(
-        self, number: int, timestamp: int, before: BatchFrontier, own: Sequence[AppendedBatch]
+        self, number: int, timestamp: int, before: BatchFrontier, own: Sequence[_AppendedRoot]
     ) -> Iterator[tuple[int, BatchPath]]:
         """Yield the paths of batches, as of the end of the block that appended them."""
         place = self._places.get(self._chain_id, 0)
         chain_path = self._tree.path(place) if own else ()
-        leaves = [batch_leaf(it.batch_root, it.batch, timestamp) for it in own]
-        for index, (event, path) in enumerate(zip(own, before.paths(leaves), strict=True)):
+        leaves = [batch_leaf(it.event.batch_root, it.event.batch, timestamp) for it in own]
+        for index, ((event, left_out), path) in enumerate(
+            zip(own, before.paths(leaves), strict=True)
+        ):
             words = (
                 timestamp.to_bytes(32),
                 (before.count + index).to_bytes(32),
@@ -289,8 +313,12 @@ class _Replay:
                 bytes([1, len(chain_path), 0, _FINAL]).ljust(32, b"\0"),
                 *chain_path,
             )
-            found = BatchPath(number, event.batch_root, self.root, len(path), b"".join(words))
-            yield event.batch, found
+            yield (
+                event.batch,
+                BatchPath(
+                    number, event.batch_root, self.root, len(path), b"".join(words), left_out
+                ),
+            )
 
     def _expect(self, expected: RootEvent, event: RootEvent | None, number: int) -> None:
         if event != expected:

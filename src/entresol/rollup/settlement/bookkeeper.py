@@ -47,8 +47,8 @@ class _Sent(NamedTuple):
 class Bookkeeper:
     """Calls `MessageRoot.settle` for executed batches with messages, once L1 has two chains.
 
-    A batch whose books L1 rejects, say because its chain does not have what its bundles carry, stays executed, and
-    holds up no other one. It is tried again after pauses that double, and when L1 has a new block. What is booked is
+    Of a batch, L1 leaves out the bundles that it rejects, say because its chain does not have what they carry. Until
+    these are booked, too, it is tried again after pauses that double, and when L1 has a new block. What is booked is
     what L1 says is: another account may be faster, and a reorg may remove it. Remembers: which batches are to be
     booked, the transaction that is pending, and the L1 block at which the records were right. Persists: where L1 booked
     a batch, or why it does not; not what it sends, since a second attempt is rejected before it is signed. Assumes: the
@@ -250,10 +250,12 @@ class Bookkeeper:
                 self._sent = None
                 self._queue.retry(number)
             return
+        is_settled = await self._contract.is_settled(number, receipt.block_hash)
         if receipt.succeeded:
             await self._watch(receipt.block_number)
+        if is_settled and receipt.succeeded:
             await self._record(number, await self._l1_sync.settlement_of(receipt))
-        elif await self._contract.is_settled(number, receipt.block_hash):
+        elif is_settled:
             # Another account was faster, perhaps in the same block.
             self._queue.retry(number)
         else:
@@ -273,18 +275,27 @@ class Bookkeeper:
         if not reason.startswith(_PASSING) and self.problem_of(number) != reason:
             await self._journal.write(UnbookedEntry(number, reason))
             log.warning(
-                "batch %d is executed, but %s does not book it: %s", number, self._l1.name, reason
+                "batch %d is executed, but %s does not book all of it: %s",
+                number,
+                self._l1.name,
+                reason,
             )
 
     async def _reason(self, number: int, receipt: L1Receipt) -> str:
-        """Repeat a reverted call on the block before it, and return what it reverts with."""
-        call, block = self._call(self._l1_sync.batch(number)), receipt.block_number - 1
+        """Repeat a call, and return what it reverts with.
+
+        One that reverted is repeated on the block before it; one that left out bundles on its own, where it reverts
+        with the reason of the first of them.
+        """
+        call = self._call(self._l1_sync.batch(number))
+        block = receipt.block_number - (not receipt.succeeded)
         sender = self._transactions.address
         try:
             await self._l1.call(self._contract.address, call, sender=sender, block=block)
         except ExecutionFailed as failure:
             return failure_reason(failure)
-        return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
+        done = "left out a bundle" if receipt.succeeded else "reverted"
+        return f"transaction {receipt.transaction_hash} {done}, and the call does not now"
 
     # Reorgs
 

@@ -37,7 +37,7 @@ class BooksContract:
         )
 
     async def is_settled(self, batch: int, block: Hash32) -> bool:
-        """Return whether a batch is booked, as of a block."""
+        """Return whether a batch is booked with all of its bundles, as of a block."""
         found = await read_contract(
             *(self.l1, self.address, "isSettled(uint256,uint256)", "bool", self._chain_id, batch),
             block=block,

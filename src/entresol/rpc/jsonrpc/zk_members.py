@@ -164,7 +164,7 @@ stage: How far the block is settled.
 BatchAccountProof.stateRoot: The root of the state after the batch.
 status: `sealed`, or `verified` once its batch is executed and that is final.
 BatchBooks.blockNumber: The block of L1 with that transaction; null before it.
-BatchBooks.problem: Why L1 does not book the batch; null if it has, or was not asked.
+BatchBooks.problem: Why L1 does not book a bundle of the batch; null if it has booked all, or was not asked.
 BatchBooks.status: Whether the batch is booked, is to be booked, cannot be, or has nothing to book.
 BatchBooks.timestamp: The time of that block, in seconds; null before it.
 BatchBooks.transactionHash: The transaction on L1 that booked the batch and added its root; null before it.

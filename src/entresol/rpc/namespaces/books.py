@@ -49,8 +49,8 @@ class EntresolBooks:
         """Return whether L1 has booked a batch; null if there is no such batch.
 
         `none` is a batch without messages, or one whose L1 knows no books: no other chain asks for it. `rejected` is one
-        that is executed, and whose withdrawals can be claimed, but whose messages no other chain can learn of until L1
-        takes its books; `problem` says why it does not. The node tries it again.
+        that is executed, and whose withdrawals can be claimed, but of which L1 leaves out bundles; `problem` says why,
+        of the first one, and `zks_getL2ToL1LogProof` of each. The node tries them again.
         """
         number = int(batch)
         found = self._batches.get(number)

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.errors import BatchNotAppended, InteropUnavailable
+from entresol.errors import (
+    BatchNotAppended,
+    BundleLeftOut,
+    InteropUnavailable,
+    LayerOneMismatch,
+)
+from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import ProvenLog
 from entresol.primitives.values import Hash32
@@ -20,6 +26,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.interop.follower import RootFollower
 from entresol.rollup.interop.proofs import InteropProver
+from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.proofs import LogProver
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.engine import Reverted
@@ -30,12 +37,17 @@ from tests.support.ecosystem.roots_layer_one import (
     RootsLayerOne,
     added,
     appended,
+    changed,
+    left_out,
 )
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples
 
 DONE = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234)
 OTHER = 271
+UNCOVERED = abi.encode_call(
+    "InteropValueNotCovered(uint256,uint256,bytes32,uint256)", CHAIN_ID, 1, Hash32.zero(), 5
+)
 
 
 @cache
@@ -190,6 +202,54 @@ def test_why_l1_does_not_append_a_batch_is_told(scenario: Scenario) -> None:
     scenario.chain.batches.books.unbook(batch, "InteropValueNotCovered(270, 1, 0x01, 5)")
     with pytest.raises(BatchNotAppended, match=r"of batch 1 .*InteropValueNotCovered\(270"):
         scenario.prover.prove_transaction_log(scenario.sent[batch][0])
+
+
+def test_bundles_that_l1_leaves_out_have_a_reason_and_all_others_a_proof(
+    scenario: Scenario,
+) -> None:
+    batch = scenario.settle(1, 2, 3)
+    first, second, third = scenario.sent[batch]
+    logs = scenario.chain.batches.logs(batch)
+    for missing in ({0: UNCOVERED, 1: UNCOVERED}, {1: UNCOVERED}):
+        root = MessageTree.of_logs(logs, missing).root
+        scenario.l1.mine(left_out(CHAIN_ID, batch, missing), appended(CHAIN_ID, batch, root))
+        scenario.follow()
+        with pytest.raises(BundleLeftOut, match=r"of batch 1: InteropValueNotCovered\(270, 1, "):
+            scenario.prover.prove_transaction_log(second)
+        proven = scenario.prover.prove_transaction_log(third)
+        assert proven is not None
+        assert scenario.accepts(proven)
+    # Once it is covered, L1 appends the batch with all that it has.
+    before = scenario.l1.number
+    scenario.l1.mine(appended(CHAIN_ID, batch, scenario.root_of(batch)))
+    scenario.follow()
+    for transaction in (first, second, third):
+        proven = scenario.prover.prove_transaction_log(transaction)
+        assert proven is not None
+        assert scenario.accepts(proven)
+    # A reorg of L1 may remove that, and what was appended before it stays.
+    scenario.l1.reorg(before)
+    scenario.l1.mine(appended(OTHER, 1))
+    scenario.follow()
+    assert scenario.prover.prove_transaction_log(first) is not None
+    with pytest.raises(BundleLeftOut):
+        scenario.prover.prove_transaction_log(second)
+
+
+def test_a_lie_about_what_is_left_out_does_not_last(scenario: Scenario) -> None:
+    batch = scenario.settle(1, 2)
+    root = MessageTree.of_logs(scenario.chain.batches.logs(batch), {1: b""}).root
+    scenario.l1.mine(left_out(CHAIN_ID, batch, {1: UNCOVERED}), appended(CHAIN_ID, batch, root))
+    for lie in (
+        lambda logs: logs[1:],
+        lambda logs: [changed(logs[0], topics=(*logs[0].topics[:3], Hash32.zero())), *logs[1:]],
+    ):
+        scenario.l1.lie = lie
+        with pytest.raises(LayerOneMismatch, match="has appended the root"):
+            scenario.follow()
+    scenario.l1.lie = None
+    scenario.follow()
+    assert scenario.prover.prove_transaction_log(scenario.sent[batch][0]) is not None
 
 
 def test_a_path_of_another_batch_with_the_number_proves_nothing(scenario: Scenario) -> None:

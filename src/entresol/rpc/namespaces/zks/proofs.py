@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.errors import BatchNotAppended, InteropUnavailable, TooManySlots
+from entresol.errors import (
+    BatchNotAppended,
+    BundleLeftOut,
+    InteropUnavailable,
+    TooManySlots,
+)
 from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -130,6 +135,7 @@ class ZksProofs:
 
     @method(
         BatchNotAppended,
+        BundleLeftOut,
         InteropUnavailable,
         name="zks_getL2ToL1LogProof",
         getter=True,

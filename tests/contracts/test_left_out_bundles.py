@@ -1,0 +1,185 @@
+"""Batches of several bundles, some of which nobody has paid: whatever is settled when, the books add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import pytest
+from eth_abi import abi
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entresol.primitives.values import Hash32
+from tests.support.contracts.bundles import Call, PlainBundle
+from tests.support.contracts.engine import ETHER, Reverted
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    ETH_TOKEN,
+    L2_ASSET_ROUTER,
+    OTHER_CHAIN_ID,
+    asset_id,
+    burn_data,
+    deploy,
+    direct,
+    two_bridges,
+)
+from tests.support.contracts.merkle_trees import NO_LOG, root_of
+from tests.support.run.examples import examples
+
+IDS = (CHAIN_ID, OTHER_CHAIN_ID)
+ETHER_ID = asset_id(ETH_TOKEN)
+FINALIZE = bytes.fromhex("9c884fd1")
+
+
+@dataclass
+class Batch:
+    """An executed batch, and which of its bundles L1 has not booked."""
+
+    source: int
+    number: int
+    bundles: list[PlainBundle]
+    missing: list[int]
+    is_appended: bool = False
+
+
+class World:
+    """Two chains on an L1 with its real contracts, beside plain books of both assets."""
+
+    def __init__(self) -> None:
+        self.l1 = deploy()
+        self.crown = self.l1.token()
+        self.contracts = {CHAIN_ID: self.l1.chain, OTHER_CHAIN_ID: self.l1.add_chain()}
+        self.l1.engine.send(ALICE, self.crown, "approve", self.l1.vault.address, 10**9)
+        self.l1.engine.send(BOB, self.l1.vault, "ensureTokenIsRegistered", self.crown.address)
+        self.crown_id = asset_id(self.crown.address)
+        self.held = {(it, asset): 0 for it in IDS for asset in (ETHER_ID, self.crown_id)}
+        self.batches: list[Batch] = []
+        self._salts = count()
+
+    def deposit(self, chain_id: int, ether: int, crowns: int) -> None:
+        """Deposit both assets to a chain."""
+        engine, hub = self.l1.engine, self.l1.bridgehub
+        paid = ETHER + ether
+        if crowns:
+            data = b"\1" + abi.encode(
+                ["bytes32", "bytes"],
+                [self.crown_id, burn_data(crowns, ALICE, self.crown.address)],
+            )
+            asked = two_bridges(self.l1.router.address, data, chain_id=chain_id, mint_value=paid)
+            engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=paid)
+        else:
+            asked = direct(chain_id=chain_id, mint_value=paid)
+            engine.send(ALICE, hub, "requestL2TransactionDirect", asked, value=paid)
+        self.held[chain_id, ETHER_ID] += paid
+        self.held[chain_id, self.crown_id] += crowns
+
+    def execute(self, source: int, carried: list[tuple[int, int]]) -> None:
+        """Let a chain execute a batch of bundles that carry ether and crowns."""
+        bundles = [self._bundle(source, *it) for it in carried]
+        logs = [it.log() for it in bundles]
+        number = self.l1.settle(*logs, chain=self.contracts[source])
+        self.batches.append(Batch(source, number, bundles, list(range(len(bundles)))))
+
+    def settle(self, batch: Batch) -> None:
+        """Let anyone settle a batch, and compare what that books with the plain books."""
+        missing = [it for it in batch.missing if not self._book(batch.bundles[it])]
+        logs = [it.log() for it in batch.bundles]
+        packed = b"".join(it.pack() for it in logs)
+        call = (batch.source, batch.number, packed, [it.message() for it in batch.bundles])
+        if batch.is_appended and missing == batch.missing:
+            expected = "InteropValueNotCovered" if missing else "BatchAlreadySettled"
+            with pytest.raises(Reverted, match=expected):
+                self.l1.engine.send(BOB, self.l1.message_root, "settle", *call)
+            return
+        self.l1.engine.send(BOB, self.l1.message_root, "settle", *call)
+        assert list(self.l1.left_out()) == missing
+        root = root_of([NO_LOG if index in missing else it for index, it in enumerate(logs)])
+        events = self.l1.engine.events(self.l1.message_root)
+        (appended,) = (it for it in events if it.name == "AppendedChainBatchRoot")
+        assert bytes(appended.fields["chainBatchRoot"]) == root
+        batch.missing, batch.is_appended = missing, True
+
+    def check(self) -> None:
+        """Compare the books of L1 with the plain ones, and their sums with what the vault has."""
+        engine, vault = self.l1.engine, self.l1.vault
+        for (chain_id, asset), amount in self.held.items():
+            assert engine.read(vault, "chainBalance", chain_id, asset) == amount
+        for asset, owned in (
+            (ETHER_ID, engine.balance(vault.address)),
+            (self.crown_id, engine.read(self.crown, "balanceOf", vault.address)),
+        ):
+            assert owned == sum(self.held[it, asset] for it in IDS)
+        for batch in self.batches:
+            place = batch.source, batch.number
+            is_settled = engine.read(self.l1.message_root, "isSettled", *place)
+            assert is_settled is (batch.is_appended and not batch.missing)
+
+    def _bundle(self, source: int, ether: int, crowns: int) -> PlainBundle:
+        calls = [Call(to=BOB, sender=ALICE, value=ether)]
+        if crowns:
+            mint = abi.encode(
+                ["address", "address", "address", "uint256", "bytes"],
+                [ALICE, BOB, self.crown.address, crowns, b""],
+            )
+            data = FINALIZE + abi.encode(
+                ["uint256", "bytes32", "bytes"], [source, self.crown_id, mint]
+            )
+            calls.append(Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data))
+        (destination,) = (it for it in IDS if it != source)
+        made = PlainBundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
+        return replace(made, salt=next(self._salts).to_bytes(32))
+
+    def _book(self, bundle: PlainBundle) -> bool:
+        """Book a bundle plainly, whole or not at all."""
+        amounts = {ETHER_ID: bundle.calls[0].value, self.crown_id: 0}
+        for call in bundle.calls[1:]:
+            _, asset, mint = abi.decode(["uint256", "bytes32", "bytes"], call.data[4:])
+            amounts[Hash32(asset)] = abi.decode(
+                ["address", "address", "address", "uint256", "bytes"], mint
+            )[3]
+        if any(self.held[bundle.source, it] < amount for it, amount in amounts.items()):
+            return False
+        for asset, amount in amounts.items():
+            self.held[bundle.source, asset] -= amount
+            self.held[bundle.destination, asset] += amount
+        return True
+
+
+CHAINS = st.sampled_from(IDS)
+AMOUNTS = st.tuples(
+    st.sampled_from([0, 1, ETHER // 3, ETHER, 2 * ETHER]), st.sampled_from([0, 0, 1, 5, 40])
+)
+STEPS = st.one_of(
+    st.tuples(st.just("deposit"), CHAINS, AMOUNTS),
+    st.tuples(st.just("execute"), CHAINS, st.lists(AMOUNTS, min_size=1, max_size=5)),
+    st.tuples(st.just("settle"), st.integers(0, 9), st.none()),
+    st.tuples(st.just("settle"), st.integers(0, 9), st.none()),
+)
+
+
+@settings(max_examples=examples(30))
+@given(st.lists(STEPS, min_size=6, max_size=18))
+def test_whatever_is_covered_when_each_bundle_is_booked_once_or_not_at_all(
+    steps: list[tuple[str, Any, Any]],
+) -> None:
+    world = World()
+    for kind, where, what in steps:
+        if kind == "deposit":
+            world.deposit(where, *what)
+        elif kind == "execute":
+            world.execute(where, what)
+        elif world.batches:
+            world.settle(world.batches[where % len(world.batches)])
+    world.check()
+    # Once everybody has paid, nothing is left.
+    for chain_id in IDS:
+        world.deposit(chain_id, 100 * ETHER, 10_000)
+    for batch in world.batches:
+        if batch.missing or not batch.is_appended:
+            world.settle(batch)
+    assert not any(it.missing for it in world.batches)
+    world.check()
