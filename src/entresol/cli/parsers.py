@@ -180,10 +180,10 @@ def replay_parser() -> Parser:
 
 
 def _is_of_a_replay(setting: Setting) -> bool:
-    """Return whether a replay reads a setting: those of a fork but its block, which what is replayed names, and ABIs."""
+    """Return whether a replay reads a setting: those of a fork but its block, which what is replayed names, ABIs and sources."""
     if setting.section == "fork":
         return setting.name not in _BLOCK_OF_A_FORK
-    return setting.name == "abi"
+    return setting.name in ("abi", "sources")
 
 
 def _parted(names: frozenset[str], reason: str) -> tuple[list[Setting], dict[str, str]]:

@@ -28,6 +28,7 @@ from entresol.fork.replay.block_replay import (
 from entresol.fork.replay.reading import find_transaction, read_block
 from entresol.node.config.forking.resolving import PlannedFork, planned_forks
 from entresol.primitives.values import Hash32
+from entresol.sources.registry import SourceRegistry
 from entresol.terminal.abi_files import abis_of
 from entresol.terminal.replays import ReplayText, counts
 
@@ -44,7 +45,7 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
     planned = planned_forks(config).l2
     if planned is None:
         raise InvalidConfig("--fork-url", "replay needs the URL of the chain")
-    text = ReplayText(abis_of(config.log))
+    text = ReplayText(abis_of(config.log), SourceRegistry.of_paths(config.api.sources))
     with closing(_opened(planned, wanted)) as remote:
         wait_for_remote(planned.settings.timeout)
         try:

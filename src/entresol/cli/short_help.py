@@ -207,7 +207,7 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
         {
             "flags": (
                 *("--block", "--fork-url", "--fork-header", "--fork-cache", "--offline"),
-                *("--fork-verify", "--abi", "--json", "--struct-logs", "--config"),
+                *("--fork-verify", "--abi", "--sources", "--json", "--struct-logs", "--config"),
             )
         },
     ),

@@ -98,6 +98,12 @@ class AbiRegistry:
             registry.add(it)
         return registry
 
+    def over(self, base: AbiRegistry) -> AbiRegistry:
+        """Return these ABIs, and where they have nothing another registry."""
+        found = AbiRegistry(lambda: base)
+        found._entries = self._entries
+        return found
+
     def add(self, entries: Any) -> bool:
         """Add the entries of an ABI, which is decoded JSON; return whether it was one."""
         try:

@@ -25,6 +25,7 @@ from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.suggestions import similar
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.sources.registry import SourceRegistry
 from entresol.terminal.abi_files import abis_of
 from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
@@ -258,8 +259,9 @@ class Devnet:
 
     @cached_property
     def abis(self) -> AbiRegistry:
-        """The ABIs of the setting `abi`, and those of the contracts of both layers."""
-        return abis_of(self.config.log)
+        """The ABIs of the settings `sources` and `abi`, and those of the contracts of both layers."""
+        others = abis_of(self.config.log)
+        return SourceRegistry.of_paths(self.config.api.sources).abis().over(others)
 
     # Both layers at once
 

@@ -127,6 +127,10 @@ class CompiledContract:
     @cached_property
     def abi(self) -> list[dict[str, Any]]:
         """Its functions, errors and events."""
+        return self.decoded_abi()
+
+    def decoded_abi(self) -> list[dict[str, Any]]:
+        """Return its functions, errors and events, for who needs them once."""
         try:
             return _abi(self._abi) or []
         except (ValueError, RecursionError):

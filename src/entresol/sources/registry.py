@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol._native import keccak256
+from entresol.contracts.abi_registry import AbiRegistry
 from entresol.sources.added_contracts import AddedContracts
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class SourceRegistry:
         self._added = AddedContracts()
         self._version = 0
         self._found: OrderedDict[tuple[bool, bytes], CompiledContract | None] = OrderedDict()
+        self._abis: tuple[int, AbiRegistry] = -1, AbiRegistry()
         self._lock = Lock()
         self._reading = Lock()
         """Held while folders are read; codes that were found before do not wait for it."""
@@ -81,6 +83,15 @@ class SourceRegistry:
         """Return a number that is another one once contracts were added, or folders read again because they changed."""
         self._read_again()
         return self._version
+
+    def abis(self) -> AbiRegistry:
+        """Return the ABIs of all contracts, those that were added last first."""
+        version = self.version()
+        with self._lock:
+            if self._abis[0] != version:
+                contracts = (*self._added, *self._contracts)
+                self._abis = version, AbiRegistry.of(it.decoded_abi() for it in contracts)
+            return self._abis[1]
 
     def find(self, code: bytes, *, is_creation: bool = False) -> CompiledContract | None:
         """Return the contract that was deployed as `code`, or that `code` creates, with its arguments."""

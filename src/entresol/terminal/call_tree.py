@@ -11,6 +11,7 @@ from entresol.terminal.console_log import CONSOLE, MAX_LINES, formatted_call
 
 if TYPE_CHECKING:
     from entresol.contracts.abi_registry import AbiRegistry
+    from entresol.terminal.source_names import SourceNames
 
 
 MAX_INDENT: Final = 64
@@ -25,10 +26,11 @@ _SELECTOR: Final = 4
 
 
 class CallTree:
-    """Draws the frames of an execution, decoded by known ABIs."""
+    """Draws the frames of an execution, decoded by known ABIs; contracts of known sources have their names."""
 
-    def __init__(self, abis: AbiRegistry) -> None:
+    def __init__(self, abis: AbiRegistry, names: SourceNames | None = None) -> None:
         self._abis = abis
+        self._names = names
 
     def draw(self, root: CallFrame) -> list[str]:
         """Return the lines of a tree; iterative, because calls may be nested deeply."""
@@ -41,7 +43,7 @@ class CallTree:
                 lines.append(_branch(len(stack), is_last=True) + self._end(frame))
                 stack.pop()
             elif isinstance(part, FrameLog):
-                lines.append(_branch(len(stack)) + self._event(part))
+                lines.append(_branch(len(stack)) + self._event(frame, part))
             else:
                 lines.append(_branch(len(stack)) + self._title(part))
                 stack.append((part, part.parts()))
@@ -50,8 +52,9 @@ class CallTree:
     def _title(self, frame: CallFrame) -> str:
         gas = f"[{int(frame.gas_used, 16)}]"
         address = "<unknown>" if frame.to is None else Address.parse(frame.to).checksummed()
+        contract = None if self._names is None else self._names.of_frame(frame)
         if frame.type in _CREATIONS:
-            return f"{gas} → new {address}"
+            return f"{gas} → new {address if contract is None else f'{contract.name}@{address}'}"
         if frame.type == "SELFDESTRUCT":
             return f"{gas} {Address.parse(frame.sender).checksummed()}::selfdestruct → {address}"
         data = Data.parse(frame.input)
@@ -60,12 +63,18 @@ class CallTree:
         value = int(Quantity.parse(frame.value))
         sent = f"{{value: {value}}}" if value and frame.type == "CALL" else ""
         kind = "" if frame.type == "CALL" else f" [{frame.type.lower()}]"
-        return f"{gas} {address}::{self._call(data, sent)}{kind}"
+        name = address if contract is None else contract.name
+        return f"{gas} {name}::{self._call(frame, data, sent)}{kind}"
 
-    def _call(self, data: bytes, sent: str) -> str:
+    def _abis_of(self, frame: CallFrame) -> AbiRegistry:
+        if self._names is None:
+            return self._abis
+        return self._names.abis(self._names.of_frame(frame))
+
+    def _call(self, frame: CallFrame, data: bytes, sent: str) -> str:
         if not data:
             return f"fallback{sent}()"
-        decoded = self._abis.call(data)
+        decoded = self._abis_of(frame).call(data)
         if decoded is not None:
             name, _, arguments = decoded.partition("(")
             return f"{name}{sent}({arguments}"
@@ -73,26 +82,26 @@ class CallTree:
             return f"fallback{sent}({_hex(data)})"
         return f"{data[:_SELECTOR].hex()}{sent}({data[_SELECTOR:][:MAX_DATA].hex()}{_cut(data)})"
 
-    def _event(self, log: FrameLog) -> str:
+    def _event(self, frame: CallFrame, log: FrameLog) -> str:
         topics = [bytes(Hash32.parse(topic)) for topic in log.topics]
         data = bytes(Data.parse(log.data))
-        return f"emit {describe_event(self._abis, topics, data)}"
+        return f"emit {describe_event(self._abis_of(frame), topics, data)}"
 
     def _end(self, frame: CallFrame) -> str:
         output = bytes(Data.parse(frame.output))
         if frame.error is not None:
-            return f"← {self._failure(frame.error, output)}"
+            return f"← {self._failure(frame, frame.error, output)}"
         if frame.type in _CREATIONS:
             return f"← [Return] {len(output)} bytes of code"
         if not output:
             return "← [Stop]"
-        decoded = self._abis.output(Data.parse(frame.input), output)
+        decoded = self._abis_of(frame).output(Data.parse(frame.input), output)
         return f"← [Return] {_hex(output) if decoded is None else decoded}"
 
-    def _failure(self, error: str, output: bytes) -> str:
+    def _failure(self, frame: CallFrame, error: str, output: bytes) -> str:
         if error != "execution reverted":
             return f"[{error}]"
-        return f"[Revert] {describe_error(self._abis, output) or 'EvmError: Revert'}"
+        return f"[Revert] {describe_error(self._abis_of(frame), output) or 'EvmError: Revert'}"
 
 
 def describe_error(abis: AbiRegistry, data: bytes, *, named: bool = False) -> str | None:

@@ -96,6 +96,8 @@ class TransactionIncluded(msgspec.Struct, frozen=True, kw_only=True):
     succeeded: bool
     failure: str | None
     """Why it failed, if this process executed it."""
+    contract: str | None = None
+    """The contract that it calls or creates, if its source is known."""
     call: str | None = None
     """The function that it calls, with arguments, from -v on."""
     events: Sequence[str] = ()
@@ -194,11 +196,12 @@ class TextLogFormat:
             ("From", _checksummed(entry.sender)),
         ]
         if entry.to is not None:
-            rows.append(("To", _checksummed(entry.to)))
+            rows.append(("To", _named(_checksummed(entry.to), entry.contract)))
         if entry.call is not None:
             rows.append(("Call", printable(entry.call, MAX_LINE)))
         if entry.created is not None and entry.succeeded:
-            rows.append(("Contract created", entry.created.checksummed()))
+            created = _named(entry.created.checksummed(), entry.contract)
+            rows.append(("Contract created", created))
         rows += [
             ("Gas used", f"{entry.gas_used:,}"),
             ("Block number", f"{entry.block:,}"),
@@ -273,6 +276,10 @@ def _time(timestamp: int) -> str:
         return str(timestamp)
 
 
+def _named(address: str, contract: str | None) -> str:
+    return address if contract is None else f"{address} ({printable(contract)})"
+
+
 def _with_layer(layer: str, what: str) -> str:
     """Prefix the layer, unless it is the L2."""
     return f"{layer} {what}" if layer else what
@@ -330,6 +337,8 @@ class JsonLogFormat:
             fields["created"] = str(entry.created)
         if entry.failure is not None:
             fields["failure"] = entry.failure
+        if entry.contract is not None:
+            fields["contract"] = entry.contract
         if entry.call is not None:
             fields["call"] = entry.call
         for name in ("events", "console", "trace", "stack"):

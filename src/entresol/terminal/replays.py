@@ -8,8 +8,10 @@ import msgspec
 
 from entresol.execution.trace.call_frames import decode_call_frame
 from entresol.fork.replay.block_replay import contract_of
+from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error
 from entresol.terminal.console_log import console_lines
+from entresol.terminal.source_names import SourceNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 class ReplayText:
     """Writes replays, with names of known ABIs."""
 
-    def __init__(self, abis: AbiRegistry) -> None:
-        self._abis = abis
-        self._tree = CallTree(abis)
+    def __init__(self, abis: AbiRegistry, sources: SourceRegistry | None = None) -> None:
+        self._sources = sources or SourceRegistry()
+        self._abis = abis if sources is None else sources.abis().over(abis)
 
     def transaction(self, block: BlockToReplay, it: TransactionReplay) -> Iterator[str]:
         """Yield the lines of one transaction: its call tree, what it printed, its result, and what differs."""
@@ -31,7 +33,7 @@ class ReplayText:
         yield f"{it.remote.hash} ({place}, type {it.remote.type:#x})"
         yield from block.notes
         if it.trace is not None:
-            yield from self._tree.draw(decode_call_frame(it.trace))
+            yield from self._tree(it).draw(decode_call_frame(it.trace))
         lines = console_lines(it.console)
         if lines:
             yield "console.log:"
@@ -58,6 +60,9 @@ class ReplayText:
             f"block {block.header.number} {block.hash}: {counted['transactions']} transactions, "
             f"{counted['same']} the same, {counted['different']} different, {counted['notExecuted']} not executed"
         )
+
+    def _tree(self, it: TransactionReplay) -> CallTree:
+        return CallTree(self._abis, SourceNames(self._sources, self._abis, it.code_of))
 
     def reason(self, it: TransactionReplay) -> str | None:
         """Return why a transaction failed."""

@@ -11,6 +11,7 @@ import msgspec
 
 from entresol._native import wait_for_remote
 from entresol.errors import DeadlinePassed, EntresolError
+from entresol.execution.evm_env import code_of
 from entresol.execution.trace.block_trace import trace_block
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
@@ -18,13 +19,18 @@ from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources.registry import SourceRegistry
 from entresol.sources.steps import MAX_STEP_BYTES
 from entresol.state_missing import WAIT_SECONDS
+from entresol.terminal.call_tree import CallTree
+from entresol.terminal.source_names import SourceNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from entresol.errors import ExecutionFailed
+    from entresol.execution.evm_env import State
     from entresol.execution.trace.block_trace import SealedBlock
-    from entresol.terminal.call_tree import CallTree
+    from entresol.primitives.records import BlockRecord
     from entresol.terminal.formats import TransactionIncluded
+    from entresol.terminal.transactions import LogDetails
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +60,8 @@ class LoggedBlock(NamedTuple):
     """The index of each entry in the block, which may have hidden transactions."""
     failed: frozenset[int] = frozenset()
     """Those whose stack trace is shown."""
+    failures: Mapping[int, ExecutionFailed] | None = None
+    """Why transactions failed; None if no source gives names."""
 
 
 class TraceLog:
@@ -66,12 +74,12 @@ class TraceLog:
     def __init__(
         self,
         sealed_block: Callable[[int], SealedBlock],
-        tree: CallTree,
+        details: LogDetails,
         write: Callable[[TransactionIncluded], None],
         sources: SourceRegistry | None = None,
     ) -> None:
         self._sealed_block = sealed_block
-        self._tree = tree
+        self._details = details
         self._sources = sources or SourceRegistry()
         self._write = write
         # Blocks of a fork may have read what is forgotten since, and nothing else waits for this thread.
@@ -92,6 +100,7 @@ class TraceLog:
                 entries=_with(block, dict.fromkeys(block.traced, NOT_IN_TIME), {}),
                 traced=frozenset(),
                 failed=frozenset(),
+                failures=None,
             )
             if len(self._queue) >= 2 * MAX_PENDING:
                 # The order matters less than the memory.
@@ -108,6 +117,8 @@ class TraceLog:
         trees: Mapping[int, Sequence[str]] = {}
         stacks: dict[int, Sequence[str]] = {}
         try:
+            if block.failures is not None and not self._is_closing:
+                block = self._named(block, block.failures)
             if block.traced and not self._is_closing:
                 trees = dict(self._trees(block))
             for index in sorted(block.failed)[:MAX_STACK_TRACES]:
@@ -118,6 +129,23 @@ class TraceLog:
         except Exception:
             log.exception("block %d cannot be traced", block.number)
         self._write_all(_with(block, trees, stacks))
+
+    def _named(self, block: LoggedBlock, failures: Mapping[int, ExecutionFailed]) -> LoggedBlock:
+        """Return a block whose transactions have the names that sources give."""
+        sealed = self._sealed_block(block.number)
+        if sealed.record.hash() != block.entries[0].block_hash:
+            return block
+        names = self._names(sealed.replay().overlay)
+        pairs = zip(block.indexes, block.entries, strict=True)
+        return block._replace(
+            entries=[
+                named(entry, sealed.record, index, failures.get(index), names, self._details)
+                for index, entry in pairs
+            ]
+        )
+
+    def _names(self, state: State) -> SourceNames:
+        return SourceNames(self._sources, self._details.abis, partial(code_of, state))
 
     def _stack_trace(self, block: LoggedBlock, index: int) -> Sequence[str]:
         """Return where in the source a transaction failed, without the reason, which its line has."""
@@ -134,6 +162,11 @@ class TraceLog:
         if sealed.record.hash() != block.entries[0].block_hash:
             return
         room = MAX_BLOCK_LINES
+        tree = CallTree(self._details.abis)
+        if not self._sources.is_empty:
+            # With what its transactions create; each of them draws its own creations by what creates them.
+            after = sealed.env_before(len(sealed.record.transactions)).state
+            tree = CallTree(self._details.abis, self._names(after))
         for traced in trace_block(sealed, CALL_FRAMES, TraceBudget(LIMITS), block.traced):
             if self._is_closing:
                 return
@@ -142,7 +175,7 @@ class TraceLog:
                 yield traced.position, (f"(not traced: {outcome})",)
                 continue
             assert outcome.trace is not None
-            lines = self._tree.draw(decode_call_frame(outcome.trace))
+            lines = tree.draw(decode_call_frame(outcome.trace))
             room -= len(lines)
             if room < 0:
                 yield traced.position, NOT_SHOWN
@@ -152,6 +185,33 @@ class TraceLog:
     def _write_all(self, entries: Sequence[TransactionIncluded]) -> None:
         for entry in entries:
             self._write(entry)
+
+
+def named(
+    entry: TransactionIncluded,
+    record: BlockRecord,
+    index: int,
+    failure: ExecutionFailed | None,
+    names: SourceNames,
+    details: LogDetails,
+) -> TransactionIncluded:
+    """Return a transaction with the names that sources give, of which it has as much as the verbosity wants."""
+    payload = record.transaction(index).payload
+    if payload.to is None:
+        contract = names.created(payload.data)
+    else:
+        contract = names.contract(str(payload.to))
+    by_source = details.by(names.abis(contract))
+    call = None if payload.to is None else by_source.call(payload.data)
+    if call is not None and contract is not None:
+        call = f"{contract.name}::{call}"
+    return msgspec.structs.replace(
+        entry,
+        contract=None if contract is None else contract.name,
+        call=call,
+        events=by_source.events(record.results[index]),
+        failure=by_source.failure(failure),
+    )
 
 
 def _with(

@@ -18,7 +18,7 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.receipts import created_contract
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.call_tree import CallTree, describe_error, describe_event
+from entresol.terminal.call_tree import describe_error, describe_event
 from entresol.terminal.console_log import console_lines
 from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
 from entresol.terminal.traces import LoggedBlock, TraceLog
@@ -70,6 +70,10 @@ class LogDetails:
         self.abis = abis
         self._verbosity = verbosity
         self._shows_console = shows_console
+
+    def by(self, abis: AbiRegistry) -> LogDetails:
+        """Return the same details, by other ABIs."""
+        return LogDetails(abis, self._verbosity, shows_console=self._shows_console)
 
     @property
     def is_brief(self) -> bool:
@@ -185,8 +189,7 @@ class TransactionLog:
         self._sources = sources or SourceRegistry()
         wants = self._details.wants_trace(succeeded=False) or sources is not None
         if sealed_block is not None and wants:
-            tree = CallTree(self._details.abis)
-            self._traces = TraceLog(sealed_block, tree, self._write_entry, self._sources)
+            self._traces = TraceLog(sealed_block, self._details, self._write_entry, self._sources)
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
@@ -205,7 +208,8 @@ class TransactionLog:
         if not self._due:
             return
         sealed = self._due.popleft()
-        if self._write_later is not None and self._details.is_brief and not sealed.failures:
+        is_brief = self._details.is_brief and self._sources.is_empty
+        if self._write_later is not None and is_brief and not sealed.failures:
             self._log_later(self._write_later, sealed)
         else:
             self._log(sealed)
@@ -230,10 +234,14 @@ class TransactionLog:
             index for index, entry in included.items() if wants(succeeded=entry.succeeded)
         )
         failed: frozenset[int] = frozenset()
-        if not self._sources.is_empty:
+        has_sources = not self._sources.is_empty
+        if has_sources:
             failed = frozenset(index for index, it in included.items() if not it.succeeded)
-        if self._traces is not None and entries and (traced or failed or not self._traces.is_idle):
-            self._traces.add(LoggedBlock(sealed.number, entries, traced, list(included), failed))
+        wants_thread = traced or has_sources or (self._traces and not self._traces.is_idle)
+        if self._traces is not None and entries and wants_thread:
+            failures = sealed.failures if has_sources else None
+            block = LoggedBlock(sealed.number, entries, traced, list(included), failed, failures)
+            self._traces.add(block)
             return
         for entry in entries:
             self._write_entry(entry)

@@ -13,9 +13,9 @@ HASH = "0x" + "11" * 32
 
 def test_a_replay_lists_only_what_it_reads() -> None:
     text = replay_parser().format_help()
-    for flag in ("--fork-url", "--fork-cache", "--offline", "--fork-verify", "--abi", "--config"):
+    for flag in ("--fork-url", "--offline", "--fork-verify", "--abi", "--sources", "--config"):
         assert flag in text
-    sections = {it.section for it in SETTINGS.all} - {"fork", "log"}
+    sections = {it.section for it in SETTINGS.all} - {"fork", "log", "api"}
     assert not {it for it in sections if f"\n{it}:\n" in text}
     assert "--data-dir" not in text
     assert len(text.splitlines()) < 100

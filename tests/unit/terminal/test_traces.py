@@ -13,11 +13,11 @@ from entresol.errors import UnknownBlock
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.values import Address, Hash32
 from entresol.terminal import traces
-from entresol.terminal.call_tree import CallTree
 from entresol.terminal.formats import TransactionIncluded
 from entresol.terminal.traces import LoggedBlock, TraceLog
+from entresol.terminal.transactions import LogDetails
 
-TREE = CallTree(AbiRegistry())
+DETAILS = LogDetails(AbiRegistry())
 
 
 def entry(number: int, block_hash: bytes = bytes(32)) -> TransactionIncluded:
@@ -60,7 +60,7 @@ def chain() -> Iterator[Chain]:
 def test_blocks_that_cannot_be_traced_are_written_in_order() -> None:
     written: list[int] = []
     source = Blocked()
-    log = TraceLog(source, TREE, lambda it: written.append(it.block))
+    log = TraceLog(source, DETAILS, lambda it: written.append(it.block))
     for number in range(1, 5):
         log.add(block(number))
     assert not log.is_idle
@@ -75,7 +75,7 @@ def test_blocks_beyond_the_queue_are_written_without_traces(
     monkeypatch.setattr(traces, "MAX_PENDING", 2)
     written: list[TransactionIncluded] = []
     source = Blocked()
-    log = TraceLog(source, TREE, written.append)
+    log = TraceLog(source, DETAILS, written.append)
     for number in range(1, 8):
         log.add(block(number))
     assert [it.block for it in written] == [5, 6, 7]
@@ -89,7 +89,7 @@ def test_blocks_beyond_the_queue_are_written_without_traces(
 def test_a_block_that_another_has_replaced_is_not_traced(chain: Chain) -> None:
     chain.builder.seal()
     written: list[TransactionIncluded] = []
-    log = TraceLog(chain.ledger.sealed_block, TREE, written.append)
+    log = TraceLog(chain.ledger.sealed_block, DETAILS, written.append)
     log.add(block(1))
     log.close()
     assert [it.trace for it in written] == [()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -11,7 +12,7 @@ from entresol._native import Tracer
 from entresol.errors import BlockFull, DeadlinePassed, InvalidTransaction, TraceTooLarge
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.console import NO_CALLS, ConsoleCalls
-from entresol.execution.evm_env import BlockEnv
+from entresol.execution.evm_env import BlockEnv, code_of
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.tracing import Tracing
 from entresol.fork.hardforks import Marks
@@ -56,6 +57,8 @@ class TransactionReplay(msgspec.Struct, frozen=True):
     output: bytes = b""
     console: ConsoleCalls = NO_CALLS
     trace: bytes | None = None
+    code_of: Callable[[Address], bytes] = lambda _: b""
+    """Returns the code of an account after the transaction, until another one runs."""
 
     @property
     def is_same(self) -> bool:
@@ -129,6 +132,7 @@ def _replayed(
         executor.outputs.get(position, b""),
         executor.console.calls.get(position, NO_CALLS),
         trace,
+        partial(code_of, executor.overlay),
     )
 
 
