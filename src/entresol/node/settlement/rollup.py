@@ -106,7 +106,7 @@ class Rollup:
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
         self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
-        self.clock = L1Clock(settlement_layer.l1, chain.clock.now)
+        self.clock = L1Clock(settlement_layer.l1, chain.clock)
         self.settler = Settler(
             chain,
             contract,

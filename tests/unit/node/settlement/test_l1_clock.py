@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from entresol.chain.clock import Clock
 from entresol.errors import LayerOneUnreachable
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import L1Block
@@ -47,7 +48,8 @@ class Compared:
         self.l1 = l1
         self.now = NOW
         self.passed = 0.0
-        self.clock = L1Clock(l1, lambda: self.now, lambda: self.passed)
+        self.chain_clock = Clock(lambda: self.now + self.passed)
+        self.clock = L1Clock(l1, self.chain_clock, lambda: self.passed)
 
     async def sees(self, number: int, timestamp: int, *, after: float = POLL_SECONDS) -> str | None:
         """Compare with a head after so many seconds; return the problem."""
@@ -83,15 +85,18 @@ def test_a_clock_an_hour_ahead_is_seen_by_the_next_block(caplog: pytest.LogCaptu
         await compared.sees(7, NOW - HOUR - 12)
         problem = await compared.sees(8, NOW - HOUR)
         assert problem is not None
-        assert "is 3600 s ahead of the embedded L1" in problem
-        assert "entresol_l1_clock_skew_seconds 3600" in render(compared.clock.metrics())
+        assert (
+            "the clock of this node is 3604 s ahead of the embedded L1, and it is not known which"
+            in problem
+        )
+        assert "entresol_l1_clock_skew_seconds 3604" in render(compared.clock.metrics())
         await compared.sees(9, NOW - HOUR)
         compared.now -= HOUR
         assert await compared.sees(10, compared.now - 1) is None
 
     play(scenario)
     ahead, again = caplog.messages
-    assert "3600 s ahead of" in ahead
+    assert "3604 s ahead of" in ahead
     assert "agrees with the embedded L1 again" in again
 
 
@@ -99,8 +104,49 @@ def test_a_clock_an_hour_behind_is_seen_at_once() -> None:
     async def scenario(compared: Compared) -> None:
         problem = await compared.sees(7, NOW + HOUR)
         assert problem is not None
-        assert "is 3600 s behind the embedded L1" in problem
+        assert "is 3598 s behind the embedded L1, and it is not known which" in problem
         assert await compared.sees(8, NOW - 2) is None
+
+    play(scenario)
+
+
+def test_an_l1_whose_time_was_moved_is_what_is_wrong() -> None:
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW)
+        await compared.sees(8, NOW + 4)
+        problem = await compared.sees(9, NOW + 6 + HOUR)
+        assert problem is not None
+        assert "the clock of the embedded L1 is 3600 s ahead of that of this node, which" in problem
+
+    play(scenario)
+
+
+def test_a_node_whose_clock_was_set_is_what_is_wrong() -> None:
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW)
+        await compared.sees(8, NOW + 4)
+        compared.now -= HOUR
+        problem = await compared.sees(9, NOW + 6)
+        assert problem is not None
+        assert (
+            "the clock of this node is 3600 s behind the embedded L1, since it was set by -3600 s"
+            in problem
+        )
+
+    play(scenario)
+
+
+def test_a_chain_whose_time_a_developer_moved_is_what_is_wrong() -> None:
+    async def scenario(compared: Compared) -> None:
+        await compared.sees(7, NOW)
+        await compared.sees(8, NOW + 4)
+        compared.chain_clock.increase(HOUR)
+        problem = await compared.sees(9, NOW + 6)
+        assert problem is not None
+        assert (
+            "the clock of this chain is 3600 s ahead of the embedded L1: it was moved by 3600 s"
+            in problem
+        )
 
     play(scenario)
 
