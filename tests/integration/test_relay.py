@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -10,10 +11,18 @@ import pytest
 from web3 import Web3
 
 from entresol import Devnet, devnet
+from entresol._native import address_of, public_key
 from entresol.inprocess.interop.bundle import BundleStatus, SentBundle
 from entresol.node.opening.development_keys import RELAY
+from entresol.node.settlement.chain_operators import relay_key
+from entresol.primitives import abi
+from entresol.primitives.assets import L2_BASE_TOKEN
+from entresol.primitives.values import Address
 from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
+from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
 from tests.support.polling import eventually
+from tests.support.rollup.layer_ones import ACCOUNTS
+from tests.support.rollup.pair import USER, Pair
 
 ETHER = 10**18
 EXECUTED = BundleStatus.EXECUTED
@@ -115,3 +124,45 @@ def test_what_was_sent_before_a_restart_is_executed_after_it(tmp_path: Path) -> 
         status = net.bridges[1].interop_handler.functions.bundleStatus(sent.hash)
         eventually(lambda: status.call() == EXECUTED)
         assert metric(net, "executed_total", 1) <= 1
+
+
+def test_a_message_that_l1_takes_no_transaction_of_holds_up_no_withdrawal(tmp_path: Path) -> None:
+    key, info = ACCOUNTS[1], tmp_path / "info.json"
+    with devnet() as below:
+        payer = Address(address_of(public_key(relay_key(key.secret))))
+        for address in (str(payer), str(key.address)):
+            below.l1.request("anvil_setBalance", address, hex(100 * ETHER))
+        flags = (
+            "--l1-url",
+            below.l1.url,
+            "--operator-key",
+            str(key.secret),
+            "--deploy-l1",
+            "--l1-confirmations",
+            "0",
+        )
+        more = ("--finalize-withdrawals", "--settle-interval", "0.05", "--config-out", str(info))
+        with (
+            ExitStack() as clients,
+            running_node(*flags, *more, *DEVELOPMENT_FLAGS, info=info) as node,
+        ):
+            pair = clients.enter_context(closing(Pair.connect(info)))
+            pair.arrived(pair.deposit(ETHER))
+            bad = put(Web3(Web3.HTTPProvider(node.url)), sends_long_message())
+            sent = pair.l2("eth_sendTransaction", {"from": str(USER), "to": bad, "value": "0x1"})
+            assert pair.l2.receipt(sent)["status"] == "0x1"
+            good = pair.withdraw(5)
+            eventually(lambda: pair.is_claimed(good))
+
+            def problem() -> str:
+                (left,) = pair.l2("entresol_getOpenTransfers")["transfers"]
+                return str(left["problem"])
+
+            eventually(lambda: "oversized data" in problem(), problem)
+
+
+def sends_long_message() -> str:
+    """Return a contract that withdraws what it is sent with a message of 200,000 bytes."""
+    selector = abi.selector("withdrawWithMessage(address,bytes)").hex()
+    stores = f"63{selector}60e01b5f52 73{'7d' * 20}600452 6040602452 62030d40604452"
+    return "0x" + f"{stores} 5f5f62030da45f34 73{bytes(L2_BASE_TOKEN).hex()}5af100".replace(" ", "")
