@@ -19,6 +19,8 @@ from tests.support.fork.remote_node import (
     OTHER_HASH,
     RemoteNode,
     block_hash,
+    remote_node,
+    served_chain,
 )
 
 if TYPE_CHECKING:
@@ -40,12 +42,15 @@ def test_the_latest_block_is_the_anchor_unless_one_is_named(node: RemoteNode) ->
         ({"block_number": -1_000}, 0),
         ({"not_after": FIRST_TIME + 12 * 40 + 5}, 40),
         ({"not_after": 10**12}, BLOCKS),
+        ({"not_after": "of the latest"}, BLOCKS),
     ],
     ids=str,
 )
 def test_a_block_is_named_by_number_or_time(
     node: RemoteNode, settings: dict[str, Any], number: int
 ) -> None:
+    if settings.get("not_after") == "of the latest":
+        settings = {"not_after": node.chain.head.timestamp}
     with node.fork(**settings) as remote:
         if "not_after" in settings:
             limit = settings["not_after"]
@@ -105,6 +110,29 @@ def test_a_time_finds_a_block_of_a_remote_that_does_not_have_the_first_ones(
         node.fork(not_after=earlier),
     ):
         pass
+
+
+def test_a_time_finds_the_first_of_two_blocks() -> None:
+    with served_chain(1) as api, remote_node(api) as node:
+        time = node.chain.ledger.header(0).timestamp
+        with node.fork(not_after=time) as remote:
+            assert remote.anchor.number == 0
+
+
+def test_a_time_finds_nothing_on_a_remote_that_has_a_gap(node: RemoteNode) -> None:
+    node.proxy.lies["eth_getBlockByNumber"] = lambda params, found: (
+        None if params[0] != "latest" and 30 < int(found["number"], 16) < 50 else found
+    )
+    time = node.chain.ledger.header(60).timestamp
+    with pytest.raises(AnchorNotFound, match=r"has no block [34]\d to"), node.fork(not_after=time):
+        pass
+
+
+def test_a_transaction_names_the_parent_of_its_block(node: RemoteNode) -> None:
+    sent = {"blockNumber": "0x7", "blockHash": str(block_hash(node, 7))}
+    node.proxy.lies["eth_getTransactionByHash"] = lambda *_: sent
+    with node.fork(transaction_hash=Hash32.parse(OTHER_HASH)) as remote:
+        assert remote.anchor.hash == block_hash(node, 6)
 
 
 def test_a_transaction_of_the_first_block_has_no_block_to_fork_from(node: RemoteNode) -> None:

@@ -77,6 +77,18 @@ def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:
             cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x08"})
 
 
+def test_only_some_groups_of_keys_are_fetched_at_the_same_time(
+    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_feed, "MAX_TAKEN", 1)
+    monkeypatch.setattr(table_feed, "MAX_FETCHES", 2)
+    with node.fork() as remote:
+        assert wanted(remote.table, slots_of([0])) is None
+        node.proxy.most_in_flight, node.proxy.latency = 0, 0.02
+        assert wanted(remote.table, slots_of(range(1, 9))) is None
+        assert node.proxy.most_in_flight <= 2
+
+
 def test_a_wait_ends_after_two_timeouts_of_silence_and_ten_in_all(node: RemoteNode) -> None:
     with node.fork(timeout=3.0) as remote:
         for table in (remote.table, remote.table_at(3)):

@@ -316,14 +316,47 @@ def test_a_range_with_too_many_blocks_to_prove_is_named(
     monkeypatch.setattr(logs, "MAX_BODIES", 0)
     with node.fork(verify=True) as remote:
         for method, params in (
-            ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "0x20"}]),
+            ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": hex(20)}]),
             ("eth_feeHistory", ["0x20", "0x30", []]),
         ):
             with pytest.raises(Unprovable, match="it takes more than 20 headers"):
                 read(remote, method, *params)
         assert node.proxy.posts == 0
+        assert read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": hex(19)}) == []
+    criteria = {"fromBlock": "0x0", "toBlock": "0x1"}
     with spending.fork(verify=True) as remote, pytest.raises(Unprovable, match="1 blocks may have"):
-        read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x1"})
+        read(remote, "eth_getLogs", criteria)
+    monkeypatch.setattr(logs, "MAX_BODIES", 1)
+    with spending.fork(verify=True) as remote:
+        assert read(remote, "eth_getLogs", criteria)
+
+
+def test_a_log_has_as_many_topics_as_a_filter_has_places(spending: RemoteNode) -> None:
+    (log,) = spending.api("eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x1"})
+    places = len(log["topics"])
+    with spending.fork(verify=True) as remote:
+        for count in (places, places + 1):
+            criteria = {"fromBlock": "0x0", "toBlock": "0x1", "topics": [None] * count}
+            found = read(remote, "eth_getLogs", criteria)
+            assert len(found) == len(spending.api("eth_getLogs", criteria)) == (count == places)
+
+
+def test_a_bloom_filter_has_a_value_if_it_has_all_three_bits(spending: RemoteNode) -> None:
+    bloom = bytes.fromhex(spending.api("eth_getBlockByNumber", "0x1", False)["logsBloom"][2:])
+    criteria = logs.LogCriteria.of({"address": str(LOGGER)})
+    assert criteria.may_be_in(bloom)
+    number = int.from_bytes(bloom)
+    fewer = [number & ~(1 << bit) for bit in range(2_048) if number >> bit & 1]
+    # Three bits are those of the log's topic.
+    assert [criteria.may_be_in(it.to_bytes(256)) for it in fewer].count(False) == 3
+
+
+def test_a_block_of_logs_that_is_another_one_is_a_lie(spending: RemoteNode) -> None:
+    other = spending.api("eth_getBlockByNumber", "0x0", True)
+    with spending.fork(verify=True) as remote:
+        spending.proxy.lies["eth_getBlockByHash"] = lambda *_: other
+        with pytest.raises(RemoteLied, match="it is another block than"):
+            read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x1"})
 
 
 def test_a_remote_without_receipts_of_blocks_is_asked_for_each(spending: RemoteNode) -> None:
