@@ -81,16 +81,17 @@ class CompiledCode:
     def is_deployed_as(self, code: bytes) -> bool:
         """Return whether a code on a chain is this one; Vyper's is followed by its immutables."""
         if isinstance(self._source_map, str):
-            ends = (len(it) - metadata_size(it) for it in (self.code, code))
-            if next(ends) != next(ends):
-                return False
+            # The metadata of another compilation may be shorter, or missing.
+            own, other = (len(it) - metadata_size(it) for it in (self.code, code))
+            return own == other and self._has_parts(code)
         return self.starts(code)
 
     def starts(self, data: bytes) -> bool:
         """Return whether data begins with the code, apart from gaps and metadata."""
-        return len(data) >= len(self.code) and all(
-            data.startswith(part, at) for at, part in self._parts
-        )
+        return len(data) >= len(self.code) and self._has_parts(data)
+
+    def _has_parts(self, data: bytes) -> bool:
+        return all(data.startswith(part, at) for at, part in self._parts)
 
 
 class CompiledContract:

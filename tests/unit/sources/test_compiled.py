@@ -32,6 +32,9 @@ def test_a_code_is_found_whatever_its_metadata_are() -> None:
     compiled = CompiledCode(BODY + METADATA, "")
     assert compiled.is_deployed_as(BODY + METADATA)
     assert compiled.is_deployed_as(BODY + METADATA.replace(b"\x1a", b"\x1b"))
+    assert compiled.is_deployed_as(BODY + bytes.fromhex("a1617600") + b"\x00\x04")
+    assert compiled.is_deployed_as(BODY)
+    assert not compiled.is_deployed_as(BODY[:-1])
     assert not compiled.is_deployed_as(BODY + b"\x00" + METADATA)
     assert not compiled.is_deployed_as(b"\x61" + BODY[1:] + METADATA)
 

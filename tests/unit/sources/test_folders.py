@@ -118,6 +118,11 @@ def test_vyper_is_read_with_the_input_beside_it() -> None:
     ]
 
 
+def test_an_output_that_begins_with_blanks_is_read(tmp_path: Path) -> None:
+    written(tmp_path / "output.json", "\n \t" + json.dumps(output_of("plain")["output"]))
+    assert any(it.name == "Calls" for it in read_contracts([str(tmp_path)]))
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

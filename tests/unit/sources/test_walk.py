@@ -9,8 +9,12 @@ import pytest
 
 from entresol._native import address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
+from entresol.execution.trace.call_frames import CallFrame
 from entresol.primitives.transactions import Authorization, SetCodeTransaction, sign
 from entresol.primitives.values import Address
+from entresol.sources.registry import SourceRegistry
+from entresol.sources.steps import Step, StepsTooLong
+from entresol.sources.walk import Walker
 from tests.support.chain.api_client import ACCOUNTS, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import SECRETS
 from tests.support.hex_data import hexed
@@ -115,3 +119,18 @@ def test_authorizations_of_a_transaction_apply_before_it_runs(client: ApiClient)
     raw = sign(payload, SECRETS[0]).raw
     frames = compare(client, client("eth_sendRawTransaction", hexed(raw)))
     assert with_steps(frames) == [("CALL", TARGET), ("CALL", account), ("CALL", OTHER)]
+
+
+def test_steps_that_do_not_reach_to_the_end_are_forgotten_in_every_open_frame() -> None:
+    def cut() -> Iterator[Step]:
+        yield Step(0, "JUMPDEST", 1)
+        yield Step(1, "CALL", 1)
+        yield Step(0, "JUMPDEST", 2)
+        raise StepsTooLong
+
+    inner = CallFrame(type="CALL", sender=TARGET, to=OTHER)
+    outermost = CallFrame(type="CALL", sender=THIRD, to=TARGET, calls=[inner])
+    walk = Walker(SourceRegistry(), lambda _: b"\x5b\xf1").walk(outermost, cut())
+    assert walk.child is not None
+    kept = [[*it.last, *it.call_last, *it.functions] for it in (walk, walk.child)]
+    assert kept == [[], []]

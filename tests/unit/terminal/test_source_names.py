@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 from entresol.contracts.abi_registry import AbiRegistry
-from entresol.fork.replay.block_replay import TransactionReplay
+from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay
+from entresol.fork.replay.remote_transactions import RemoteTransaction
+from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult
+from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.replays import ReplayText
@@ -18,7 +21,6 @@ from entresol.terminal.transactions import LogDetails, TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
 from tests.support.polling import eventually
-from tests.unit.terminal.test_replays import BLOCK, REMOTE
 
 
 def sources() -> SourceRegistry:
@@ -98,13 +100,23 @@ def test_replay_names_what_sources_know(*, has_sources: bool) -> None:
         code = bytes.fromhex(client("eth_getCode", address)[2:])
         options = {"tracer": "callTracer"}
         frame = client("debug_traceTransaction", sent, options)
+    remote = RemoteTransaction(Hash32.zero(), 2, None)
+    header = Header(
+        parent_hash=Hash32.zero(),
+        state_root=Hash32.zero(),
+        number=7,
+        gas_limit=1,
+        timestamp=1,
+        base_fee_per_gas=0,
+    )
+    block = BlockToReplay(header, Hash32.zero(), [remote], [{}])
     replayed = TransactionReplay(
         0,
-        REMOTE,
+        remote,
         TransactionResult(succeeded=False, gas_used=1),
         trace=msgspec.json.encode(frame),
         code_of=lambda _: code,
     )
     text = ReplayText(AbiRegistry(), sources() if has_sources else None)
-    title = list(text.transaction(BLOCK, replayed))[2]
+    title = list(text.transaction(block, replayed))[1]
     assert ("Failures::customError(" in title) is has_sources

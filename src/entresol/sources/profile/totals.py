@@ -118,12 +118,13 @@ class ProfileTotals:
         """Add one execution; `gas_used` is all of its gas, which is more than that of its frames."""
         keys = [self._add_code(it) for it in profile.codes]
         self.executions += 1
-        self.left_out += None in keys
         outermost = [it for it in profile.frames if it.is_outermost]
         is_single = sum(times for it in outermost for _, times in it.gas) == 1
+        is_complete = None not in keys
         for frame in profile.frames:
             whole = gas_used if frame.is_outermost and is_single else None
-            self._add_frame(frame, keys, whole)
+            is_complete &= self._add_frame(frame, keys, whole)
+        self.left_out += not is_complete
 
     def leave_out(self, executions: int = 1) -> None:
         """Count executions that have no profile."""
@@ -135,14 +136,16 @@ class ProfileTotals:
             known = self._code(key, code.code, is_creation=code.is_creation)
             if known is not None:
                 known.merge(code)
+        dropped = 0
         for function, totals in other.functions.items():
             has_room = function in self.functions or len(self.functions) < self._max_functions
             if function.code in self.codes and has_room:
                 self._function(function).merge(totals)
             else:
-                self.left_out += 1
+                dropped += totals.succeeded.count + totals.failed.count
         self.executions += other.executions
-        self.left_out += other.left_out
+        # Calls that were dropped are of so many executions at most, and some of these were counted before.
+        self.left_out += max(other.left_out, min(dropped, other.executions))
 
     def encode(self) -> bytes:
         """Return it as bytes, for another process."""
@@ -180,20 +183,21 @@ class ProfileTotals:
             known = self.codes[key] = CodeTotals(code, is_creation)
         return known
 
-    def _add_frame(self, frame: FrameProfile, keys: list[str | None], whole: int | None) -> None:
+    def _add_frame(self, frame: FrameProfile, keys: list[str | None], whole: int | None) -> bool:
+        """Add a frame, and return whether there was room for it."""
         code = keys[frame.code]
         via = None if frame.via is None else keys[frame.via]
         if code is None:
-            return
+            return False
         key = FunctionKey(code, via or "", frame.kind, frame.selector, frame.is_outermost)
         if key not in self.functions and len(self.functions) >= self._max_functions:
-            self.left_out += 1
-            return
+            return False
         function = self._function(key)
         function.size = max(function.size, frame.size)
         amounts = function.failed if frame.failed else function.succeeded
         for amount, times in frame.gas:
             amounts.add(amount if whole is None else whole, times)
+        return True
 
     def _function(self, key: FunctionKey) -> FunctionTotals:
         return self.functions.setdefault(key, FunctionTotals())

@@ -74,9 +74,10 @@ def test_codes_beyond_a_limit_are_left_out_and_counted(monkeypatch: pytest.Monke
     assert list(totals.functions) == [CALL]
 
 
-def test_functions_beyond_a_limit_are_left_out_and_counted() -> None:
+def test_an_execution_with_functions_beyond_a_limit_is_left_out_once() -> None:
+    inner = [frame(is_outermost=False), frame(is_outermost=False, via=0)]
     totals = ProfileTotals(max_functions=1)
-    totals.add(Profile([code()], [frame(), frame(is_outermost=False)]))
+    totals.add(Profile([code()], [frame(), *inner]))
     assert (len(totals.functions), totals.left_out) == (1, 1)
-    totals.merge(sum_of(Profile([code()], [frame(), frame(is_outermost=False)])))
-    assert (len(totals.functions), totals.left_out) == (1, 2)
+    totals.merge(sum_of(Profile([code()], [frame(), *inner])))
+    assert (len(totals.functions), totals.left_out, totals.executions) == (1, 2, 2)
