@@ -41,7 +41,7 @@ class SettlingClient(BridgeClient):
             return
         self.settle(block)
         books = self.books_of(block)
-        if books is not None and books["status"] in ("pending", "rejected"):
+        if books is not None and books["status"] in ("pending", "partial", "rejected"):
             with contextlib.suppress(Web3RPCError):
                 self.rpc("anvil_zks_bookBatch", self._batch_of(block))
 

@@ -18,6 +18,7 @@ MAX_PROBLEM: Final = 1_000
 
 _PROBLEM: Final = b"\x00"
 _BOOKED: Final = b"\x01"
+_PARTIAL: Final = b"\x02"
 
 
 class BookTable:
@@ -39,9 +40,14 @@ class BookTable:
         return SettlementTransaction(Hash32(row[1:33]), *numbers)
 
     def problem_of(self, number: int) -> str | None:
-        """Return why L1 does not book a batch; None if it has, or was not asked."""
+        """Return why L1 does not book a batch, or some of its bundles; None if it has, or was not asked."""
         row = self._db.get(_key(number))
-        return row[1:].decode() if row is not None and row[:1] == _PROBLEM else None
+        return None if row is None or row[:1] == _BOOKED else row[1:].decode()
+
+    def is_partial(self, number: int) -> bool:
+        """Return whether L1 has booked a batch without some of its bundles."""
+        row = self._db.get(_key(number))
+        return row is not None and row[:1] == _PARTIAL
 
     def book(self, number: int, by: SettlementTransaction) -> None:
         """Record the L1 transaction that booked a batch."""
@@ -50,9 +56,9 @@ class BookTable:
         kept = {key for key, _ in rows}
         self._db.write(rows, [it for it in self.keys_of(number) if it not in kept])
 
-    def unbook(self, number: int, problem: str = "") -> None:
-        """Record that L1 has not booked a batch, and why, if that is known."""
-        row = _PROBLEM + problem[:MAX_PROBLEM].encode()
+    def unbook(self, number: int, problem: str = "", *, is_partial: bool = False) -> None:
+        """Record that L1 has not booked a batch, or not all of it, and why, if that is known."""
+        row = (_PARTIAL if is_partial else _PROBLEM) + problem[:MAX_PROBLEM].encode()
         rows: list[Row] = [(_key(number), row)] if problem else []
         kept = {key for key, _ in rows}
         self._db.write(rows, [it for it in self.keys_of(number) if it not in kept])

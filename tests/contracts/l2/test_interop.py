@@ -275,6 +275,13 @@ def test_bundles_have_calls_and_not_too_many(street: Street) -> None:
         street.here.send(starter(CAROL, bytes(100_000)))
 
 
+def test_the_values_of_a_bundle_are_bounded_together(street: Street) -> None:
+    street.here.engine.overlay.set_balance(ALICE, 2**129)
+    with pytest.raises(Reverted, match=f"AmountTooLarge.{2**128}"):
+        street.here.send(*[starter(CAROL, value=2**127)] * 2, value=2**128)
+    street.here.send(starter(CAROL, value=2**128 - 1), value=2**128 - 1)
+
+
 @pytest.mark.parametrize(
     "to",
     [

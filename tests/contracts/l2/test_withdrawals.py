@@ -147,6 +147,7 @@ def test_a_withdrawal_above_the_balance_is_rejected(l2: LayerTwo, crown: Address
     ("call", "error"),
     [
         (by_asset(L1_ASSET, 0, L1_TOKEN), failure("AmountMustBeGreaterThanZero()")),
+        (by_asset(L1_ASSET, 2**128, L1_TOKEN), failure("AmountTooLarge(uint256)", 2**128)),
         (
             by_asset(L1_ASSET, 1, L1_TOKEN, Address.zero()),
             failure("InvalidReceiver(address)", Address.zero()),
@@ -161,7 +162,7 @@ def test_a_withdrawal_above_the_balance_is_rejected(l2: LayerTwo, crown: Address
             failure("TokenNotRegistered(address)", L1_TOKEN),
         ),
     ],
-    ids=["nothing", "for nobody", "base token", "no token", "unknown token"],
+    ids=["nothing", "too much", "for nobody", "base token", "no token", "unknown token"],
 )
 def test_an_invalid_withdrawal_is_rejected(l2: LayerTwo, call: bytes, error: bytes) -> None:
     assert rejection(l2, call) == error

@@ -259,7 +259,8 @@ class Bookkeeper:
             # Another account was faster, perhaps in the same block.
             self._queue.retry(number)
         else:
-            await self._reject(number, await self._reason(number, receipt), now)
+            reason = await self._reason(number, receipt)
+            await self._reject(number, reason, now, is_partial=receipt.succeeded)
         # Not before: what fails until here is looked at again.
         self._sent = None
 
@@ -269,11 +270,14 @@ class Bookkeeper:
         self.last = max(self.last, number)
         log.info("booked batch %d: L1 transaction %s", number, by.transaction)
 
-    async def _reject(self, number: int, reason: str, now: float) -> None:
+    async def _reject(
+        self, number: int, reason: str, now: float, *, is_partial: bool = False
+    ) -> None:
         """Try a batch again later, record why it is not booked, and log it, unless the reason is that of before."""
         self._queue.failed(number, reason, now)
+        is_partial = is_partial or self._books.is_partial(number)
         if not reason.startswith(_PASSING) and self.problem_of(number) != reason:
-            await self._journal.write(UnbookedEntry(number, reason))
+            await self._journal.write(UnbookedEntry(number, reason, is_partial))
             log.warning(
                 "batch %d is executed, but %s does not book all of it: %s",
                 number,

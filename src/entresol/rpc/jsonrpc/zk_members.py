@@ -165,7 +165,7 @@ BatchAccountProof.stateRoot: The root of the state after the batch.
 status: `sealed`, or `verified` once its batch is executed and that is final.
 BatchBooks.blockNumber: The block of L1 with that transaction; null before it.
 BatchBooks.problem: Why L1 does not book a bundle of the batch; null if it has booked all, or was not asked.
-BatchBooks.status: Whether the batch is booked, is to be booked, cannot be, or has nothing to book.
+BatchBooks.status: Whether the batch is booked, wholly or in part, is to be booked, cannot be, or has nothing to book.
 BatchBooks.timestamp: The time of that block, in seconds; null before it.
 BatchBooks.transactionHash: The transaction on L1 that booked the batch and added its root; null before it.
 OpenTransfer.problem: Why the relay of the node could not complete it when it last tried; null if it has not tried.

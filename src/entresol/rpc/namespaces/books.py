@@ -28,7 +28,7 @@ class BookedBatches(Protocol):
 class BatchBooks(JsonModel, frozen=True, kw_only=True):
     """Whether L1 has booked what a batch sends to other chains, so that they can learn of it."""
 
-    status: Literal["none", "pending", "settled", "rejected"]
+    status: Literal["none", "pending", "settled", "partial", "rejected"]
     transaction_hash: Hash32 | None
     block_number: Quantity | None
     timestamp: Quantity | None
@@ -48,9 +48,10 @@ class EntresolBooks:
     def get_batch_books(self, batch: Number) -> BatchBooks | None:
         """Return whether L1 has booked a batch; null if there is no such batch.
 
-        `none` is a batch without messages, or one whose L1 knows no books: no other chain asks for it. `rejected` is one
-        that is executed, and whose withdrawals can be claimed, but of which L1 leaves out bundles; `problem` says why,
-        of the first one, and `zks_getL2ToL1LogProof` of each. The node tries them again.
+        `none` is a batch without messages, or one whose L1 knows no books: no other chain asks for it. `partial` is one
+        of which L1 has left out bundles; `problem` says why, of the first one, and `zks_getL2ToL1LogProof` of each.
+        `rejected` is one of whose messages no other chain can learn until L1 takes its books; `problem` says why it does
+        not. Withdrawals of both can be claimed, and the node tries them again.
         """
         number = int(batch)
         found = self._batches.get(number)
@@ -58,7 +59,7 @@ class EntresolBooks:
             return None
         by, problem = self._batches.books.get(number), self._batches.books.problem_of(number)
         return BatchBooks(
-            status=self._status(found, is_booked=by is not None, problem=problem),
+            status="settled" if by is not None else self._status(found, problem),
             transaction_hash=None if by is None else by.transaction,
             block_number=None if by is None else Quantity(by.block),
             timestamp=None if by is None else Quantity(by.timestamp),
@@ -66,10 +67,8 @@ class EntresolBooks:
         )
 
     def _status(
-        self, batch: Batch, *, is_booked: bool, problem: str | None
-    ) -> Literal["none", "pending", "settled", "rejected"]:
-        if is_booked:
-            return "settled"
+        self, batch: Batch, problem: str | None
+    ) -> Literal["none", "pending", "partial", "rejected"]:
         if problem is not None:
-            return "rejected"
+            return "partial" if self._batches.books.is_partial(batch.number) else "rejected"
         return "pending" if self._has_books and batch.has_messages else "none"

@@ -133,6 +133,8 @@ class UnbookedEntry(_EntryPart, frozen=True, tag="unbooked"):
 
     number: Natural
     problem: str = ""
+    is_partial: bool = False
+    """Whether it has booked all but some of its bundles."""
 
 
 class ConfirmedEntry(_EntryPart, frozen=True, tag="confirmed"):
@@ -242,7 +244,7 @@ def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
             by = SettlementTransaction(Hash32(entry.transaction), entry.block, entry.timestamp)
             batches.books.book(entry.number, by)
         case UnbookedEntry():
-            batches.books.unbook(entry.number, entry.problem)
+            batches.books.unbook(entry.number, entry.problem, is_partial=entry.is_partial)
         case DepositsEntry():
             cursor = DepositCursor(entry.block, Hash32(entry.block_hash), entry.next_id)
             batches.set_deposit_cursor(cursor)

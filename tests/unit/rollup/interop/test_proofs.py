@@ -202,6 +202,9 @@ def test_why_l1_does_not_append_a_batch_is_told(scenario: Scenario) -> None:
     scenario.chain.batches.books.unbook(batch, "InteropValueNotCovered(270, 1, 0x01, 5)")
     with pytest.raises(BatchNotAppended, match=r"of batch 1 .*InteropValueNotCovered\(270"):
         scenario.prover.prove_transaction_log(scenario.sent[batch][0])
+    # Of which bundles that is so, is known only once their root is read.
+    scenario.chain.batches.books.unbook(batch, "InteropValueNotCovered", is_partial=True)
+    assert scenario.prover.prove_transaction_log(scenario.sent[batch][0]) is None
 
 
 def test_bundles_that_l1_leaves_out_have_a_reason_and_all_others_a_proof(

@@ -195,6 +195,23 @@ def test_a_batch_that_is_not_covered_holds_up_no_other_and_is_booked_once_it_is(
     play_with_two(play)
 
 
+def test_a_bundle_that_is_not_covered_holds_up_no_other_of_its_batch() -> None:
+    async def play(scenario: Scenario) -> None:
+        await scenario.contracts.deposit(BOB, ETHER)
+        number = seal_bundles(scenario, bundle(7), bundle(2 * ETHER, salt=2), bundle(5, salt=3))
+        await settle(scenario)
+        assert await chain_balance(scenario.contracts.addresses, scenario, OTHER) == 12
+        assert (problem_of(scenario, number) or "").startswith("InteropValueNotCovered(270, 1, ")
+        assert scenario.batches.books.get(number) is None
+        await scenario.contracts.deposit(BOB, 2 * ETHER)
+        await settle(scenario, 100.0)
+        assert await chain_balance(scenario.contracts.addresses, scenario, OTHER) == 12 + 2 * ETHER
+        assert problem_of(scenario, number) is None
+        assert await is_settled(scenario, number)
+
+    play_with_two(play)
+
+
 def test_a_batch_whose_transaction_l1_does_not_take_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -53,7 +53,11 @@ def test_a_batch_that_is_booked_says_where(store: Store, client: NamespaceClient
     }
 
 
-def test_a_batch_that_is_rejected_says_why(store: Store, client: NamespaceClient) -> None:
-    store.batches.books.unbook(1, "InvalidDestination(9)")
-    expected = {"status": "rejected", **NOTHING, "problem": "InvalidDestination(9)"}
+@pytest.mark.parametrize("is_partial", [False, True])
+def test_a_batch_that_is_rejected_wholly_or_in_part_says_why(
+    store: Store, client: NamespaceClient, is_partial: bool
+) -> None:
+    store.batches.books.unbook(1, "InvalidDestination(9)", is_partial=is_partial)
+    status = "partial" if is_partial else "rejected"
+    expected = {"status": status, **NOTHING, "problem": "InvalidDestination(9)"}
     assert client("entresol_getBatchBooks", 1) == expected
