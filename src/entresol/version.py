@@ -1,7 +1,10 @@
-"""The version of the package. Asking the installation for it takes longer than opening a chain."""
+"""The version of the package, and of what it stores. Asking the installation takes longer than opening a chain."""
 
 from __future__ import annotations
 
 from typing import Final
 
 VERSION: Final = "0.1.0"
+
+FORMAT: Final = 2
+"""Of data directories, our part of state files, caches of forks and the tables of clusters; another one is rejected."""

@@ -42,16 +42,15 @@ class StoreForeign(StoreFailed):
         self.path = path
 
 
-class StoreTooNew(StoreFailed):
-    """A newer version wrote the data directory."""
+class StoreOfOtherFormat(StoreFailed):
+    """Another version wrote the data directory or the cache of a fork, in a format of its own."""
 
     def __init__(self, path: Path, found: int, known: int) -> None:
         super().__init__(
-            f"{path} has format {found}, and this version knows up to {known}: update entresol"
+            f"{path} has format {found}, and this version reads format {known} alone: take the version that wrote it, "
+            "or a new directory"
         )
         self.path = path
-        self.found = found
-        self.known = known
 
 
 class StoreDamaged(StoreFailed):
@@ -160,18 +159,6 @@ class ForkCacheDamaged(ForkCacheFailed):
         )
         self.path = path
         self.detail = detail
-
-
-class ForkCacheTooNew(ForkCacheFailed):
-    """A newer version wrote the cache of a fork."""
-
-    def __init__(self, path: Path, found: int, known: int) -> None:
-        super().__init__(
-            f"the fork cache {path} has format {found}, and this version knows up to {known}: update entresol"
-        )
-        self.path = path
-        self.found = found
-        self.known = known
 
 
 class ForkCacheMismatch(ForkCacheFailed):

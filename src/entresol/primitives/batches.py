@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 
 from entresol.errors import MalformedValue
 from entresol.primitives.records import HashBytes, Natural, RecordPart
 from entresol.primitives.values import Hash32
-
-VERSION: Final = 3
-"""Of batches that publish their data."""
-VERSION_WITHOUT_DATA: Final = 2
-"""Of others that import roots."""
-VERSION_WITHOUT_ROOTS: Final = 1
-"""Of all others, which every version reads."""
-
-_DATA_FIELDS: Final = 4
-_ROOT_FIELDS: Final = 2
-_ABSENT_FIELDS: Final = {
-    VERSION: 0,
-    VERSION_WITHOUT_DATA: _DATA_FIELDS,
-    VERSION_WITHOUT_ROOTS: _DATA_FIELDS + _ROOT_FIELDS,
-}
-"""How many of the last fields each version has not."""
 
 
 class DataScheme(IntEnum):
@@ -80,36 +64,19 @@ class Batch(RecordPart, frozen=True):
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """Decode what `encode` writes."""
-        version = data[0] if data else None
-        if version not in _ABSENT_FIELDS:
-            raise MalformedValue(
-                f"a batch of version {VERSION_WITHOUT_ROOTS} to {VERSION} is expected, got {data[:1].hex()}"
-            )
         try:
-            batch = msgspec.msgpack.decode(memoryview(data)[1:], type=cls)
+            return msgspec.msgpack.decode(data, type=cls)
         except msgspec.DecodeError as error:
             raise MalformedValue(f"a batch is not readable: {error}") from error
-        if batch.version != version:
-            raise MalformedValue(f"a batch of version {version} with the fields of {batch.version}")
-        return batch
 
     def encode(self) -> bytes:
-        """Return the version, then the fields in MessagePack that the version has."""
-        fields = msgspec.structs.astuple(self)
-        present = fields[: len(fields) - _ABSENT_FIELDS[self.version]]
-        return bytes([self.version]) + msgspec.msgpack.encode(present)
+        """Return the fields in MessagePack."""
+        return msgspec.msgpack.encode(self)
 
     @property
     def has_messages(self) -> bool:
         """Whether it has messages to L1, and not only results of deposits, one log for each."""
         return self.logs > self.l1_transactions
-
-    @property
-    def version(self) -> int:
-        """The version of its encoding: the earliest that has what it has."""
-        if self.data_scheme is not DataScheme.NONE:
-            return VERSION
-        return VERSION_WITHOUT_DATA if self.interop_roots else VERSION_WITHOUT_ROOTS
 
 
 class SettlementTransaction(NamedTuple):

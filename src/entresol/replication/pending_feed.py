@@ -28,8 +28,6 @@ REJECTED: Final = b"-"
 
 REQUEST: Final = "pending "
 """Comes before the id of the member."""
-FORMER_REQUEST: Final = b"pending"
-"""What a node of an earlier version sends, which waits for the feed before each request that it forwards."""
 MAX_REQUEST: Final = 64
 MAX_MESSAGE: Final = 16 << 20
 """Far above the largest transaction that a pool accepts."""
@@ -68,9 +66,6 @@ class PendingFeed:
         """Send a member every transaction from now on, in place of its last connection, if this node produces."""
         if connection.transport != "ws" or not self._is_producer():
             return REJECTED
-        if body == FORMER_REQUEST:
-            # Without an id nothing is sent to it; but it waits no longer.
-            return ACCEPTED
         member = _member_in(body)
         if member not in self._members:
             return REJECTED

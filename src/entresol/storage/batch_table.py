@@ -173,7 +173,6 @@ class BatchTable:
         """
         batch = self.last()
         if batch is not None and batch.last_block > block:
-            yield tables.PENDING_SETTLEMENT
             yield from map(_pending_key, SettlementStep)
         while batch is not None and batch.last_block > block:
             yield from self._keys_of(batch, min(batch.last_block, block))
@@ -279,16 +278,6 @@ class BatchTable:
             self._db.write([], [_pending_key(step)])
         else:
             self._db.write([(_pending_key(step), transaction)])
-
-    def unassigned_settlement(self) -> bytes | None:
-        """Return the pending transaction as versions persisted it that had one for all steps."""
-        return self._db.get(tables.PENDING_SETTLEMENT)
-
-    def assign_settlement(self, step: SettlementStep) -> None:
-        """Make the unassigned transaction the pending one of a step."""
-        transaction = self.unassigned_settlement()
-        assert transaction is not None
-        self._db.write([(_pending_key(step), transaction)], [tables.PENDING_SETTLEMENT])
 
     # Deposits
 

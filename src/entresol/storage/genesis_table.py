@@ -32,10 +32,9 @@ class GenesisTable:
         return self._db.get(tables.IDENTITY)
 
     @property
-    def chain_id(self) -> int | None:
-        """The chain id; None if an earlier version created the chain."""
-        row = self._db.get(tables.CHAIN_ID)
-        return None if row is None else int.from_bytes(row)
+    def chain_id(self) -> int:
+        """The chain id."""
+        return int.from_bytes(self._db.get(tables.CHAIN_ID) or b"")
 
     @staticmethod
     def rows_of(identity: bytes, chain_id: int, number: int) -> list[Row]:

@@ -59,7 +59,7 @@ _KEPT_TABLES: Final = (
     tables.REMOTE_CODE,
 )
 _TABLES_BY_BLOCK: Final = (tables.BATCH_POSITION, tables.PRICES, tables.RULES)
-_KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.ROOTS, tables.PENDING_SETTLEMENT)
+_KEPT_ROWS: Final = (tables.LOADED, tables.DEPOSITS, tables.ROOTS)
 
 
 def is_kept_row(key: bytes) -> bool:

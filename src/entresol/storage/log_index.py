@@ -36,8 +36,6 @@ _HASH_SIZE: Final = 32
 
 _STATUS_OF_FAILED: Final = (bytes(BOOTLOADER), bytes(FAILED))
 
-_BLOCKS_PER_WRITE: Final = 1_000
-
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A log filter: one of the addresses, and at each position one of the topics.
@@ -299,32 +297,6 @@ class OpenLogTable:
             if block_hash(log.block) == value[_HASH_SIZE : 2 * _HASH_SIZE]:
                 rows.append(log.row())
         self._db.write(rows, [key for key, _ in found], sync=False, rewrites=False)
-
-    def index(self, read: Callable[[int], BlockRecord | None], last: int) -> None:
-        """Add the logs of all blocks, once for a chain that a version without this table has begun."""
-        if self._db.get(tables.LOGS_INDEXED) is not None:
-            return
-        blocks = sorted({*self._blocks_with_messages(last), *self._blocks_with_deposits(last)})
-        for at in range(0, len(blocks), _BLOCKS_PER_WRITE):
-            rows = []
-            for number in blocks[at : at + _BLOCKS_PER_WRITE]:
-                record = read(number)
-                rows += [] if record is None else open_rows(record, number)
-            self._db.write(rows, sync=False, rewrites=False)
-        self._db.write([indexed_row()])
-
-    def _blocks_with_messages(self, last: int) -> Iterator[int]:
-        query = LogQuery(addresses=frozenset({bytes(L1_MESSENGER)}))
-        return candidates(self._db, query, 0, last)
-
-    def _blocks_with_deposits(self, last: int) -> Iterator[int]:
-        numbers = (tables.block_of(key) for key, _ in self._db.scan(tables.PRIORITY))
-        return (number for number in numbers if number <= last)
-
-
-def indexed_row() -> Row:
-    """Return the row that says that all blocks of a chain are indexed."""
-    return tables.LOGS_INDEXED, b""
 
 
 def _l1_block_of(key: bytes) -> int:

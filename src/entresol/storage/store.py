@@ -22,7 +22,6 @@ from entresol.storage.database import recovery
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import Contents, KeyValueStore, Row
 from entresol.storage.fork_table import anchor_rows
-from entresol.storage.log_index import indexed_row
 from entresol.storage.store_view import StoreView
 
 MAX_COPIED_BYTES: Final = 256 << 20
@@ -105,8 +104,6 @@ class Store(StoreView):
             if db.get(tables.REBUILDING) is not None and not rebuilding:
                 raise RebuildInterrupted(directory.path)
             store = cls(directory, db)
-            if store.head_number is not None and not rebuilding:
-                store.open_logs.index(store.get_record, store.head_number)
             undo.pop_all()
         return store
 
@@ -320,7 +317,7 @@ class Store(StoreView):
             rows += self.accounts.rows_of(record, first + done)
             self._db.write([*rows, *self.fork.rows_of(record, first + done)], sync=False)
             progress(done + 1, total)
-        self._db.write([indexed_row()], [tables.REBUILDING])
+        self._db.write([], [tables.REBUILDING])
 
     def exchanges_with(self, source: Store) -> bool:
         """Return whether `replace` leaves this chain in the other store."""
@@ -355,8 +352,7 @@ class Store(StoreView):
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared[0] is not record:
             prepared = record, self._prepare(record, nodes)
-        rows = [*marks, *((indexed_row(),) if self.head_number is None else ())]
-        self._db.write_prepared(prepared[1], rows, sync=sync)
+        self._db.write_prepared(prepared[1], marks, sync=sync)
         return header.number
 
     def _prepare(self, record: BlockRecord, nodes: Iterable[Row]) -> Contents:

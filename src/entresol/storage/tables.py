@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from entresol.storage.database.key_value import KeyValueStore
 
 
-FORMAT: Final = 1
-
 RECORD: Final = b"r"
 HASH_OF_NUMBER: Final = b"b"
 NUMBER_OF_HASH: Final = b"h"
@@ -64,7 +62,6 @@ ROOTS: Final = META + b"roots"
 LOADED: Final = META + b"loaded"
 POSITION: Final = META + b"position"
 CONFIRMED: Final = META + b"confirmed"
-LOGS_INDEXED: Final = META + b"openlogs"
 ACCOUNTS_INDEXED: Final = META + b"accounts"
 ANCHOR: Final = META + b"anchor"
 DERIVING: Final = META + b"deriving"

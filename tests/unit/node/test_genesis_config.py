@@ -24,7 +24,6 @@ from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.primitives.values import Address, Data, Hash32
-from entresol.storage import tables
 
 CUSTOM = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 REMOTE = {"l1_url": "http://l1.example"}
@@ -61,15 +60,13 @@ def configured(
     return NodeConfig(chain=settings, l1=L1Config(**(l1 or {})))
 
 
-def of_an_earlier_version(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create the chains with other contracts, and without the rows that this version added."""
+def with_other_contracts(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create the chains with other contracts than today's."""
     with monkeypatch.context() as patch:
         for module in ("rollup.system_contracts", "l1.deployment_steps", "node.opening.layer_one"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
-        with opened(config) as chains:
-            for chain in chains:
-                if chain is not None:
-                    chain.ledger.store._db.write([], [tables.CHAIN_ID])
+        with opened(config):
+            pass
 
 
 def changed_artifact(name: str) -> Artifact:
@@ -167,7 +164,7 @@ def test_a_chain_opens_with_the_contracts_that_it_was_created_with(
 ) -> None:
     caplog.set_level(logging.INFO)
     config = configured(tmp_path, **settings)
-    of_an_earlier_version(config, monkeypatch)
+    with_other_contracts(config, monkeypatch)
     assert caplog.messages == []
     with opened(config) as (layer_two, layer_one):
         assert layer_one is not None
@@ -180,17 +177,6 @@ def test_a_chain_opens_with_the_contracts_that_it_was_created_with(
         f"{directory} was created with other system contracts than this version's, and keeps them",
         f"{directory / 'l1'} was created with other settlement contracts than this version's, and keeps them",
     ]
-
-
-def test_a_chain_of_an_earlier_version_still_compares_the_chain_id(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of_an_earlier_version(configured(tmp_path), monkeypatch)
-    with (
-        pytest.raises(GenesisMismatch, match="--chain-id or --l1-chain-id"),
-        opened(configured(tmp_path, chain_id=271)),
-    ):
-        pass
 
 
 def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:

@@ -81,16 +81,6 @@ def test_a_replica_that_has_left_gets_nothing() -> None:
     assert len(there.sent) == 1
 
 
-def test_a_node_of_an_earlier_version_is_accepted_and_gets_nothing() -> None:
-    events = ChainEvents()
-    feed = PendingFeed(events, {"a"}, lambda: True)
-    replica = Replica()
-    assert feed.accept(b"pending", replica) == ACCEPTED
-    assert feed.accept(asks("a"), Replica()) == ACCEPTED
-    events.publish(PENDING)
-    assert replica.sent == []
-
-
 def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
     None
 ):

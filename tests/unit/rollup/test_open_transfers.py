@@ -20,7 +20,6 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.open_transfers import OpenTransfers, Transfer
-from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, GWEI, sender
 from tests.support.chain.priority_transactions import priority_transaction
@@ -262,20 +261,6 @@ def test_the_index_is_there_after_a_restart_and_after_a_rebuild(tmp_path: Path) 
     assert rebuilt.l1.calls == 2
     rebuilt.chain.close()
     assert claimed != name
-
-
-def test_a_chain_of_a_version_without_the_index_gets_it_when_it_is_opened(tmp_path: Path) -> None:
-    bridge = Bridge(tmp_path)
-    names = [bridge.withdraw(), bridge.fail_deposit()]
-    bridge.chain.close()
-    store = Store.open(tmp_path, durable=False)
-    store._db.drop(tables.OPEN_LOGS)
-    store._db.write([], [tables.LOGS_INDEXED])
-    store.close()
-    again = Bridge(tmp_path)
-    again.l1.refundable.add(names[1])
-    assert [it.transaction for it in again.open()] == names
-    again.chain.close()
 
 
 def test_nothing_is_closed_while_l1_is_away(bridge: Bridge) -> None:

@@ -81,28 +81,13 @@ def test_a_batch_is_read_back(original: Batch) -> None:
     assert Batch.decode(original.encode()) == original
 
 
-def test_a_batch_without_roots_is_written_as_earlier_versions_read_it() -> None:
-    fields = msgspec.structs.astuple(batch(1, 1, 1))
-    assert batch(1, 1, 1).encode() == b"\x01" + msgspec.msgpack.encode(fields[:13])
-
-
-def test_a_batch_that_publishes_nothing_is_written_as_earlier_versions_read_it() -> None:
-    fields = msgspec.structs.astuple(WITH_ROOTS)
-    assert WITH_ROOTS.encode() == b"\x02" + msgspec.msgpack.encode(fields[:15])
-
-
 @pytest.mark.parametrize(
     "data",
     [
         b"",
-        b"\x02" + batch(1, 1, 1).encode()[1:],
-        b"\x03" + batch(1, 1, 1).encode()[1:],
-        b"\x01" + WITH_ROOTS.encode()[1:],
-        b"\x02" + WITH_DATA.encode()[1:],
-        b"\x04" + WITH_DATA.encode()[1:],
         WITH_ROOTS.encode() + b"\0",
         batch(1, 1, 1).encode()[:-1],
-        b"\x01\x90",
+        b"\x90",
     ],
 )
 def test_bytes_that_are_no_batch_are_rejected(data: bytes) -> None:
@@ -293,13 +278,6 @@ def test_an_entry_of_a_step_without_gas_is_readable() -> None:
     entry = decode_entry(before)
     assert isinstance(entry, SettledEntry)
     assert (entry.last, entry.ends_outgoing, entry.gas_used) == (2, True, None)
-
-
-def test_the_entry_of_a_batch_that_publishes_nothing_is_that_of_earlier_versions() -> None:
-    entry = entry_of_batch(batch(1, 1, 1), b"", [(0, 0)], b"")
-    assert msgspec.msgpack.decode(encode_entry(entry)) == [
-        *("batch", batch(1, 1, 1).encode(), b"", [[0, 0]])
-    ]
 
 
 def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:

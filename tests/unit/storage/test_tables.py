@@ -10,6 +10,7 @@ from entresol import errors
 from entresol.primitives import batches, records
 from entresol.storage import tables
 from entresol.storage.database.directory import FORMAT_FILE, LOCK_FILE
+from entresol.version import FORMAT
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
 
@@ -41,8 +42,7 @@ def test_every_rejection_is_described(kind: type[Exception]) -> None:
 
 
 def test_the_numbers_are_the_current_ones() -> None:
-    assert f'{FORMAT_FILE}          "entresol chain, format {tables.FORMAT}\\n"' in PAGE
+    assert f'{FORMAT_FILE}          "entresol chain, format {FORMAT}\\n"' in PAGE
     assert f"a version byte, `{records.VERSION:02x}`" in PAGE
-    assert f"A batch is a version byte, `{batches.VERSION:02x}`" in PAGE
     assert f"| batch: array of {len(batches.Batch.__struct_fields__)} |" in PAGE
     assert LOCK_FILE in PAGE

@@ -81,7 +81,7 @@ def open_genesis(store: Store, expected: ExpectedGenesis) -> Genesis:
     store.fork.check(expected.genesis.anchor)
     if store.genesis.identity == identity(expected.genesis):
         return expected.genesis
-    stored = read_genesis(store, expected.genesis)
+    stored = read_genesis(store)
     if stored.anchor is not None:
         if stored.chain_id != expected.genesis.chain_id:
             difference = f"config.chainId: {stored.chain_id}, not {expected.genesis.chain_id}"
@@ -93,25 +93,13 @@ def open_genesis(store: Store, expected: ExpectedGenesis) -> Genesis:
     return stored
 
 
-def read_genesis(store: Store, expected: Genesis) -> Genesis:
-    """Read the genesis from its block.
-
-    A store of an earlier version has no chain id. It is the expected one, if the identity says so.
-    """
+def read_genesis(store: Store) -> Genesis:
+    """Read the genesis from its block."""
     try:
-        stored = _of_record(
-            store.record(store.first_number),
-            store.genesis.chain_id or expected.chain_id,
-            store.fork.anchor,
-        )
+        record = store.record(store.first_number)
+        return _of_record(record, store.genesis.chain_id, store.fork.anchor)
     except (MalformedValue, InvalidGenesis, UnknownBlock) as error:
         raise StoreDamaged(store.path, f"its genesis: {error}") from error
-    if store.genesis.chain_id is None and store.genesis.identity != identity(
-        _as_written(stored, expected)
-    ):
-        problem = f"its chain id is not {expected.chain_id}"
-        raise GenesisMismatch(store.path, f"--chain-id or --l1-chain-id: {problem}")
-    return stored
 
 
 def _of_record(record: BlockRecord, chain_id: int, anchor: Anchor | None) -> Genesis:
@@ -136,14 +124,3 @@ def _account(
         storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in change.slots},
         keeps_storage=anchor is not None and not change.destroyed,
     )
-
-
-def _as_written(stored: Genesis, expected: Genesis) -> Genesis:
-    """Return `stored` as it was given if `expected` gives it again: zero slots are part of the identity."""
-    alloc = {
-        address: given
-        if (given := expected.alloc.get(address)) is not None and given.same_state(account)
-        else account
-        for address, account in stored.alloc.items()
-    }
-    return msgspec.structs.replace(stored, alloc=alloc)

@@ -22,7 +22,6 @@ from entresol.dev.state_file.header_json import read_header
 from entresol.dev.state_file.state_file import (
     BYTES_PER_VALUE,
     MAX_BYTES,
-    VERSION,
     ChainPart,
     FileAccount,
     FileAnchor,
@@ -41,6 +40,7 @@ from entresol.errors import (
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
 from entresol.primitives.transactions import Transaction, load
 from entresol.primitives.values import Address, Hash32
+from entresol.version import FORMAT
 
 _GZIP: Final = b"\x1f\x8b"
 _GZIP_WINDOW: Final = 31
@@ -272,8 +272,9 @@ def _read_state(item: dict[str, object]) -> dict[Address, FileAccount]:
 def _read_own(value: object) -> tuple[ChainPart, ...]:
     item = read_object(value)
     version = required(item, "version", read_number)
-    if version != VERSION:
-        raise MalformedValue(f"should be {VERSION}, got {version}", field="version")
+    if version != FORMAT:
+        problem = f"is format {version}, and this version reads format {FORMAT} alone: dump it again with this version"
+        raise MalformedValue(problem, field="version")
     return tuple(_read_part(read_object(it)) for it in required(item, "chains", read_list))
 
 

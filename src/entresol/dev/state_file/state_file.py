@@ -18,9 +18,6 @@ MAX_BYTES: Final = 512 * 1024 * 1024
 BYTES_PER_VALUE: Final = 128
 """About how much memory a value of a file takes besides its text: an account, a field of it, a slot."""
 
-VERSION: Final = 1
-"""The version of our own part of a file."""
-
 
 class FileAccount(msgspec.Struct, frozen=True, kw_only=True):
     """An account with its code and all of its slots."""

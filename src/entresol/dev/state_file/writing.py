@@ -12,10 +12,11 @@ from entresol._native import Snapshot, keccak256
 from entresol.chain.edits import stored_edits
 from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
-from entresol.dev.state_file.state_file import VERSION, ChainPart, FileAccount, FileAnchor
+from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileAnchor
 from entresol.dev.state_file.transaction_json import transaction_fields
 from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
 from entresol.state.snapshots import HistoricalState
+from entresol.version import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +74,7 @@ class ChainDump:
         accounts = self._accounts(self._latest)
         transactions = (it for record in self.records() for it in _transactions(record))
         own = {
-            "version": [_encode(VERSION)],
+            "version": [_encode(FORMAT)],
             "chains": _array(_object(it.own_part()) for it in chains),
         }
         return _object(

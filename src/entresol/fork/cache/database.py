@@ -17,12 +17,11 @@ from entresol.errors import (
     ForkCacheFailed,
     ForkCacheFull,
     ForkCacheMismatch,
-    ForkCacheTooNew,
     ForkCacheUnusable,
 )
 from entresol.fork.cache.rows import KINDS, Fork, Kind, Row, RowKey, RowValue, name_of, text_of
+from entresol.version import FORMAT
 
-FORMAT: Final = 1
 APPLICATION_ID: Final = int.from_bytes(b"EnFk", "big")
 """Marks the file as a fork's cache, in the header that every SQLite file has."""
 
@@ -48,8 +47,6 @@ class ForkDatabase:
         self.fork = fork
         self._connection = connection
         self._lock = threading.Lock()
-        # A file of an earlier version that is only read may lack some.
-        self._kinds = {name: it for name, it in KINDS.items() if name in _tables(connection)}
 
     @classmethod
     def create(cls, path: Path, fork: Fork) -> Self:
@@ -93,7 +90,7 @@ class ForkDatabase:
     def get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:
         """Return the values of those keys that are there."""
         found: dict[RowKey, RowValue] = {}
-        if kind not in self._kinds:
+        if kind not in KINDS:
             return found
         query, width = _SELECT[kind], len(KINDS[kind].value)
         with self._lock, _explained(self.path):
@@ -118,7 +115,7 @@ class ForkDatabase:
 
     def rows(self, *names: str) -> Iterator[Row]:
         """Iterate over everything, or over some kinds, each in the order of its keys."""
-        for kind in self._kinds.values():
+        for kind in KINDS.values():
             if names and kind.name not in names:
                 continue
             width = len(kind.key)
@@ -137,7 +134,7 @@ class ForkDatabase:
         with self._lock, _explained(self.path):
             return {
                 name: self._connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
-                for name in self._kinds
+                for name in KINDS
             }
 
     def is_empty(self) -> bool:
@@ -219,17 +216,16 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def _create_tables(connection: sqlite3.Connection, fork: Fork) -> None:
-    """Create the tables of a new file, and those that a file of an earlier version lacks."""
-    found = _tables(connection)
+    """Create the tables of a new file."""
     # Nothing is added to a file of another program.
-    if found and (not _is_marked(connection) or set(KINDS) <= found):
+    if _tables(connection):
         return
     with _transaction(connection):
         # Another process may have been faster.
         if not _tables(connection):
             _create_fork(connection, fork)
-        for kind in KINDS.values():
-            connection.execute(_create(kind))
+            for kind in KINDS.values():
+                connection.execute(_create(kind))
 
 
 def _create_fork(connection: sqlite3.Connection, fork: Fork) -> None:
@@ -255,8 +251,10 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
     if not _is_marked(connection):
         raise ForkCacheDamaged(path, "it is not a fork's cache")
     found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > FORMAT:
-        raise ForkCacheTooNew(path, found, FORMAT)
+    if found != FORMAT:
+        raise ForkCacheFailed(
+            f"the fork cache {path} has format {found}, and this version reads format {FORMAT} alone: remove it"
+        )
 
 
 def _fork_of(connection: sqlite3.Connection, path: Path) -> Fork:

@@ -13,6 +13,7 @@ from entresol.replication.own_store import LoggedEntry
 from entresol.replication.postgres.connection import FLAG, SCHEMA
 from entresol.storage.replication.entries import decode_entry
 from entresol.storage.replication.position import LogPosition
+from entresol.version import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ select seq, digest, payload from (
 """
 
 
-_FIRST: Final = """
+_TABLES: Final = """
 create table chain (
     one boolean primary key default true check (one),
     identity bytea not null,
@@ -68,6 +69,10 @@ create table pool (
     raw bytea not null,
     arrived bigint not null
 );
+create table conditions (
+    hash bytea primary key,
+    packed bytea not null
+);
 create table node (
     id text primary key,
     url text not null,
@@ -81,24 +86,8 @@ insert into lease (epoch, holder, url, valid_until, seq, digest, head)
 values (0, '', '', '-infinity', 0, decode(repeat('00', 32), 'hex'), 0);
 """
 
-_SECOND: Final = "comment on table log is 'settled entries say what L1 took for the step'"
-"""Nothing in the tables differs: the entries of the log do, which earlier versions cannot read."""
-
-_THIRD: Final = """
-create table conditions (
-    hash bytea primary key,
-    packed bytea not null
-);
-"""
-"""What transactions of the pool, and of blocks, were sent with (EIP-7796)."""
-
-MIGRATIONS: Final[Sequence[str]] = (_FIRST, _SECOND, _THIRD)
-"""What leads from each version to the next one; the first one creates everything."""
-
-VERSION: Final = len(MIGRATIONS)
-
 _LOCK: Final = 0x656E7472
-"""Key of the advisory lock that migrations hold, so that two nodes do not migrate at once."""
+"""Key of the advisory lock of who creates the tables, so that two nodes do not at once."""
 
 
 def digest_after(before: bytes, seq: int, payload: bytes) -> bytes:
@@ -209,7 +198,7 @@ async def read_chain(connection: asyncpg.Connection[Any]) -> ClusterChain:
 
 
 async def create(connection: asyncpg.Connection[Any]) -> None:
-    """Create the tables, or bring those of an earlier version forward, in one transaction."""
+    """Create the tables, in one transaction, unless they are there."""
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock($1)", _LOCK)
         await connection.execute(f"create schema if not exists {SCHEMA}")
@@ -217,18 +206,16 @@ async def create(connection: asyncpg.Connection[Any]) -> None:
             "create table if not exists version (number integer not null, "
             "one boolean primary key default true check (one))"
         )
-        found = await connection.fetchval("select number from version") or 0
-        _check_not_newer(found)
-        for migration in MIGRATIONS[found:]:
-            await connection.execute(migration)
-        await connection.execute(
-            "insert into version (number) values ($1) on conflict (one) do update set number = $1",
-            VERSION,
-        )
+        found = await connection.fetchval("select number from version")
+        if found is not None:
+            _check_format(found)
+            return
+        await connection.execute(_TABLES)
+        await connection.execute("insert into version (number) values ($1)", FORMAT)
 
 
 async def check(connection: asyncpg.Connection[Any]) -> None:
-    """Reject a database without the tables, or with those of another version."""
+    """Reject a database without the tables, or with those of another format."""
     try:
         found = await connection.fetchval("select number from version")
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
@@ -237,18 +224,13 @@ async def check(connection: asyncpg.Connection[Any]) -> None:
         raise InvalidConfig(
             FLAG, "the database has no cluster yet: run entresol cluster init with the same URL"
         )
-    _check_not_newer(found)
-    if found < VERSION:
-        raise InvalidConfig(
-            FLAG,
-            f"the cluster has schema {found}, and this version needs {VERSION}: run entresol cluster init, which "
-            "brings it forward",
-        )
+    _check_format(found)
 
 
-def _check_not_newer(found: int) -> None:
-    if found > VERSION:
+def _check_format(found: int) -> None:
+    if found != FORMAT:
         raise InvalidConfig(
             FLAG,
-            f"the cluster has schema {found}, and this version knows {VERSION}: update entresol",
+            f"the cluster has format {found}, and this version reads format {FORMAT} alone: take the version that made "
+            "it, or another database",
         )

@@ -120,15 +120,12 @@ class PendingSettlements:
     """The pending transaction of each step, and the transactions of the steps that are done.
 
     Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded, by entries of the
-    chain's journal. One that a version with one key for all steps persisted is assigned to its step.
+    chain's journal.
     """
 
     def __init__(self, batches: BatchTable, journal: Journal | None = None) -> None:
         self._batches = batches
         self._journal = journal or StoreJournal(batches)
-        unassigned = batches.unassigned_settlement()
-        if unassigned is not None:
-            batches.assign_settlement(PendingSettlement.decode(unassigned).step)
 
     def pending(self, step: SettlementStep) -> PendingSettlement | None:
         """Return the pending transaction of a step, with every attempt."""

@@ -18,9 +18,9 @@ from entresol.errors import (
     StoreForeign,
     StoreFull,
     StoreLocked,
-    StoreTooNew,
+    StoreOfOtherFormat,
 )
-from entresol.storage.tables import FORMAT
+from entresol.version import FORMAT
 
 FORMAT_FILE: Final = "FORMAT"
 LOCK_FILE: Final = "LOCK"
@@ -168,8 +168,8 @@ def _check_format(path: Path) -> None:
     found = re.fullmatch(r"([1-9][0-9]{0,8})\n", text.removeprefix(_FORMAT_PREFIX), re.ASCII)
     if found is None:
         raise StoreDamaged(path, f"{FORMAT_FILE} reads {text[:80]!r}")
-    if int(found[1]) > FORMAT:
-        raise StoreTooNew(path, int(found[1]), FORMAT)
+    if int(found[1]) != FORMAT:
+        raise StoreOfOtherFormat(path, int(found[1]), FORMAT)
 
 
 def _check_free_space(path: Path) -> None:

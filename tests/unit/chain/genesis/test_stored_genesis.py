@@ -16,7 +16,7 @@ from entresol.chain.genesis.stored_genesis import (
     read_genesis,
 )
 from entresol.chain.ledger import Ledger
-from entresol.errors import GenesisMismatch, StoreDamaged
+from entresol.errors import StoreDamaged
 from entresol.primitives.values import Address, Hash32, Nonce8
 from entresol.storage import tables
 from entresol.storage.store import Store
@@ -55,15 +55,9 @@ def nothing_matters(stored: Genesis, expected: Genesis) -> Iterator[str]:  # noq
     yield from ()
 
 
-def forget_chain_id(store: Store) -> None:
-    """Make `store` one of a version that did not write it."""
-    store._db.write([], [tables.CHAIN_ID])
-
-
 def test_a_genesis_is_read_back_as_it_was_given(store: Store) -> None:
     Ledger(store, RULES, GENESIS)
-    other = msgspec.structs.replace(GENESIS, chain_id=5, alloc={})
-    assert read_genesis(store, other) == GENESIS
+    assert read_genesis(store) == GENESIS
 
 
 def test_the_expected_genesis_is_not_read(store: Store) -> None:
@@ -76,20 +70,6 @@ def test_a_chain_keeps_its_genesis_where_the_check_allows_it(store: Store) -> No
     Ledger(store, RULES, GENESIS)
     other = with_account(CONTRACT, GenesisAccount(code=b"\xfc"))
     assert Ledger(store, RULES, ExpectedGenesis(other, nothing_matters)).genesis == GENESIS
-
-
-@pytest.mark.parametrize("genesis", [GENESIS, WITH_ZERO_SLOTS])
-def test_the_chain_id_of_an_earlier_version_follows_from_the_identity(
-    store: Store, genesis: Genesis
-) -> None:
-    Ledger(store, RULES, genesis)
-    forget_chain_id(store)
-    later = msgspec.structs.replace(
-        genesis, timestamp=8, alloc={**genesis.alloc, CONTRACT: GenesisAccount(code=b"\xfc")}
-    )
-    assert read_genesis(store, later).chain_id == 270
-    with pytest.raises(GenesisMismatch, match=r"--chain-id or --l1-chain-id: its .* is not 271"):
-        read_genesis(store, msgspec.structs.replace(later, chain_id=271))
 
 
 def test_a_genesis_that_cannot_be_read_is_damage(store: Store) -> None:
@@ -105,12 +85,12 @@ def test_a_genesis_that_cannot_be_read_is_damage(store: Store) -> None:
         store._db.write([(tables.record_key(0), damaged.encode())])
         store.read_cache.evict_above(-1)
         with pytest.raises(StoreDamaged, match="its genesis: "):
-            read_genesis(store, GENESIS)
+            read_genesis(store)
 
 
 def test_a_store_without_a_genesis_is_damaged(store: Store) -> None:
     with pytest.raises(StoreDamaged, match="its genesis: "):
-        read_genesis(store, GENESIS)
+        read_genesis(store)
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,11 @@ def test_creating_the_tables_again_changes_nothing(postgres: Postgres) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("update version set number = 999", "update entresol"),
-        ("update version set number = 0", "run entresol cluster init"),
+        ("update version set number = 1", "format 1, and this version reads format"),
         ("drop schema entresol cascade", "run entresol cluster init"),
     ],
 )
-def test_tables_of_another_version_are_rejected_with_what_to_do(
+def test_tables_of_another_format_are_rejected_with_what_to_do(
     postgres: Postgres, change: str, problem: str
 ) -> None:
     async def scenario(cluster: EmptyCluster) -> None:
@@ -42,26 +41,6 @@ def test_tables_of_another_version_are_rejected_with_what_to_do(
             await connection.execute(change)
             with pytest.raises(InvalidConfig, match=f"--cluster: .*{problem}"):
                 await tables.check(connection)
-
-    play(postgres, scenario)
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_cluster_of_a_version_before_is_brought_forward_and_keeps_its_log(
-    postgres: Postgres, version: int
-) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            await cluster.writer(connection)
-            await connection.execute("update version set number = $1", version)
-            await connection.execute("drop table conditions")
-            with pytest.raises(
-                InvalidConfig, match=rf"schema {version}, and this version needs {tables.VERSION}"
-            ):
-                await tables.check(connection)
-            await tables.create(connection)
-            await tables.check(connection)
-            assert await connection.fetchval("select epoch from lease") == 1
 
     play(postgres, scenario)
 

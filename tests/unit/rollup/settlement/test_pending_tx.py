@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from entresol.errors import MalformedValue
@@ -14,13 +12,8 @@ from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.settlement.pending_tx import (
     PendingSettlement,
-    PendingSettlements,
     SettlementOperation,
 )
-from entresol.storage import tables
-from entresol.storage.batch_table import BatchTable
-from entresol.storage.database.key_value import KeyValueStore
-from tests.support.coroutines import completed
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
@@ -106,16 +99,3 @@ def test_the_stored_bytes_do_not_change() -> None:
 def test_malformed_bytes_are_rejected() -> None:
     with pytest.raises(MalformedValue, match="the pending settlement transaction is not readable"):
         PendingSettlement.decode(b"\x93\x00")
-
-
-def test_a_transaction_of_a_version_with_one_key_is_pending_for_its_step(tmp_path: Path) -> None:
-    database = KeyValueStore(tmp_path, create=True)
-    database.write([(tables.PENDING_SETTLEMENT, bytes.fromhex(STORED))])
-    for _ in range(2):
-        journal = PendingSettlements(BatchTable(database))
-        pending = [journal.pending(step) for step in SettlementStep]
-        assert [it and it.encode().hex() for it in pending] == [None, STORED, None]
-        assert database.get(tables.PENDING_SETTLEMENT) is None
-    completed(journal.drop(PROVE))
-    assert PendingSettlements(BatchTable(database)).pending(PROVE) is None
-    database.close()

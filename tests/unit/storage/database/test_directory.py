@@ -19,10 +19,11 @@ from entresol.errors import (
     StoreForeign,
     StoreFull,
     StoreLocked,
-    StoreTooNew,
+    StoreOfOtherFormat,
 )
 from entresol.storage.database.directory import Directory
 from entresol.storage.store import Store
+from entresol.version import FORMAT
 from tests.support.chain.records import dump, files_of, fill, random_chain, record_after
 
 HOLDER = """
@@ -70,7 +71,7 @@ def test_a_missing_directory_is_made_with_its_parents(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "a" / "b" / "c")
     fill(store, [record_after(None)])
     store.close()
-    assert (tmp_path / "a/b/c/FORMAT").read_text() == "entresol chain, format 1\n"
+    assert (tmp_path / "a/b/c/FORMAT").read_text() == f"entresol chain, format {FORMAT}\n"
 
 
 def test_an_empty_directory_is_used(tmp_path: Path) -> None:
@@ -108,10 +109,10 @@ def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / "chain")
 
 
-@pytest.mark.parametrize("found", [2, 10, 999_999_999])
-def test_a_newer_format_requires_an_update(chain: Path, found: int) -> None:
+@pytest.mark.parametrize("found", [1, 3, 999_999_999])
+def test_another_format_is_rejected(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
-    rejected(chain, StoreTooNew, f"has format {found}, .* update entresol")
+    rejected(chain, StoreOfOtherFormat, f"has format {found}, .* or a new directory")
 
 
 @pytest.mark.parametrize(
