@@ -100,7 +100,10 @@ def _changed(path: list[Any], value: object) -> bytes:
         (_changed(["blocks"], {}), "blocks: should be an array"),
         (_changed(["transactions"], []), "transactions[0]: there is no result of it"),
         (_changed(["transactions", 0, "info", "from"], 5), "transactions.[0].from: "),
-        (_changed(["entresol"], {"version": 9}), "entresol.version: is format 9, and this version reads format"),
+        (
+            _changed(["entresol"], {"version": 9}),
+            "entresol.version: is format 9, and this version reads format",
+        ),
     ],
 )
 def test_what_is_no_state_file_is_rejected_with_the_field(content: bytes, problem: str) -> None:
