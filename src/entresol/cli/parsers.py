@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USAGE: Final = "entresol [run | rebuild | verify] [FLAGS]"
 CLUSTER_HELP: Final = """\
-init creates the tables and the chain, or brings the tables of an earlier version forward; status prints a table of nodes; \
+init creates the tables and the chain; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
 BACKUP_DESCRIPTION: Final = """\
 Copy the data directory of a node, also while it runs: the L2, and the development L1 if it has one. The copy is both \

@@ -196,8 +196,8 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
     ),
     "cluster": ShortHelp(
         "entresol cluster {init | status | unwind --to N} --cluster URL [FLAGS]",
-        "init creates the tables and the chain, or brings the tables of an earlier\n"
-        "version forward; status prints a table of nodes; unwind reverts the chain.",
+        "init creates the tables and the chain; status prints a table of nodes; unwind\n"
+        "reverts the chain.",
         {"flags": ("--cluster", "--to", "--config", "--chain-id")},
     ),
     "replay": ShortHelp(

@@ -75,12 +75,12 @@ class ClusterStatus(NamedTuple):
 
 
 async def init(config: NodeConfig) -> str:
-    """Create the tables, or bring them forward, and the chain if there is none; return what was done."""
+    """Create the tables and the chain if there are none; return what was done."""
     database = open_database(config)
     async with database.session() as connection:
         await tables.create(connection)
         if (found := await find_chain(connection)) is not None:
-            return f"the cluster has chain {found.chain_id}, and its schema is version {tables.VERSION}"
+            return f"the cluster has chain {found.chain_id}, and its tables are there"
     check_l1_url(config)
     if config.chain.data_dir is not None:
         raise InvalidConfig(
