@@ -316,7 +316,11 @@ class Bookkeeper:
         """Compare the records of L1 blocks above one with L1, which may have replaced these."""
         for number in self._books.above(above):
             recorded = self._books.get(number)
-            if not await self._contract.is_settled(number, head.hash):
+            is_settled = await agreed(
+                *(self._l1, f"the books of batch {number}"),
+                lambda batch=number: self._contract.is_settled(batch, head.hash),
+            )
+            if not is_settled:
                 level = self._l1.reorg_level
                 log.log(level, "a reorg of %s removed the books of batch %d", self._l1.name, number)
                 await self._journal.write(UnbookedEntry(number))

@@ -55,7 +55,7 @@ class L1Sync:
         self._contract = contract
         self._confirmations = confirmations
         self._finality: L1Finality = finality
-        self._compared: tuple[int, Hash32] | None = None
+        self._compared: tuple[int, Hash32, int] | None = None
         self._last_block: L1Block | None = None
         self.totals = _NO_BATCHES
         """L1's totals after `head`."""
@@ -148,6 +148,10 @@ class L1Sync:
         """Read L1's totals at its head, and return that; raises if they do not count this chain's batches."""
         head = await self._l1.head()
         totals = await self._contract.totals(head.hash)
+        if self._is_behind(totals):
+            # One wrong response would take back what is recorded, and what is final.
+            what = "its batches"
+            totals = await agreed(self._l1, what, lambda: self._contract.totals(head.hash))
         if totals.committed > self.sealed:
             raise LayerOneMismatch(
                 f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
@@ -158,11 +162,17 @@ class L1Sync:
         self.head, self.totals = head, totals
         return head
 
+    def _is_behind(self, totals: BatchTotals) -> bool:
+        """Return whether L1 has fewer batches with a step than are recorded."""
+        last = self._batches.last_settled
+        return totals != self.totals and any(totals.last(it) < last(it) for it in SettlementStep)
+
     async def _compare_last(self, totals: BatchTotals, block: Hash32) -> None:
         """Compare the last batch that L1 has; its hash covers those before it."""
         batch = self.batch(totals.committed)
         expected = stored_info_of(batch, self._chain.rules.chain_id).hash()
-        if self._compared == (batch.number, expected):
+        compared = batch.number, expected, totals.executed
+        if self._compared == compared:
             return
         if await self._contract.stored_batch_hash(batch.number, block) != expected:
             raise LayerOneMismatch(f"batch {batch.number} on {self._l1.name} is not this chain's")
@@ -172,7 +182,7 @@ class L1Sync:
             raise LayerOneMismatch(
                 f"the messages of batch {executed.number} on {self._l1.name} are not this chain's"
             )
-        self._compared = (batch.number, expected)
+        self._compared = compared
 
     async def _record(self, step: SettlementStep, last: int) -> None:
         """Record a step for the batches up to `last`, and for none above."""

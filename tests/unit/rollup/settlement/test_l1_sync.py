@@ -12,7 +12,8 @@ import pytest
 
 from entresol.errors import LayerOneMismatch
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Block, L1Log, L1Receipt
+from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Block, L1Log, L1Receipt
+from entresol.primitives.abi import encode_call
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.settler import SettlementConfig
@@ -44,6 +45,21 @@ class LyingOnce(EmbeddedLayerOne):
         other = self._chain.blocks.record(1).transaction(0).hash
         return [self._told("logs", log, transaction_hash=other) for log in found]
 
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        sender: Address = DEFAULT_SENDER,
+        block: int | Hash32 | None = None,
+    ) -> bytes:
+        """Return the result of a call, perhaps that nothing is executed."""
+        found = await super().call(to, data, sender=sender, block=block)
+        if self.lie != "totals" or data != encode_call("getTotalBatchesExecuted()"):
+            return found
+        self.lie = None
+        return bytes(32)
+
     def _told(self, name: str, found: T, **wrong: object) -> T:
         if self.lie != name or not isinstance(found, msgspec.Struct):
             return found
@@ -69,6 +85,29 @@ def test_one_wrong_response_is_not_recorded_as_what_settled_a_batch(lie: str) ->
             assert scenario.batches.settled(1, step) in {None, truth[step]}
             await settler.step(0.0)
         assert [scenario.batches.settled(1, step) for step in SettlementStep] == truth
+
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = LyingOnce(steered.chain, steered.sequencer)
+        run(steered, play)
+
+
+def test_one_wrong_total_takes_nothing_back(caplog: pytest.LogCaptureFixture) -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = scenario.l1
+        assert isinstance(l1, LyingOnce)
+        for message in (1, 2):
+            scenario.seal_batch(message)
+            await scenario.settle()
+        truth = [scenario.batches.settled(it, SettlementStep.EXECUTE) for it in (1, 2)]
+        for settler in (scenario.settler, scenario.new_settler()):
+            l1.lie = "totals"
+            await settler.step(0.0)
+            assert not l1.lie
+            found = [scenario.batches.settled(it, SettlementStep.EXECUTE) for it in (1, 2)]
+            assert found == truth
+            assert scenario.chain.finality.finalized == scenario.chain.number
+        assert "reverted the execute" not in caplog.text
 
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
