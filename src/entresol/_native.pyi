@@ -7,6 +7,8 @@ take long release the GIL, and everything is thread-safe.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, final, type_check_only
 
+from msgspec import Raw
+
 from entresol.errors import AccountRejection, InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Transaction, ZkTransaction
 
@@ -1116,6 +1118,9 @@ def stored_transaction_hash(raw: bytes, sender: bytes, /) -> bytes | None:
 
 def logs_bloom(logs: Sequence[tuple[bytes, Sequence[bytes]]], /) -> bytes:
     """Return the bloom filter of logs, each with its address and its topics."""
+
+def concatenated(parts: Sequence[bytes | Raw], /) -> bytes:
+    """Return parts as one byte string; other threads run while they are copied."""
 
 def byte_array_json(data: bytes, /) -> bytes:
     """Return bytes as a JSON array of numbers."""

@@ -90,6 +90,8 @@ mod native {
     #[pymodule_export]
     use super::rpc::record_layout::RecordLayout;
     #[pymodule_export]
+    use super::rpc::response::concatenated;
+    #[pymodule_export]
     use super::rpc::simulations::simulate;
     #[pymodule_export]
     use super::rpc::state_reads::StateReads;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from entresol._native import Snapshot
 from entresol.execution.replay import re_execute
@@ -11,10 +11,16 @@ from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
     from entresol.state.state_trie import LoadedRoots
     from entresol.storage.store_view import BlockReader, StateReader
+
+
+AccountReads: TypeAlias = tuple[bytes, list[bytes]]
+"""An account that is read, and its slots that are."""
 
 
 class ExecutionWitness(NamedTuple):
@@ -77,10 +83,12 @@ def witness_of(
     states: StateReader,
     rules: Rules,
     loaded: LoadedRoots | None = None,
+    *,
+    paced: Callable[[Iterable[AccountReads]], Iterable[AccountReads]] = iter,
 ) -> ExecutionWitness:
     """Re-execute a block above genesis, and return everything that it reads.
 
-    `loaded` has the roots of states by those in headers, where they differ.
+    `loaded` has the roots of states by those in headers, where they differ. The accounts to prove pass through `paced`.
     """
     number = record.header().number
     parent = blocks.header(number - 1)
@@ -96,7 +104,7 @@ def witness_of(
         # The chain has recovered their senders before it had the block.
         transactions=record.decoded(),
     )
-    for address, slots in state.accounts.items():
+    for address, slots in paced(state.accounts.items()):
         trie.prove(parent.state_root, Address(address), map(Hash32, slots))
     return ExecutionWitness(
         headers=[blocks.record(it).header_rlp for it in range(state.oldest, number)],

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::execution_result::ExecutionResult;
+use crate::rpc::response::concatenate;
 
 /// A JSON text of traces and what is between them.
 ///
@@ -89,31 +89,4 @@ impl TraceWriter {
 fn trace_of(result: &Bound<'_, ExecutionResult>) -> PyResult<Arc<Vec<u8>>> {
     let trace = result.get().0.trace.as_ref();
     trace.map(Arc::clone).ok_or_else(|| PyValueError::new_err("the execution was not traced"))
-}
-
-/// Return the slices as one byte string; the GIL is released while they are copied.
-#[allow(unsafe_code, reason = "pyo3 would clear the byte string first, and with the GIL")]
-fn concatenate<'py>(py: Python<'py>, slices: &[&[u8]]) -> PyResult<Bound<'py, PyBytes>> {
-    let size: usize = slices.iter().map(|slice| slice.len()).sum();
-    let size = ffi::Py_ssize_t::try_from(size)?;
-    // SAFETY: without a text to copy, Python returns a new byte string of this size, which no other code
-    // can reach before this function returns; or null, with an exception set.
-    let bytes = unsafe {
-        let new = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size);
-        Bound::from_owned_ptr_or_err(py, new)?.cast_into_unchecked::<PyBytes>()
-    };
-    // SAFETY: the byte string is alive until the end of this function, and has this many bytes.
-    let target = unsafe {
-        let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<std::mem::MaybeUninit<u8>>();
-        std::slice::from_raw_parts_mut(start, size as usize)
-    };
-    py.detach(|| {
-        let mut rest = target;
-        for slice in slices {
-            let (part, after) = rest.split_at_mut(slice.len());
-            part.write_copy_of_slice(slice);
-            rest = after;
-        }
-    });
-    Ok(bytes)
 }

@@ -11,6 +11,7 @@ use entresol_core::record::Layout;
 use entresol_rpc::receipts::{self, Batch, Deployer, Place, TransactionFacts};
 
 use super::record_layout::RecordLayout;
+use super::response::concatenate;
 use crate::convert::{PyAddress, PyHash, PyWord};
 use crate::execution::env::Rules;
 
@@ -69,15 +70,15 @@ impl ReceiptRenderer {
         blobs: PyBlobPrices<'py>,
         known: Vec<(usize, PyFacts)>,
         detached: bool,
-    ) -> Option<Bound<'py, PyBytes>> {
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let batch = batch.map(|(number, first_tx_number)| Batch { number, first_tx_number });
         let place = Place { batch, blobs: blobs.into() };
         let known: Vec<_> = known.into_iter().map(|(at, it)| (at, facts(it))).collect();
         let Self { layout, deployer } = self;
         let renderer = receipts::ReceiptRenderer { layout, deployer, known: &known };
         let render = || renderer.render(record, index, place);
-        let text = if detached { py.detach(render)? } else { render()? };
-        Some(PyBytes::new(py, &text))
+        let text = if detached { py.detach(render) } else { render() };
+        text.map(|text| concatenate(py, &[&text])).transpose()
     }
 
     /// Return the contract that a transaction creates, also if it failed.

@@ -22,6 +22,7 @@ use entresol_rpc::simulate::{
 
 use super::call_request::{call_request, is_too_large};
 use super::head::HeadState;
+use super::response::concatenate;
 use crate::convert::{PyAddress, PyData, PyHash, PyWord};
 use crate::errors::{
     BlockFull, EmptySimulation, OverrideTooLarge, SimulatedCallRejected, SimulatedNumberTooLow,
@@ -125,7 +126,7 @@ pub fn simulate<'py>(
             simulation.run(base, gas_cap, &texts)
         })
     });
-    result.map(|json| PyBytes::new(py, &json)).map_err(|error| simulation_error(py, error))
+    concatenate(py, &[&result.map_err(|error| simulation_error(py, error))?])
 }
 
 /// Return the texts that Python gives.

@@ -15,7 +15,8 @@ from typing import Any, Final, Literal, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol._native import read_long_requests
+from entresol._native import concatenated, read_long_requests
+from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.errors import (
     ErrorObject,
     InvalidParamsError,
@@ -93,7 +94,10 @@ def is_id(request_id: bytes) -> bool:
 
 def response(request_id: bytes, member: bytes, value: bytes | Raw) -> bytes:
     """Assemble a response; `member` is `RESULT` or `ERROR`."""
-    return b"".join((_OPEN, request_id or NULL, member, value, CLOSING))
+    parts = _OPEN, request_id or NULL, member, value, CLOSING
+    return (
+        concatenated(parts) if memoryview(value).nbytes > POLICY.copied_bytes else b"".join(parts)
+    )
 
 
 def opening(request_id: bytes, member: bytes) -> bytes:

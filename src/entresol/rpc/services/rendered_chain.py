@@ -149,9 +149,9 @@ class RenderedChain:
         """Return a sealed block, with full transactions or their hashes."""
         if full:
             key = ResponseKind.FULL_BLOCK, number
-            return self._cache.get(key) or self._render_full_block(key, number)
+            return self._cached(key) or self._render_full_block(key, number)
         key = ResponseKind.BLOCK, number
-        return self._cache.get(key) or self._render_stored(key, number, self._block)
+        return self._cached(key) or self._render_stored(key, number, self._block)
 
     def header(self, number: int) -> Result:
         """Return the header of a sealed block."""
@@ -161,12 +161,18 @@ class RenderedChain:
     def block_receipts(self, number: int) -> Result:
         """Return the receipts of a sealed block."""
         key = ResponseKind.RECEIPTS, number
-        return self._cache.get(key) or self._render_stored(key, number, self._receipts)
+        return self._cached(key) or self._render_stored(key, number, self._receipts)
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
         record = self._records.get(number)
         return None if record is None else len(record.transactions)
+
+    def _cached(self, key: Key) -> Result:
+        """Return what is cached; a long response is to be copied by a thread."""
+        found = self._cache.get(key)
+        is_short = found is None or memoryview(found).nbytes <= POLICY.copied_bytes
+        return found if is_short else Offload(lambda: found)
 
     # Transactions
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec import Raw
 
+from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
-from entresol.rpc.jsonrpc.envelope import MAX_SEARCHED_BYTES
+from entresol.rpc.jsonrpc.envelope import MAX_SEARCHED_BYTES, RESULT, response
 from tests.support.example_namespace import Toy, caller, dispatch, request
 
 CHAIN_ID = request("toy_chainId")
@@ -224,3 +226,9 @@ def test_a_longer_body_that_is_no_json_is_a_parse_error(dispatcher: Dispatcher) 
     for body in (b'{"id":7,"\\u0041":"%b"', b'[{"id":7,"\\ud800":"%b"'):
         response = json.loads(dispatch(dispatcher, body % (b"a" * MAX_SEARCHED_BYTES)) or b"")
         assert (response["id"], response["error"]["code"]) == (None, -32700)
+
+
+def test_a_long_response_is_framed_as_a_short_one() -> None:
+    long = b'"%b"' % bytes(POLICY.copied_bytes)
+    for value in (long, Raw(long)):
+        assert response(b"7", RESULT, value) == b'{"jsonrpc":"2.0","id":7,"result":%b}' % long

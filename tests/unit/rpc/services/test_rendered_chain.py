@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import Raw
 
 from entresol.chain.fees import FeeModel
 from entresol.node.api.api import Api
 from entresol.node.settlement.l2_components import L2Components
+from entresol.offload import POLICY, Offload
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
+from entresol.rpc.cache.blocks import ResponseKind
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.api_client import ACCOUNTS, ApiClient
+from tests.support.chain.api_client import ACCOUNTS, ApiClient, send
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
@@ -67,3 +70,15 @@ def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
     assert receipt["l1BatchNumber"] == "0x1"
     api.close()
     chain.close()
+
+
+def test_a_long_response_that_is_cached_is_copied_by_a_thread(client: ApiClient) -> None:
+    rendered = client.api.services.rendered
+    send(client)
+    short, long = Raw(b"[]"), Raw(b'"%b"' % bytes(POLICY.copied_bytes))
+    for cached in (short, long):
+        key, generation = (ResponseKind.RECEIPTS, 1), rendered._cache.generation
+        rendered._cache.put(key, cached, block=1, generation=generation)
+        found = rendered.block_receipts(1)
+        assert (found.work() if isinstance(found, Offload) else found) is cached
+        assert isinstance(found, Offload) == (cached is long)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from msgspec import Raw
+
 from entresol.chain.finality import BlockTag
 from entresol.chain.genesis.chain_config import chain_config
 from entresol.errors import (
@@ -18,12 +20,16 @@ from entresol.execution.witness import witness_of
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.chain_config import ChainConfigInfo
+from entresol.rpc.render.hex import data, raw_array
 from entresol.rpc.types.block_id import LATEST, BlockId
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.chain.ledger import Ledger
     from entresol.rpc.services.block_resolver import BlockResolver
 
@@ -74,14 +80,14 @@ class DebugState:
         served_by=ServedBy.BLOCK,
         past=Past.REMOTE,
     )
-    def execution_witness(self, block: BlockId) -> Offload[WitnessResult]:
+    def execution_witness(self, block: BlockId) -> Offload[Annotated[Raw, WitnessResult]]:
         """Return the trie nodes, codes and headers that suffice to execute a block again.
 
         A fork has none of its own blocks: most of those nodes are the remote's.
         """
         return Offload(partial(self._execution_witness, block))
 
-    def _execution_witness(self, block: BlockId) -> WitnessResult:
+    def _execution_witness(self, block: BlockId) -> Raw:
         if block.tag is BlockTag.PENDING:
             raise PendingNotTraceable("pending block has no witness")
         number = self._resolver.inspected(block)
@@ -91,13 +97,11 @@ class DebugState:
         ledger = self._ledger
         record = ledger.record(number)
         rules = ledger.rules_at(number).evm_rules()
-        found = witness_of(record, self._store, self._store, rules, self._store.loaded)
-        return WitnessResult(
-            state=list(map(Data, found.state)),
-            codes=list(map(Data, found.codes)),
-            keys=list(map(Data, found.keys)),
-            headers=list(map(Data, found.headers)),
+        found = witness_of(
+            record, self._store, self._store, rules, self._store.loaded, paced=cooperatively
         )
+        lists = found.state, found.codes, found.keys, found.headers
+        return Raw(b'{"state":%b,"codes":%b,"keys":%b,"headers":%b}' % tuple(map(_array, lists)))
 
     @method(served_by=ServedBy.REPLICA)
     def get_bad_blocks(self) -> list[Data]:
@@ -109,3 +113,7 @@ class DebugState:
         """Return the `config` of a geth genesis with the chain id and the forks of the chain."""
         rules = self._ledger.rules
         return chain_config(rules.chain_id, rules.fork)
+
+
+def _array(items: Iterable[bytes]) -> Raw:
+    return raw_array(data(item).encode() for item in cooperatively(items))
