@@ -67,6 +67,15 @@ def test_who_receives_a_token_is_its_holder(store: Store) -> None:
     assert store.accounts.tokens(b"", 10, 2) == sorted([TOKEN, OTHER])
 
 
+def test_the_first_transfer_of_a_block_says_which_standard_a_token_has(store: Store) -> None:
+    first = record_after(None)
+    unique = TOKEN, (TRANSFER, word(0), bytes(12) + HOLDER, word(7)), b""
+    second = block_of(first, unique, moved(HOLDER))
+    fill(store, [first, second, block_of(second, moved(LATER), unique, nonce=1)])
+    (token,) = store.accounts.tokens_of(HOLDER, b"", 10, 2)
+    assert (token.block, token.standard) == (1, TokenStandard.ERC721)
+
+
 def test_burning_makes_no_holder(store: Store) -> None:
     first = record_after(None)
     fill(store, [first, block_of(first, moved(NOBODY))])

@@ -206,14 +206,20 @@ class Penalties:
         """Return how many have failed."""
         return max(len(self._failures), len(self._until), len(self._rejected))
 
+    @property
+    def known(self) -> int:
+        """How many have failed, or have paid since."""
+        return len(self) + len(self._paid)
+
     def copy(self) -> Penalties | None:
-        """Return the same penalties, which later failures do not change; None if nobody has failed."""
-        if not len(self):
+        """Return the same penalties, which what comes later does not change; None if nobody has failed or paid."""
+        if not self.known:
             return None
         copied = Penalties()
         copied._failures = self._failures.copy()
         copied._until = self._until.copy()
         copied._rejected = self._rejected.copy()
+        copied._paid = self._paid.copy()
         return copied
 
     def clear(self) -> None:

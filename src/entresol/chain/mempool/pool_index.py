@@ -66,12 +66,12 @@ class PoolCheckpoint(msgspec.Struct, frozen=True):
     entry_bytes: int
     arrivals: int
     penalties: Penalties | None
-    """None if no address has failed."""
+    """None if no address has failed or paid."""
 
     @property
     def size(self) -> int:
         """How many bytes of memory it holds at most: those of transactions that others hold too, and its own."""
-        penalties = 0 if self.penalties is None else _BYTES_PER_PENALTY * len(self.penalties)
+        penalties = 0 if self.penalties is None else _BYTES_PER_PENALTY * self.penalties.known
         return _BYTES_PER_SENDER * self.senders + penalties + self.entry_bytes
 
 

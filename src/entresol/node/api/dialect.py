@@ -33,7 +33,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
         """Return that of an L2."""
         version, preset = config.client_version, config.preset
         followed = "zksync" if preset is None or preset == "zksync-os" else preset
-        return cls._of(config, version or client_version(followed))
+        found = cls._of(config, version or client_version(followed))
+        return msgspec.structs.replace(found, signs_to_bytes=preset == "anvil")
 
     @classmethod
     def layer_one(cls, config: ApiConfig, *, held_seconds: float = 0.0) -> Self:

@@ -151,6 +151,27 @@ def test_a_directory_without_a_format_whose_database_is_ready_is_finished(chain:
     assert (fresh / "FORMAT").exists()
 
 
+def test_the_format_is_durable_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, str]] = []
+
+    def noting(handle: int) -> None:
+        directory = tmp_path / "chain"
+        names = sorted(it.name for it in directory.iterdir() if it.name.startswith("FORMAT"))
+        content = (directory / names[0]).read_text() if names else ""
+        synced.append((str(Path(f"/proc/self/fd/{handle}").readlink()), content and names[0]))
+
+    directory = Directory.open(tmp_path / "chain")
+    monkeypatch.setattr("entresol.storage.database.directory.os.fsync", noting)
+    directory.finish()
+    directory.close()
+    path = str(tmp_path / "chain")
+    assert synced == [
+        (f"{path}/FORMAT.new", "FORMAT.new"), (path, "FORMAT"), (str(tmp_path), "FORMAT")
+    ]  # fmt: skip
+
+
 def test_a_directory_is_locked_by_another_process(
     chain: Path, holder: subprocess.Popen[str]
 ) -> None:

@@ -110,7 +110,7 @@ class EthAccounts:
     ) -> Annotated[Raw, DataText | FilledTransactionInfo]:
         """Fill in and sign a transaction without submitting it; return its bytes and fields.
 
-        `entresol anvil` returns the bytes only, as anvil does.
+        `entresol anvil` and `--preset anvil` return the bytes only, as anvil does.
         """
         sender = self._keyring.sender(transaction.from_)
         payload, sidecar = await self._filler.fill(transaction, sender)

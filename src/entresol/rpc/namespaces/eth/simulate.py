@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Raw
 
 from entresol.errors import (
+    BlockNotFound,
     DuplicatePrecompileMove,
     EmptySimulation,
     InvalidOverride,
@@ -17,7 +18,6 @@ from entresol.errors import (
     SimulationGasSpent,
     SimulationTooLong,
     TooManyCalls,
-    UnknownBlock,
 )
 from entresol.execution.simulation import simulate
 from entresol.offload import POLICY, Offload
@@ -51,7 +51,7 @@ class EthSimulate:
     @method(
         EmptySimulation,
         InvalidOverride,
-        UnknownBlock,
+        BlockNotFound,
         SimulatedCallRejected,
         SimulatedNumberTooLow,
         SimulatedTimeTooLow,
@@ -69,7 +69,7 @@ class EthSimulate:
         """Simulate blocks of calls on top of a block, and return them with the results of the calls."""
         past = self._resolver.past(block)
         if past is None:
-            base = simulation_base(self._chain, self._resolver.sealed(block))
+            base = simulation_base(self._chain, self._resolver.inspected(block))
         else:
             base = past_simulation_base(self._chain, past)
         wanted = payload.block_state_calls or ()
