@@ -21,11 +21,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from entresol.cli.exit_codes import OUTPUT_CLOSED
 from entresol.storage.store import Store
 from tests.support.anvil import running_anvil
 from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.http_server import RawConnection, post_request
-from tests.support.node_process import RunningNode, run_entresol, running_node
+from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient, get
 
@@ -171,6 +172,35 @@ def test_a_second_node_on_a_directory_is_one_line(tmp_path: Path) -> None:
         f"error: {directory} is in use by another process: stop it, or choose another directory\n"
     )
     assert ran.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--help",
+        "--help-all",
+        "--version",
+        "derive --help",
+        "completion bash",
+        "cache list",
+    ],
+)
+def test_output_whose_reader_has_gone_is_no_error(arguments: str, tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run(
+            [*ENTRESOL, *arguments.split()],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": "1", "ENTRESOL_CACHE_DIR": str(tmp_path)},
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert ran.stderr == b""
+    assert ran.returncode == OUTPUT_CLOSED
 
 
 def test_all_of_the_help_is_grouped_and_complete() -> None:

@@ -14,6 +14,8 @@ USAGE_ERROR: Final = 2
 ALARM: Final = 3
 """What is on L1 is not what it says: of `derive` alone."""
 INTERRUPTED: Final = 130
+OUTPUT_CLOSED: Final = 141
+"""As of a process that SIGPIPE has ended."""
 
 
 def print_error(error: EntresolError, code: int, where: str = "") -> int:

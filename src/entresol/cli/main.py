@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 from entresol.cli.exit_codes import (
     FAILED,
     INTERRUPTED,
+    OUTPUT_CLOSED,
     SUCCEEDED,
     USAGE_ERROR,
     print_error,
@@ -44,7 +45,11 @@ from entresol.node.config.suggestions import none_of, unknown_variables
 
 def command() -> NoReturn:
     """Run the command line, and exit the process."""
-    code = main()
+    try:
+        code = main()
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough, as `head`.
+        code = OUTPUT_CLOSED
     if sys.argv[1:2] == ["shell"]:
         # The interpreter writes the history of what was typed when it ends.
         sys.exit(code)

@@ -90,6 +90,16 @@ class GenesisNotPublished(LayerOneMismatch):
         self.parts = parts
 
 
+class NothingPublishedYet(LayerOneMismatch):
+    """A chain has neither a batch nor its genesis on L1, since its operator publishes both with the first one."""
+
+    def __init__(self, chain: str, l1: str) -> None:
+        super().__init__(
+            f"there is nothing to derive yet: the chain with the contract {chain} has no batch on {l1}, and its operator "
+            "publishes the genesis before the first one. Derive it once there is a batch"
+        )
+
+
 class GenesisTooLarge(LayerOneFailed):
     """A genesis has more bytes than are published on L1."""
 

@@ -39,6 +39,11 @@ class RemoteEndpoint:
     ) -> None:
         if not is_http_url(url):
             raise RemoteUnreachable(host_of(url), "anything", "its URL is not http:// or https://")
+        if urlsplit(url).username and any(name.lower() == "authorization" for name, _ in headers):
+            problem = (
+                "its URL has a user, and --fork-header an Authorization: leave out one of both"
+            )
+            raise RemoteUnreachable(host_of(url), "anything", problem)
         self._url = Endpoint(url)
         self._secrets = _secrets(headers)
         self.is_quoted = is_quoted

@@ -11,6 +11,7 @@ from entresol.errors import (
     InvalidConfig,
     InvalidGenesis,
     LayerOneMismatch,
+    NothingPublishedYet,
     UnreadableData,
 )
 from entresol.l1.availability.genesis_parts import read_genesis
@@ -100,6 +101,8 @@ async def _on_l1(contract: ZkChain, check: GenesisCheck) -> bytes:
     try:
         return await read_genesis(l1, contract.address, contract.first_block, last, check.is_right)
     except GenesisNotPublished as error:
+        if not error.parts and not (await contract.totals()).committed:
+            raise NothingPublishedYet(contract.address.checksummed(), l1.name) from error
         if check.problem is None:
             raise
         raise LayerOneMismatch(f"{error} by --genesis. The last one: {check.problem}") from error

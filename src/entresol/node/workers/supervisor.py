@@ -16,7 +16,7 @@ from entresol.node.config.api import worker_count
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample
 from entresol.node.workers.producer_role import ProducerRole
-from entresol.node.workers.watchdog import CHECK_SECONDS, Watchdog
+from entresol.node.workers.watchdog import CHECK_SECONDS, STARTING, STOPPED, Watchdog
 from entresol.node.workers.worker_process import (
     WorkerCluster,
     WorkerLayer,
@@ -205,7 +205,11 @@ class WorkerSupervisor:
         """Kill workers whose event loop stands still; they are replaced like those that end."""
         page = self._roles[LAYER_TWO].page
         # One that has ended is replaced by another process, which has its own time.
-        heartbeats = {it: page.heartbeats(it.index) for it in self._workers.values() if it.is_alive}
+        heartbeats = {
+            it: page.heartbeats(it.index) or (STOPPED if it.is_stopped else STARTING)
+            for it in self._workers.values()
+            if it.is_alive
+        }
         for worker in self._watchdog.check(heartbeats, time.monotonic()):
             self._hangs += 1
             logger.error(

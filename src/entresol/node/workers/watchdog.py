@@ -18,6 +18,10 @@ LATE_SECONDS: Final = 2.0
 """After so long a time between two checks the producer itself, or the whole machine, stood still."""
 SILENT_SECONDS: Final = 2.0
 """A worker that is silent for longer is reported."""
+STARTING: Final = 0
+"""The heartbeats of a worker that opens the chains."""
+STOPPED: Final = -1
+"""Those of one that a signal has stopped before it could."""
 
 
 class _Observed(NamedTuple):
@@ -30,7 +34,7 @@ class _Observed(NamedTuple):
 class Watchdog(Generic[_W]):
     """Measures how long workers are silent, in time in which the producer itself ran.
 
-    One that has not beaten yet has longer: it opens the chains first. A check that comes late counts for nothing: what
+    One that has not beaten yet has longer, unless it is stopped: it opens the chains first. A check that comes late counts for nothing: what
     stopped the producer, as a debugger, a suspended machine or a lack of memory, may have stopped the workers, too.
     Remembers: the heartbeats at the last check. Persists: nothing. Assumes: checks every `CHECK_SECONDS`. Fails: never.
     """
@@ -45,10 +49,10 @@ class Watchdog(Generic[_W]):
     def silent(self) -> int:
         """How many workers are silent; those that have not beaten yet are starting."""
         observed = self._observed.values()
-        return sum(it.heartbeats > 0 and it.silent > SILENT_SECONDS for it in observed)
+        return sum(it.heartbeats != STARTING and it.silent > SILENT_SECONDS for it in observed)
 
     def check(self, heartbeats: Mapping[_W, int], now: float) -> list[_W]:
-        """Return the workers that were silent for too long; each has its time anew. 0 heartbeats: it starts."""
+        """Return the workers that were silent for too long; each has its time anew."""
         elapsed = 0.0 if self._checked_at is None else now - self._checked_at
         counted = elapsed if elapsed < LATE_SECONDS else 0.0
         self._checked_at = now
@@ -61,7 +65,9 @@ class Watchdog(Generic[_W]):
         return hung
 
     def _is_hung(self, observed: _Observed) -> bool:
-        return observed.silent >= (self._limit if observed.heartbeats else self._start_limit)
+        return observed.silent >= (
+            self._start_limit if observed.heartbeats == STARTING else self._limit
+        )
 
     def _observe(self, worker: _W, heartbeats: int, counted: float) -> _Observed:
         before = self._observed.get(worker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import pickle
 import socket
 import subprocess
@@ -153,6 +154,17 @@ class WorkerProcess:
     def is_alive(self) -> bool:
         """Whether the process was started and has not ended."""
         return self._process is not None and not self._ended.is_set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped the process, so that it does not even start."""
+        if self._process is None:
+            return False
+        flags = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self._process.pid, flags) is not None
+        except ChildProcessError:
+            return False
 
     @property
     def is_running(self) -> bool:

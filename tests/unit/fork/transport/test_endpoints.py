@@ -86,6 +86,15 @@ def test_only_scheme_host_and_port_are_shown() -> None:
     assert "secret" not in host_of("http://host:secret/")
 
 
+def test_two_ways_to_authorize_are_rejected_at_once() -> None:
+    headers = [("authorization", "Bearer secret")]
+    with pytest.raises(RemoteUnreachable, match="leave out one of both") as rejection:
+        Endpoints(["https://user:password@a.example"], headers=headers, timeout=1.0)
+    assert not any(it in str(rejection.value) for it in ("user:", "password@", "secret"))
+    Endpoints(["https://user:password@a.example"], headers=[("x-key", "secret")], timeout=1.0)
+    Endpoints(["https://a.example"], headers=headers, timeout=1.0)
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example", "ws://a.example", "a.example", "http://"])
 def test_other_schemes_are_rejected(url: str) -> None:
     with pytest.raises(RemoteUnreachable, match="http"):

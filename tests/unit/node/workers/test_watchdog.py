@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from entresol.node.workers.watchdog import Watchdog
+from entresol.node.workers.watchdog import STARTING, STOPPED, Watchdog
 
 LIMIT = 3.0
 START_LIMIT = 20.0
@@ -34,6 +34,13 @@ def test_a_worker_that_hangs_while_it_starts_is_found_after_a_longer_time() -> N
     assert checked(watchdog, range(20), {0: 0}) == []
     assert watchdog.silent == 0
     assert watchdog.check({0: 0}, 20.0) == [0]
+
+
+def test_a_worker_that_is_stopped_at_its_start_is_found_as_any_other() -> None:
+    watchdog = Watchdog[int](LIMIT, START_LIMIT)
+    assert checked(watchdog, range(3), {0: STARTING}) == []
+    assert checked(watchdog, range(3, 6), {0: STOPPED}) == []
+    assert watchdog.check({0: STOPPED}, 6.0) == [0]
 
 
 def test_a_worker_has_at_least_as_long_to_start_as_to_beat() -> None:

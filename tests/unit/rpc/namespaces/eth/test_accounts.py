@@ -248,8 +248,13 @@ def test_hardhats_errors_tell_of_a_failure_in_the_block(code: str, message: str,
         assert client("eth_sendTransaction", fields())
 
 
-def test_an_l1_in_place_of_anvil_returns_the_bytes_of_a_signed_transaction() -> None:
-    with running_api(dialect=Dialect.anvil(ApiConfig())) as client:
+@pytest.mark.parametrize(
+    "dialect", [Dialect.anvil(ApiConfig()), Dialect.layer_two(ApiConfig(preset="anvil"))]
+)
+def test_what_takes_the_place_of_anvil_returns_the_bytes_of_a_signed_transaction(
+    dialect: Dialect,
+) -> None:
+    with running_api(dialect=dialect) as client:
         raw = client("eth_signTransaction", fields())
         assert client.chain.number == 0
         assert client("eth_sendRawTransaction", raw) == str(decode(bytes(Data.parse(raw))).hash)

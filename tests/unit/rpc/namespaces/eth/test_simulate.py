@@ -149,7 +149,8 @@ def test_init_code_that_is_too_long_is_rejected(client: ApiClient) -> None:
 def test_an_unknown_block_is_named(client: ApiClient) -> None:
     with pytest.raises(RpcError) as error:
         simulate(client, calls(TRANSFER), at="0x99")
-    assert error.value.code == -32602
+    # As in execution-apis.
+    assert (error.value.code, error.value.message) == (-32000, "block #153 not found")
 
 
 def test_a_wrong_field_is_named(client: ApiClient) -> None:
