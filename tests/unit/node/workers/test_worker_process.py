@@ -14,16 +14,20 @@ from tests.support.polling import eventually
 def test_whether_a_signal_has_stopped_a_worker_is_known_before_it_serves() -> None:
     start = WorkerStart(index=0, config=cast("Any", None), layers=(), l1_chain_id=None)
     worker = WorkerProcess(start, cast("Any", None))
-    assert not worker.is_stopped
+
+    def is_stopped() -> bool:
+        return worker.is_stopped
+
+    assert not is_stopped()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         worker._process = process
-        assert not worker.is_stopped
+        assert not is_stopped()
         process.send_signal(signal.SIGSTOP)
-        eventually(lambda: worker.is_stopped)
+        eventually(is_stopped)
         # Asking changes nothing.
-        assert worker.is_stopped
+        assert is_stopped()
         process.send_signal(signal.SIGCONT)
-        eventually(lambda: not worker.is_stopped)
+        eventually(lambda: not is_stopped())
         process.kill()
         process.wait()
-        assert not worker.is_stopped
+        assert not is_stopped()
