@@ -101,7 +101,8 @@ class Ledger:
         self.store = store
         self.remote = store.fork.remote = remote
         self.rules = rules
-        self.trie = StateTrie(store, store.loaded)
+        is_fork = remote is not None or store.fork.anchor is not None
+        self.trie = StateTrie(store, store.loaded, is_whole=not is_fork)
         self._snapshots = Snapshots(store, remote=remote)
         self._heads: BoundedMap[int, tuple[Header, Hash32]] = BoundedMap(MAX_HEADS)
         self.settings = BlockSettings()

@@ -42,7 +42,12 @@ from entresol.execution.evm_env import (
 )
 from entresol.execution.reverts import failure_of
 from entresol.execution.state_edits import apply_changes
-from entresol.execution.system_calls import make_system_calls
+from entresol.execution.system_calls import (
+    collects_requests,
+    make_system_calls,
+    requests_hash,
+    take_requests,
+)
 from entresol.execution.system_transactions import check_sender, check_succeeded
 from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
 from entresol.primitives.interop.messages import MessageLoad
@@ -100,6 +105,8 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     """Why transactions failed, by index; the record does not contain it."""
     console: Mapping[int, ConsoleCalls]
     """What transactions logged by `console.log`, by index."""
+    requests: tuple[bytes, ...] = ()
+    """What it requests of the consensus layer, by type (EIP-7685)."""
 
 
 class BlockExecutor:
@@ -226,12 +233,19 @@ class BlockExecutor:
         return self._last
 
     def finish(self, trie: StateTrie) -> ExecutedBlock:
-        """Compute the roots and return the finished block."""
-        changes = self.overlay.changes()
+        """Make the system calls at the end of a block, compute the roots, and return the finished block."""
+        fields, overlay = self.env.fork_fields, self.overlay
+        requests: tuple[bytes, ...] = ()
+        # On a fork they would ask its remote in each block.
+        if fields.requests_hash is not None and trie.is_whole and collects_requests(overlay):
+            overlay = self.overlay.fork()
+            requests = take_requests(overlay, self._rules, self.env)
+            fields = msgspec.structs.replace(fields, requests_hash=requests_hash(requests))
+        changes = overlay.changes()
         state_root, nodes = trie.update(self._parent.state_root, changes)
         body = self._body(changes)
         header = assemble_header(
-            self.env,
+            msgspec.structs.replace(self.env, fork_fields=fields),
             body,
             parent_hash=self._parent.hash,
             state_root=state_root,
@@ -245,9 +259,10 @@ class BlockExecutor:
             tuple(self._transactions),
             record.with_header(header),
             nodes,
-            self.overlay,
+            overlay,
             self._failures,
             self.console.calls,
+            requests,
         )
 
     def _append(self, transaction: Transaction, result: TransactionResult) -> None:

@@ -1,7 +1,8 @@
-"""The calls that a fork makes at the beginning of each block."""
+"""The calls that a fork makes at the beginning and at the end of each block, and the requests that the latter return."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import TxEnv, call
@@ -9,16 +10,20 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from entresol._native import Account, Overlay, Rules
+    from entresol._native import Overlay, Rules
     from entresol.execution.evm_env import BlockEnv
 
 SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffffe")
 BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
 HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
+WITHDRAWAL_REQUESTS: Final = Address.parse("0x00000961ef480eb55e80d19ad83579a64c007002")
+CONSOLIDATION_REQUESTS: Final = Address.parse("0x0000bbddc7ce488642fb579f8b00f3a590007251")
 
-SYSTEM_CONTRACTS: Final = frozenset({BEACON_ROOTS, HISTORY_STORAGE})
+SYSTEM_CONTRACTS: Final = frozenset(
+    {BEACON_ROOTS, HISTORY_STORAGE, WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS}
+)
 """Whom a block itself changes, whatever its transactions call."""
 
 BEACON_ROOTS_CODE: Final = Hash32.parse(
@@ -35,6 +40,9 @@ RING_SIZE: Final = 8_191
 
 SYSTEM_CALL_GAS: Final = 30_000_000
 
+_REQUESTED: Final = ((b"\x01", WITHDRAWAL_REQUESTS), (b"\x02", CONSOLIDATION_REQUESTS))
+"""By the type of their requests (EIP-7002, EIP-7251), in the order in which they are called."""
+
 
 def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Hash32) -> None:
     """Call the system contracts that the block's fork has.
@@ -49,13 +57,34 @@ def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Has
             at = env.timestamp % RING_SIZE
             _write(overlay, BEACON_ROOTS, {at: _word(env.timestamp), at + RING_SIZE: root})
         else:
-            _call(overlay, rules, env, BEACON_ROOTS, account, root)
+            system_call(overlay, rules, env, BEACON_ROOTS, root)
     if fields.requests_hash is not None:
         account = overlay.account(HISTORY_STORAGE)
         if account is not None and account.code_hash == HISTORY_STORAGE_CODE:
             _write(overlay, HISTORY_STORAGE, {(env.number - 1) % RING_SIZE: parent})
         else:
-            _call(overlay, rules, env, HISTORY_STORAGE, account, parent)
+            system_call(overlay, rules, env, HISTORY_STORAGE, parent)
+
+
+def collects_requests(overlay: Overlay) -> bool:
+    """Return whether a state has a contract that collects requests."""
+    accounts = (overlay.account(contract) for _, contract in _REQUESTED)
+    return any(it is not None and it.code_hash != EMPTY_CODE_HASH for it in accounts)
+
+
+def take_requests(overlay: Overlay, rules: Rules, env: BlockEnv) -> tuple[bytes, ...]:
+    """Call the contracts that collect requests, where there are any, and return the requests by type."""
+    found = []
+    for kind, contract in _REQUESTED:
+        output = system_call(overlay, rules, env, contract)
+        if output:
+            found.append(kind + output)
+    return tuple(found)
+
+
+def requests_hash(requests: Sequence[bytes]) -> Hash32:
+    """Return the hash of requests in a header (EIP-7685)."""
+    return Hash32(sha256(b"".join(sha256(it).digest() for it in requests)).digest())
 
 
 def _write(overlay: Overlay, contract: Address, slots: Mapping[int, bytes]) -> None:
@@ -67,21 +96,20 @@ def _word(number: int) -> bytes:
     return number.to_bytes(32)
 
 
-def _call(
-    overlay: Overlay,
-    rules: Rules,
-    env: BlockEnv,
-    contract: Address,
-    account: Account | None,
-    word: Hash32,
-) -> None:
+def system_call(
+    overlay: Overlay, rules: Rules, env: BlockEnv, contract: Address, data: bytes = b""
+) -> bytes:
+    """Call a contract as the system, and return its output; nothing of one that is not there, or that fails."""
+    account = overlay.account(contract)
     if account is None or account.code_hash == EMPTY_CODE_HASH:
-        return
+        return b""
     tx_env = TxEnv(
         sender=SYSTEM_ADDRESS,
         gas_limit=SYSTEM_CALL_GAS,
         to=contract,
-        data=word,
+        data=data,
         keeps_nonce=True,
     )
-    overlay.apply(call(overlay, rules, env.native, tx_env))
+    ran = call(overlay, rules, env.native, tx_env)
+    overlay.apply(ran)
+    return ran.output if ran.status == "success" else b""

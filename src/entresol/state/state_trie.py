@@ -89,9 +89,13 @@ class StateTrie:
     Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
     """
 
-    def __init__(self, nodes: TrieNodes, loaded: LoadedRoots | None = None) -> None:
+    def __init__(
+        self, nodes: TrieNodes, loaded: LoadedRoots | None = None, *, is_whole: bool = True
+    ) -> None:
         self.native = self._trie = Trie(nodes.node)
         self._nodes = nodes
+        self.is_whole = is_whole
+        """Whether all of a state is in it; that of a fork has what was changed here alone."""
         self._loaded = loaded
 
     def root(self, root: Hash32) -> Hash32:

@@ -50,5 +50,5 @@ class BuiltPayload(ResultModel, frozen=True, kw_only=True):
     blobs_bundle: Annotated[BlobsBundle, says("The blobs of its transactions.")]
     should_override_builder: Annotated[bool, says("Always false.")]
     execution_requests: Annotated[
-        list[Data] | UnsetType, says("Always empty; missing before Prague and on an L2.")
+        list[Data] | UnsetType, says("By type (EIP-7685); missing before Prague and on an L2.")
     ] = UNSET

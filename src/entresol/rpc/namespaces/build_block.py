@@ -226,7 +226,9 @@ def _payload(built: ExecutedBlock) -> BuiltPayload:
         block_value=Quantity(value),
         blobs_bundle=_blobs(built.transactions),
         should_override_builder=False,
-        execution_requests=UNSET if header.requests_hash is None else [],
+        execution_requests=UNSET
+        if header.requests_hash is None
+        else [Data(it) for it in built.requests],
     )
 
 
