@@ -164,8 +164,8 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
             anvil("anvil_mine")
             eventually(lambda: pair.totals() == (batches,) * 3)
             printed = derived_from(anvil.url, pair, directory)
-            assert "1 batches derived" in printed
-            assert "1 batches were removed" in printed
+            assert "1 batch derived" in printed
+            assert "1 batch was removed" in printed
             with running_node("--data-dir", str(directory), *remote) as node:
                 l2 = HttpRpcClient(node.url)
                 assert same(l2, pair.l2) > 100

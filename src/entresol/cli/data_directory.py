@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from entresol._native import wait_for_remote
 from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
+from entresol.counted import counted
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
 from entresol.fork.cache.export import copy_caches
 from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
@@ -53,7 +54,9 @@ def rebuild_chains(config: NodeConfig) -> int:
                 progress = _Progress(name, "rebuilt")
                 rebuild(store, progress)
                 blocks += progress.blocks
-    print(f"The indexes of {_chains_in(config, folders)} are rebuilt from their {blocks:,} blocks.")
+    print(
+        f"The indexes of {_chains_in(config, folders)} are rebuilt from {counted(blocks, 'block')}."
+    )
     return SUCCEEDED
 
 
@@ -112,7 +115,7 @@ def back_up(config: NodeConfig, destination: Path) -> int:
         shutil.copy2(source / ADDED_FILE, destination / ADDED_FILE)
     if stored is not None:
         shutil.copy2(source / CHAINS_FILE, destination / CHAINS_FILE)
-    copied = _counted(len(folders), "chain")
+    copied = counted(len(folders), "chain")
     print(f"{copied} of {source} copied to {destination}, as of one moment.")
     return SUCCEEDED
 
@@ -154,7 +157,7 @@ class _Summary:
             print(f"{self._wrong} of {chains} {verb} from what was stored.", file=sys.stderr)
             return FAILED
         count = sum(self._blocks)
-        print(f"All {count:,} blocks of {chains} were executed again, and match.")
+        print(f"{counted(count, 'block')} of {chains} executed again: all match.")
         return SUCCEEDED
 
 
@@ -234,8 +237,4 @@ class _Progress:
 
 
 def _chains_in(config: NodeConfig, folders: Mapping[str, Path]) -> str:
-    return f"{_counted(len(folders), 'chain')} in {_data_directory(config)}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return f"{counted(len(folders), 'chain')} in {_data_directory(config)}"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from entresol.cli.exit_codes import ALARM, SUCCEEDED, print_error
+from entresol.counted import batches as counted_batches
+from entresol.counted import counted
 from entresol.errors import DerivationAlarm, InvalidConfig
 from entresol.node.deriving.deriving import DerivedChain, NamedSnapshot, derive_chain
 
@@ -61,12 +63,19 @@ def _snapshot(flags: Mapping[str, Any]) -> NamedSnapshot | None:
 def summary(found: DerivedChain) -> list[str]:
     """Return what was derived, as lines."""
     head = f"batch {found.batch:,}, block {found.block:,} {found.block_hash}"
-    lines = [f"chain {found.chain_id}: {head} is what L1 has; {found.derived:,} batches derived"]
+    lines = [
+        f"chain {found.chain_id}: {head} is what L1 has; {counted_batches(found.derived)} derived"
+    ]
     if found.reverted:
-        lines.append(f"{found.reverted:,} batches were removed: L1 has reverted or replaced them")
-    if found.deposits:
+        verb, which = ("was", "it") if found.reverted == 1 else ("were", "them")
         lines.append(
-            f"{found.deposits:,} deposits on L1 are in no batch: a node that continues the chain executes them again"
+            f"{counted_batches(found.reverted)} {verb} removed: L1 has reverted or replaced {which}"
+        )
+    if found.deposits:
+        verb, which = ("is", "it") if found.deposits == 1 else ("are", "them")
+        lines.append(
+            f"{counted(found.deposits, 'deposit')} on L1 {verb} in no batch: a node that continues the chain executes "
+            f"{which} again"
         )
     return lines + [f"WARNING: {it}" for it in found.accepted]
 

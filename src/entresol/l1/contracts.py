@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
+from entresol.counted import batches
 from entresol.errors import EntresolError, LayerOneMismatch, LayerOneRejected, MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
@@ -54,7 +55,7 @@ class BatchTotals(msgspec.Struct, frozen=True):
         """Reject totals that no contract has: a batch is committed, then verified, then executed."""
         if not 0 <= self.executed <= self.verified <= self.committed:
             raise LayerOneMismatch(
-                f"L1 has executed {self.executed} batches, verified {self.verified} and committed "
+                f"L1 has executed {batches(self.executed)}, verified {self.verified} and committed "
                 f"{self.committed}, which contradict each other"
             )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
+from entresol.counted import counted
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch, DataScheme
 from entresol.primitives.interop.messages import MessageLoad
@@ -120,8 +121,8 @@ class OpenBatch:
         transactions, logs = len(record.transactions), _log_count(record)
         if transactions > MAX_TRANSACTIONS or logs > CAPACITY:
             raise BatchOverflow(
-                f"block {self.next_block} has {transactions} transactions and {logs} messages to "
-                f"L1, and a batch at most {MAX_TRANSACTIONS} and {CAPACITY}"
+                f"block {self.next_block} has {counted(transactions, 'transaction')} and "
+                f"{counted(logs, 'message')} to L1, and a batch at most {MAX_TRANSACTIONS} and {CAPACITY}"
             )
         if self._body is not None and not self._body.has_room_for(record):
             return False

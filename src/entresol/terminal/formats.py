@@ -171,13 +171,13 @@ class TextLogFormat:
     def batch(self, entry: BatchServed) -> str:
         """Format the number of calls, their methods, and how many failed."""
         calls = entry.methods.total()
-        named = [_times(*item) for item in entry.methods.most_common(MAX_BATCH_METHODS)]
-        more = ", …" if len(entry.methods) > MAX_BATCH_METHODS else ""
-        what = f"batch of {calls}: {', '.join(named)}{more}" if calls else "batch"
+        what = _batch(_with_layer(entry.layer, f"batch of {calls}: "), entry.methods)
         result = self._ok if entry.error is None else self._error(entry.error)
         if entry.failed and calls > 1:
             result = f"{self._bad}{entry.failed} of {calls} failed{self._end}, first: {result}"
-        return self._line(_with_layer(entry.layer, what).ljust(WIDTH), entry.seconds, result)
+        if not calls:
+            what = _with_layer(entry.layer, "batch")
+        return self._line(what.ljust(WIDTH), entry.seconds, result)
 
     def rejection(self, entry: RequestRejected) -> str:
         """Format the client's address and the reason."""
@@ -213,7 +213,9 @@ class TextLogFormat:
             rows.append(("Failed", f"{self._bad}{why}{self._end}"))
         rows += _labelled("Events", entry.events)
         rows += _labelled("console.log", entry.console)
-        rows += _labelled(STACK_TRACE, entry.stack)
+        # Its first line is the reason, which stands above.
+        is_said = bool(entry.stack) and entry.stack[0] == entry.failure
+        rows += _labelled(STACK_TRACE, entry.stack[1:] if is_said else entry.stack)
         block = self._rows(rows)
         if entry.trace:
             tree = "\n".join(f"      {printable(line, MAX_LINE)}" for line in entry.trace)
@@ -287,7 +289,19 @@ def _with_layer(layer: str, what: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _padded(layer: str, method: str) -> str:
-    return printable(_with_layer(layer, method)).ljust(WIDTH)
+    return printable(_with_layer(layer, method), WIDTH - 1).ljust(WIDTH)
+
+
+def _batch(text: str, methods: Counter[str]) -> str:
+    """Add to the name of a batch as many of its methods as the column has room for, at least a part of one."""
+    items = [_times(*item) for item in methods.most_common(MAX_BATCH_METHODS)]
+    for at, item in enumerate(items):
+        end = "" if at + 1 == len(methods) else ", …"
+        if len(text + item + end) > WIDTH:
+            room = WIDTH - len(text) - 1
+            return f"{text}…" if at else f"{text}{item[:room]}…"
+        text += item + (", " if end else "")
+    return text if len(items) == len(methods) else f"{text}…"
 
 
 def _times(method: str, count: int) -> str:

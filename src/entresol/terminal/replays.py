@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from entresol.counted import counted
 from entresol.execution.trace.call_frames import decode_call_frame
 from entresol.fork.replay.block_replay import contract_of
 from entresol.sources.registry import SourceRegistry
@@ -55,10 +56,10 @@ class ReplayText:
             if not it.is_same:
                 reasons = [it.note] if it.result is None else map(str, it.differences)
                 yield f"{it.index}: {it.remote.hash}: {'; '.join(reasons)}"
-        counted = counts(replayed)
+        found = counts(replayed)
         yield (
-            f"block {block.header.number} {block.hash}: {counted['transactions']} transactions, "
-            f"{counted['same']} the same, {counted['different']} different, {counted['notExecuted']} not executed"
+            f"block {block.header.number} {block.hash}: {counted(found['transactions'], 'transaction')}, "
+            f"{found['same']} the same, {found['different']} different, {found['notExecuted']} not executed"
         )
 
     def _tree(self, it: TransactionReplay) -> CallTree:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
+from entresol.counted import counted
+
 OUT: Final = 1
 ERR: Final = 2
 
@@ -111,7 +113,7 @@ class TerminalWriter:
             self._write_all(*self._chunk())
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
-            self._write_all(self._out, f"({dropped:,} lines dropped: they were not read in time)\n")
+            self._write_all(self._out, f"({counted(dropped, 'line')} dropped, not read in time)\n")
 
     def _chunk(self) -> tuple[int, str]:
         """Take the lines at the front that go to the same stream."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from entresol.counted import counted
 from entresol.sources.coverage.coverage import Coverage
 from entresol.sources.coverage.lcov import lcov_of
 from entresol.sources.file_reader import is_file
@@ -167,7 +168,8 @@ def _notes(profiled: Profiled, coverage: Coverage, changed: int) -> Iterator[str
     if not coverage.files:
         yield NO_SOURCES
     if changed:
-        yield f"{changed:,} sources have changed since they were compiled: compile them again"
+        verb = "has" if changed == 1 else "have"
+        yield f"{counted(changed, 'source')} {verb} changed since the last compilation: compile again"
     if coverage.is_inexact:
         yield INEXACT
     if profiled.totals.left_out:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from entresol.counted import counted
 from entresol.inprocess.profiling.profiler import Profiler
 from entresol.sources.profile.counts import SourceCounts
 from entresol.sources.profile.report import GasReport
@@ -94,7 +95,7 @@ def pytest_terminal_summary(
     profiled = config.stash[PROFILED]
     if profiled.lost_workers:
         terminalreporter.write_line(
-            f"{profiled.lost_workers} workers crashed: what their contracts did is not counted"
+            f"{counted(profiled.lost_workers, 'worker')} crashed: what their contracts did is not counted"
         )
     for option, report in REPORTS:
         if config.getoption(option):

@@ -179,7 +179,7 @@ def test_a_block_with_more_messages_than_leaves_is_rejected_with_its_number(
     batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
     chain.send_message(1, times=4)
     chain.builder.seal()
-    with pytest.raises(BatchOverflow, match="block 1 has 1 transactions and 4 messages"):
+    with pytest.raises(BatchOverflow, match="block 1 has 1 transaction and 4 messages"):
         completed(batcher.step(0.0))
 
 

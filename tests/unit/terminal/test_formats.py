@@ -65,6 +65,12 @@ def test_a_request_is_a_line(failure: ErrorObject | None, line: str) -> None:
         ({"a": 1, "b": 1, "c": 1, "d": 1}, 0, "batch of 4: a, b, c, … 1.00 ms ok"),
         ({"a": 2}, 1, "batch of 2: 2 a 1.00 ms 1 of 2 failed, first: error -32601: "),
         ({}, 0, "batch 1.00 ms ok"),
+        (
+            {"zks_getL1BatchBlockRange": 3, "eth_getTransactionReceipt": 1},
+            0,
+            "batch of 4: 3 zks_getL1BatchBlockRange, … 1.00 ms ok",
+        ),
+        ({"x" * 90: 2}, 0, f"batch of 2: 2 {'x' * 29}… 1.00 ms ok"),
     ],
 )
 def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) -> None:

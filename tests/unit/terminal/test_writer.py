@@ -44,7 +44,7 @@ def test_what_is_formatted_later_counts_for_the_backlog(pipe: tuple[int, int]) -
     console.write_later(lambda: "large", MAX_BACKLOG_BYTES + 1)
     console.write_later(lambda: "too much", 1)
     console.close()
-    dropped = b"(1 lines dropped: they were not read in time)\n"
+    dropped = b"(1 line dropped, not read in time)\n"
     assert os.read(pipe[0], 1000) == b"large\n" + dropped
 
 
@@ -72,7 +72,7 @@ def test_a_reader_that_does_not_read_blocks_no_writer(pipe: tuple[int, int]) -> 
     console.close()
     assert read.splitlines()[1:] == [
         *(b"line %d" % number for number in range(5)),
-        b"(3 lines dropped: they were not read in time)",
+        b"(3 lines dropped, not read in time)",
     ]
 
 

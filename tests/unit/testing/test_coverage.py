@@ -142,7 +142,7 @@ def test_a_source_that_has_changed_since_is_a_note(runs: PytestRuns) -> None:
     (runs.folder / "out" / "plain-output.json").write_text(json.dumps(info))
     ether.write_text(ether.read_text() + "// more\n")
     ran = runs.run("-q", "--entresol-coverage")
-    assert "1 sources have changed since they were compiled" in ran.stdout, ran.stdout + ran.stderr
+    assert "1 source has changed since the last compilation" in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_without_sources_it_says_so(runs: PytestRuns) -> None:

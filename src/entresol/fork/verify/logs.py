@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from entresol._native import keccak256
+from entresol.counted import counted
 from entresol.errors import MalformedValue, Unprovable
 from entresol.fork import results
 from entresol.fork.verify.blocks import MAX_BODIES, ProvenBlocks
@@ -65,7 +66,7 @@ async def proven_logs(blocks: ProvenBlocks, wanted: dict[str, Any]) -> list[dict
     if len(positive) > MAX_BODIES:
         raise Unprovable(
             METHOD,
-            f"{len(positive)} blocks may have such logs, and the receipts of at most {MAX_BODIES} are read: "
+            f"{counted(len(positive), 'block')} may have such logs, and the receipts of at most {MAX_BODIES} are read: "
             "ask for fewer blocks at a time",
         )
     found: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.chain.genesis.stored_genesis import identity
+from entresol.counted import counted
 from entresol.errors import InvalidConfig
 from entresol.node.cluster.joining import check_l1_url, open_database, shared_settings
 from entresol.node.opening.layer_two import open_layer_two
@@ -65,7 +66,7 @@ class ClusterStatus(NamedTuple):
         producer = self.producer or "nobody"
         lines = [
             f"chain {self.chain_id}, epoch {self.epoch}, produced by {producer}",
-            f"block {self.head}, log entry {self.seq}, {self.pending} transactions in the pool",
+            f"block {self.head}, log entry {self.seq}, {counted(self.pending, 'transaction')} in the pool",
             f"{'role':<10}{'head':>10}{'lag':>8}{'epoch':>8}{'seen':>9}  address",
         ]
         for it in self.nodes:
@@ -127,7 +128,8 @@ async def unwind(config: NodeConfig, number: int) -> str:
             )
         finally:
             await give_up_lease(connection, held.epoch, _OPERATOR)
-    return f"unwound from block {head} to {number}; {count} transactions are pending again"
+    verb = "is" if count == 1 else "are"
+    return f"unwound from block {head} to {number}; {counted(count, 'transaction')} {verb} pending again"
 
 
 def _with_time(config: NodeConfig) -> NodeConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from entresol.counted import counted
 from entresol.node.metrics import Sample
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class MemberHealth:
             return member.problem
         if member.lag_seconds <= self._max_lag:
             return None
-        behind = f"{member.lag_seconds:.1f} s and {member.lag_blocks} blocks behind the cluster"
+        behind = f"{member.lag_seconds:.1f} s and {counted(member.lag_blocks, 'block')} behind the cluster"
         return behind if member.problem is None else f"{behind}: {member.problem}"
 
     def degraded(self) -> str | None:

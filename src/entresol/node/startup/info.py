@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH, DevAccount
+from entresol.counted import counted
 from entresol.errors import InvalidConfig
 from entresol.l1.urls import Endpoint
 from entresol.node.dev_features import (
@@ -282,5 +283,6 @@ def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
         named = "ether" if token.is_ether else token.symbol
         return f"deposits only: the genesis has no {named}, so all {named} is locked on L1"
     amount = f"{sum(balances) // token.unit:,} {token.symbol}"
-    owners = f"{len(balances)} accounts of the genesis have {amount}"
+    verb = "has" if len(balances) == 1 else "have"
+    owners = f"{counted(len(balances), 'account')} of the genesis {verb} {amount}"
     return f"UNBACKED: {owners} that is not locked on L1, and can withdraw what others deposit"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.counted import batches, counted
 from entresol.errors import LayerOneMismatch
 from entresol.l1.availability.settings import read_settings
 from entresol.l1.contracts import ZkChain
@@ -68,14 +69,14 @@ async def check_batches(chain: Chain, settlement_layer: SettlementLayer) -> None
     alarm = chain.batches.derivation.alarm
     if committed > sealed and alarm is not None:
         raise LayerOneMismatch(
-            f"{l1.name} has {committed} batches of chain {chain_id}, but {chain.blocks.path} was derived up to batch "
+            f"{l1.name} has {batches(committed)} of chain {chain_id}, but {chain.blocks.path} was derived up to batch "
             f"{sealed}: {alarm}. The operator reverts it (entresol settle revert --to {sealed}), or it is accepted "
             f"(entresol derive --accept-from {sealed + 1})"
         )
     if committed > sealed:
         copy = ", derive it from L1 (entresol derive)" if chain.rules.publishes else ""
         raise LayerOneMismatch(
-            f"{l1.name} has {committed} batches of chain {chain_id}, but {chain.blocks.path} has {sealed} "
+            f"{l1.name} has {batches(committed)} of chain {chain_id}, but {chain.blocks.path} has {sealed} "
             f"and ends at block {chain.number}: its end is lost, or it is an old or another copy. Restore a "
             f"copy with batch {committed}{copy}, or start a new chain: an empty --data-dir, and with --l1-url also "
             "contracts of its own (--deploy-l1)"
@@ -93,7 +94,7 @@ async def check_agreement(chain: Chain, settlement_layer: SettlementLayer) -> No
     sent, executed = await contract.total_priority_transactions(), chain.blocks.next_priority_id()
     if executed > sent:
         raise LayerOneMismatch(
-            f"chain {chain_id} is ahead of its L1: {where} has {executed} transactions from L1 and ends at block "
+            f"chain {chain_id} is ahead of its L1: {where} has {counted(executed, 'transaction')} from L1 and ends at block "
             f"{chain.number}, but L1 has sent {sent} and ends at block {await l1.block_number()}. {_RESTORE}"
         )
     await _check_roots(chain, settlement_layer)

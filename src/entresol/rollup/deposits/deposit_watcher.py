@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.chain.journal import StoreJournal
+from entresol.counted import counted
 from entresol.errors import DepositsMissing, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.values import Hash32
@@ -203,7 +204,7 @@ class DepositWatcher:
         sent = await self._contract.total_priority_transactions()
         if sent < self.next_id:
             raise LayerOneMismatch(
-                f"{self._l1.name} has sent {sent} transactions, but this chain has "
+                f"{self._l1.name} has sent {counted(sent, 'transaction')}, but this chain has "
                 f"{self.next_id} of it: it is another L1, or a reorg removed some"
             )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from entresol.counted import batches
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import BatchTotals
 from entresol.rollup.derivation.l1_events import (
@@ -109,4 +110,4 @@ class EventRound:
 
 
 def _shown(totals: BatchTotals) -> str:
-    return f"{totals.committed} batches committed, {totals.verified} verified, {totals.executed} executed"
+    return f"{batches(totals.committed)} committed, {totals.verified} verified, {totals.executed} executed"

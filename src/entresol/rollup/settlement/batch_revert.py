@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.counted import batches
 from entresol.errors import BatchesNotRevertible, ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import BatchTotals, ZkChain
 from entresol.l1.custom_errors import failure_reason
@@ -67,7 +68,7 @@ async def revert_batches(
     before = await contract.totals(head.hash)
     if last >= before.committed:
         raise BatchesNotRevertible(
-            last, f"{l1.name} has {before.committed} batches, so there is none after it"
+            last, f"{l1.name} has {batches(before.committed)}, so there is none after it"
         )
     if last < before.executed:
         raise BatchesNotRevertible(
@@ -79,7 +80,7 @@ async def revert_batches(
     after = await contract.totals(receipt.block_hash)
     if after.committed != last:
         raise LayerOneMismatch(
-            f"{l1.name} has {after.committed} batches after the revert to {last}: somebody has committed others in the "
+            f"{l1.name} has {batches(after.committed)} after the revert to {last}: somebody has committed others in the "
             "same block"
         )
     return RevertedBatches(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from entresol.counted import batches
 from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.l1.layer_one import MAX_REORG_DEPTH
@@ -154,7 +155,7 @@ class L1Sync:
             totals = await agreed(self._l1, what, lambda: self._contract.totals(head.hash))
         if totals.committed > self.sealed:
             raise LayerOneMismatch(
-                f"{self._l1.name} has {totals.committed} batches, and this chain {self.sealed}: the "
+                f"{self._l1.name} has {batches(totals.committed)}, and this chain {self.sealed}: the "
                 "chain was reverted, or it is another chain's L1"
             )
         await self._compare_last(totals, head.hash)

@@ -324,7 +324,7 @@ def test_a_range_with_too_many_blocks_to_prove_is_named(
         assert node.proxy.posts == 0
         assert read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": hex(19)}) == []
     criteria = {"fromBlock": "0x0", "toBlock": "0x1"}
-    with spending.fork(verify=True) as remote, pytest.raises(Unprovable, match="1 blocks may have"):
+    with spending.fork(verify=True) as remote, pytest.raises(Unprovable, match="1 block may have"):
         read(remote, "eth_getLogs", criteria)
     monkeypatch.setattr(logs, "MAX_BODIES", 1)
     with spending.fork(verify=True) as remote:

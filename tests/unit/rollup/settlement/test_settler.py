@@ -327,7 +327,7 @@ def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason() -> No
         scenario.seal_batch(1)
         await scenario.settle()
         reverts.restore(before)
-        with pytest.raises(LayerOneMismatch, match="has 1 batches, and this chain 0"):
+        with pytest.raises(LayerOneMismatch, match="has 1 batch, and this chain 0"):
             await scenario.settler.step(0.0)
         scenario.seal_batch(2)
         with pytest.raises(
