@@ -37,6 +37,7 @@ NOT_COUNTED: Final = ("lib/*", "*node_modules/*", "@*", "npm/*", "hardhat/*", "*
 NO_SOURCES: Final = (
     "there are no sources: the setting sources names Foundry's out or Hardhat's artifacts"
 )
+NO_VYPER: Final = "contracts in Vyper are not covered"
 INEXACT: Final = "contracts were compiled with an optimizer, or by way of Yul: lines may be inexact. Compile without to measure."
 
 
@@ -170,6 +171,8 @@ def _notes(profiled: Profiled, coverage: Coverage, changed: int) -> Iterator[str
     if changed:
         verb = "has" if changed == 1 else "have"
         yield f"{counted(changed, 'source')} {verb} changed since the last compilation: compile again"
+    if coverage.has_vyper:
+        yield NO_VYPER
     if coverage.is_inexact:
         yield INEXACT
     if profiled.totals.left_out:

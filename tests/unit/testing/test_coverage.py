@@ -13,7 +13,7 @@ from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps
 
 ETHER = "contracts/Ether.sol              50.0% (3/6)       50.0% (3/6)       25.0% (1/4)       66.7% (2/3)  13, 19-20"
-TOGETHER = "together                     79.7% (118/148)   79.5% (128/161)    66.4% (79/119)     85.7% (60/70)"
+TOGETHER = "together                     79.3% (111/140)   78.8% (119/151)    66.1% (74/112)     85.7% (60/70)"
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_workers_of_xdist_are_counted_together(runs: PytestRuns) -> None:
 def test_a_run_with_too_few_lines_fails(runs: PytestRuns) -> None:
     ran = runs.run("-q", "--entresol-coverage", "--entresol-coverage-fail-under=79.8")
     assert ran.returncode == 1
-    assert "79.73% of lines ran, --entresol-coverage-fail-under wants 79.8%" in ran.stdout
+    assert "79.29% of lines ran, --entresol-coverage-fail-under wants 79.8%" in ran.stdout
     assert (
         runs.run("-q", "--entresol-coverage", "--entresol-coverage-fail-under=79").returncode == 0
     )

@@ -53,13 +53,13 @@ function summary(text) {
   return Object.fromEntries(Object.keys(found).filter((it) => files.includes(it.split("/")[1])).sort().map((it) => [it, found[it]]));
 }
 
-const IN_CONDITION = ["IfStatement", "WhileStatement", "DoWhileStatement", "YulIf", "YulForLoop"];
+const IN_CONDITION = ["IfStatement", "WhileStatement", "DoWhileStatement"];
 const KINDS = {
-  ...{ IfStatement: "if", YulIf: "if", WhileStatement: "loop", ForStatement: "loop", YulForLoop: "loop" },
-  ...{ DoWhileStatement: "do", Conditional: "conditional", TryStatement: "selection", YulSwitch: "selection" },
+  ...{ IfStatement: "if", WhileStatement: "loop", ForStatement: "loop" },
+  ...{ DoWhileStatement: "do", Conditional: "conditional", TryStatement: "selection" },
 };
 const SIMPLE =
-  /^(ExpressionStatement|VariableDeclarationStatement|Return|EmitStatement|RevertStatement|Break|Continue|Yul(Assignment|VariableDeclaration|ExpressionStatement|Break|Continue|Leave))$/;
+  /^(ExpressionStatement|VariableDeclarationStatement|Return|EmitStatement|RevertStatement|Break|Continue|InlineAssembly)$/;
 
 // What the syntax tree of solc says: functions, what is evaluated by statements, and branches.
 function parts(ast) {
@@ -76,7 +76,6 @@ function parts(ast) {
     if (SIMPLE.test(type) && !isInitial) found.statements.push(place(node));
     if (IN_CONDITION.includes(type)) found.statements.push(place(node.condition));
     if (type === "TryStatement") found.statements.push(place(node.externalCall));
-    if (type === "YulSwitch") found.statements.push(place(node.expression));
     const { initializationExpression: initial, condition } = node;
     if (type === "ForStatement" && (initial || condition)) found.statements.push(place(initial ?? condition, condition ?? initial));
     if (KINDS[type] && !(type === "ForStatement" && !condition)) found.branches.push([KINDS[type], ...place(node)]);

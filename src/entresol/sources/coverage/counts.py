@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.sources.coverage.index import PartsIndex
 from entresol.sources.coverage.parts import SELECTION, Range, SourceParts
 from entresol.sources.coverage.solidity import solidity_parts
-from entresol.sources.coverage.vyper import vyper_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -79,7 +77,6 @@ class SourceCoverage:
         """Remember what a code has of the source."""
         self._with_code.update(places.functions)
         self._known.update(("statement", it) for it in places.statements)
-        self._known.update(("statement", it) for it in places.jumps)
         self._known.update(("branch", it) for it in places.branches)
         self._known.update(("branch", number) for number, _ in places.arms)
         self._known.update(("branch", it) for it in places.selections)
@@ -96,8 +93,6 @@ class SourceCoverage:
             self._functions[number] += _entered(places, number, executions)
         for number, pcs in places.statements.items():
             self._statements[number] += times(pcs)
-        for number, pcs in places.jumps.items():
-            self._statements[number] += sum(taken.get(it, 0) for it in pcs)
         for number, jumps in places.branches.items():
             for it in jumps:
                 jumped = taken.get(it.pc, 0)
@@ -198,11 +193,8 @@ def _entered(places: SourcePlaces, number: int, executions: Mapping[int, int]) -
 
 
 def _parts_of(source: SourceFile) -> SourceParts:
-    text = source.text or b""
     try:
-        if source.is_vyper:
-            return vyper_parts(text, PurePosixPath(source.name).stem)
-        return solidity_parts(text)
+        return solidity_parts(source.text or b"")
     except RecursionError:
         log.warning("%s has too many brackets in each other: it is not covered", source.name)
         return SourceParts([], [], [])

@@ -47,6 +47,12 @@ class Coverage:
         return any(it.is_optimized for it in self._contracts)
 
     @property
+    def has_vyper(self) -> bool:
+        """Whether a contract is in Vyper, of which nothing is counted."""
+        own = (it.own_source for it in self._contracts)
+        return any(it is not None and it.is_vyper for it in own)
+
+    @property
     def files(self) -> list[SourceCoverage]:
         """The sources that have anything to execute, by name."""
         found = (it for it in self._sources.values() if it.index.parts.functions)
@@ -86,7 +92,7 @@ class Coverage:
 
     def _source(self, contract: CompiledContract, number: int) -> SourceCoverage | None:
         source = contract.source(number)
-        if source is None or source.text is None or not self._is_counted(source):
+        if source is None or source.text is None or source.is_vyper or not self._is_counted(source):
             return None
         key = source.name, source.text
         if key not in self._sources:

@@ -32,7 +32,6 @@ class PartsIndex:
             if it.condition is not None and it.condition not in self._wholes
         }
         self._selections = {it.whole: number for number, it in selections}
-        self._ways = {it.arms[0]: number for number, it in jumps}
         self._arms = [
             (arm, number, place)
             for number, it in selections
@@ -56,12 +55,8 @@ class PartsIndex:
         """Return the branch whose condition a span is; code that was made by way of Yul has jumps there."""
         return self._conditions.get(span)
 
-    def branch_into(self, statement: int) -> int | None:
-        """Return the branch whose first way is just a statement."""
-        return self._ways.get(self._statements[statement])
-
     def selection(self, span: Range) -> int | None:
-        """Return the `try` or `switch` that a span is all of."""
+        """Return the `try` that a span is all of."""
         return self._selections.get(span)
 
     def arms(self, span: Range) -> list[tuple[int, int]]:

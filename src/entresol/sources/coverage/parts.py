@@ -45,7 +45,7 @@ class BranchPart(NamedTuple):
     """A place where an execution goes on in one of several ways."""
 
     kind: str
-    """`if`, `loop`, `do`, `check`, `conditional`, `short circuit`, or `selection`: of a clause of `try` or `switch`."""
+    """`if`, `loop`, `do`, `check`, `conditional`, `short circuit`, or `selection`: of a clause of `try`."""
     whole: Range
     condition: Range | None
     arms: tuple[Range | None, ...]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.sources.coverage.parts import CHECK, CONDITIONAL, DO, Range
-from entresol.sources.source_map import JUMP_IN, NO_SOURCE, PositionMap, offsets_of
+from entresol.sources.source_map import JUMP_IN, PositionMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,8 +62,6 @@ class SourcePlaces:
         self.first_statements: dict[int, int] = {}
         """The first statement of each function that has code."""
         self.statements: dict[int, list[int]] = defaultdict(list)
-        self.jumps: dict[int, list[int]] = defaultdict(list)
-        """Conditional jumps that are all of a statement: Vyper's `break` below an `if`."""
         self.branches: dict[int, list[Jump]] = defaultdict(list)
         self.selections: dict[int, list[int]] = defaultdict(list)
         self.arms: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -97,7 +95,6 @@ class _CodeReader:
         self, compiled: CompiledCode, index_of: Callable[[int], PartsIndex | None]
     ) -> None:
         self._index_of = index_of
-        self._is_vyper = isinstance(compiled.source_map, PositionMap)
         self._all = _instructions(compiled)
         self._numbers = {it.pc: number for number, it in enumerate(self._all)}
         self._found: dict[int, SourcePlaces] = {}
@@ -122,8 +119,6 @@ class _CodeReader:
             # What the compiler has put at several places, as modifiers, is interrupted by another function.
             if owner != (it.source, parts.function):
                 owner, run = (it.source, parts.function), run + 1
-            if self._is_vyper and self._is_jump(number, it, parts, seen, run):
-                continue
             self._place(it, parts, seen, run, is_entry=it.pc in entries)
             if it.opcode == JUMPI:
                 self._decide(number, it, parts, seen, run)
@@ -202,24 +197,6 @@ class _CodeReader:
             seen.add((it.source, "selection", selection, run))
             parts.places.selections[selection].append(it.pc)
 
-    def _is_jump(
-        self, number: int, it: Instruction, parts: _Parts, seen: set[object], run: int
-    ) -> bool:
-        """Find a statement that is nothing but a conditional jump, whose condition and target alone are mapped."""
-        following = self._all[number + 1 : number + 2]
-        is_target = it.value is not None and [(it.opcode, it.source) for it in following] == [
-            (JUMPI, NO_SOURCE)
-        ]
-        if not is_target or parts.statement is None or (it.source, parts.statement, run) in seen:
-            return False
-        seen.add((it.source, parts.statement, run))
-        pc = following[0].pc
-        parts.places.jumps[parts.statement].append(pc)
-        branch = parts.finder.branch_into(parts.statement)
-        if branch is not None:
-            parts.places.branches[branch].append(Jump(pc, is_taken_first=True))
-        return True
-
     def _decide_by_conditions(self) -> None:
         """Find branches that are decided where their conditions are."""
         decided = {number: set(it.branches) for number, it in self._found.items()}
@@ -283,8 +260,6 @@ def _instructions(compiled: CompiledCode) -> list[Instruction]:
 
 
 def _mapped(compiled: CompiledCode) -> Iterable[tuple[int, Span, str]]:
-    """Return the instructions with their spans and kinds of jumps; Vyper's map has some of them."""
+    """Return the instructions with their spans and kinds of jumps; none of Vyper's."""
     found = compiled.source_map
-    if isinstance(found, PositionMap):
-        return ((pc, found.span(pc), found.jump(pc)) for pc in offsets_of(compiled.code))
-    return found.instructions()
+    return () if isinstance(found, PositionMap) else found.instructions()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from entresol.sources.coverage.assembly import AssemblyReader
 from entresol.sources.coverage.expressions import branches_of
 from entresol.sources.coverage.parts import (
     DO,
@@ -55,7 +54,6 @@ class _SourceReader:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self._tokens = Tokens(text)
-        self._assembly = AssemblyReader(self._tokens)
         self.parts = SourceParts([], [], [])
 
     def read(self) -> None:
@@ -225,14 +223,11 @@ class _SourceReader:
         return len(tokens)
 
     def _inline(self, at: int) -> int:
+        """Take inline assembly for one statement."""
         tokens = self._tokens
-        opening = tokens.find(b"{", at, len(tokens))
-        for part in self._assembly.block(opening):
-            if isinstance(part, BranchPart):
-                self.parts.branches.append(part)
-            else:
-                self.parts.statements.append(part)
-        return tokens.after(opening)
+        following = tokens.after(tokens.find(b"{", at, len(tokens)))
+        self._evaluated(at, tokens.range(at, following))
+        return following
 
     def _condition(self, at: int) -> Range:
         """Return what is in the brackets after a word, and find its branches."""

@@ -129,9 +129,14 @@ def test_every_clause_of_a_try_is_a_way_also_an_empty_one() -> None:
     assert ways("TryCatch")[-3:] == [(21, 1, 1, 0, 1), (33, 0, 1), (39, 1, 0)]
 
 
-def test_inline_assembly_has_statements_and_ways() -> None:
-    assert ways("Assembly") == [(7, 1, 0), (15, 0, 1, 1), (34, 3, 1)]
-    assert source("Assembly").missed_lines == [17, 42]
+def test_a_block_of_inline_assembly_is_one_statement() -> None:
+    assert ways("Assembly") == []
+    assert source("Assembly").lines == {5: 1, 14: 2, 29: 1, 41: 0}
+
+
+def test_a_contract_in_vyper_has_nothing_that_is_covered() -> None:
+    found = Coverage(read_contracts([str(FOLDER / "vyper")]))
+    assert (found.files, found.has_vyper) == ([], True)
 
 
 def test_constructors_initialisers_and_what_they_call_are_counted() -> None:
