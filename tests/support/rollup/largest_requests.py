@@ -87,6 +87,7 @@ def largest_requests(full: FullNode) -> Iterator[Request]:
     yield from _calls(full)
     yield from _logs(full)
     yield from _data(full)
+    yield from _explored(full)
     yield from _development(full)
 
 
@@ -208,6 +209,30 @@ def _logs(full: FullNode) -> Iterator[Request]:
         yield "eth_getFilterChanges", (filter_id,)
     yield "eth_uninstallFilter", (full.block_filter,)
     yield "eth_unsubscribe", (LONG_DATA,)
+
+
+def _explored(full: FullNode) -> Iterator[Request]:
+    """Pages of the explorer and of the debugger, about the account and the transactions that have most."""
+    alice, receiver = full.alice, str(RECEIVER)
+    yield "entresol_findHashes", ("0x1234",)
+    yield "entresol_getEdits", (hex(full.long_blocks[0]), 0, 100)
+    yield "entresol_getBatchStatistics", (None, 100)
+    yield "entresol_getBlockStatistics", (1_000, None, 100)
+    yield "entresol_getGasReport", ("0x0", "latest")
+    yield "entresol_getTokens", ("a", None, 100)
+    yield "entresol_getToken", (receiver,)
+    yield "entresol_getTransactions", (None, 100)
+    for name in ("TokenHolders", "TokenTransfers"):
+        yield f"entresol_get{name}", (receiver, None, 100)
+    for name in ("Tokens", "Transfers", "Transactions"):
+        yield f"entresol_getAccount{name}", (alice, None, 100)
+    yield "entresol_getContracts", (addresses(100),)
+    yield "entresol_getCallStackTrace", ({"to": receiver, "data": LONG_DATA},)
+    for sent in (full.transfers, full.logs, full.factory_deps):
+        yield "entresol_getStackTrace", (str(sent.hash),)
+        yield "entresol_getExecution", (str(sent.hash),)
+        yield "entresol_getExecutionSteps", (str(sent.hash), 0, 100)
+        yield "entresol_getExecutionStep", (str(sent.hash), 0)
 
 
 def _data(full: FullNode) -> Iterator[Request]:
