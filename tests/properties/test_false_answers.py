@@ -163,7 +163,7 @@ class World:
             self.scenario.restart()
             self.serve()
         await self.work(number)
-        self.answers.falsify(self.choice.randrange(120))
+        self.answers.falsify_any_kind(self.choice.randrange(3))
         for _ in range(ATTEMPTS):
             await self.attempt()
             await self.check_blocks()

@@ -15,6 +15,7 @@ from entresol.l1.layer_one import LayerOne
 from entresol.l1.remote.remote import RemoteLayerOne
 from entresol.l1.remote.results import logs_decoder
 from entresol.primitives.values import Address
+from tests.robustness.lies import LOGS
 from tests.robustness.wrong_values import any_wrong
 from tests.support.chain.api_client import ApiClient
 from tests.support.hex_data import hexed
@@ -31,7 +32,7 @@ ERRORS: Final = (
 
 
 class OneFalseAnswer(LyingClient):
-    """Gives one false answer, to the request that `falsify` counts down to, and the truth before and after it.
+    """Gives one false answer, to the request that `falsify` names, and the truth before and after it.
 
     A false answer is another one that could be true: of an earlier request, with other numbers, with fewer or other logs
     whose hashes fit; or any wrong value of any field; or an error.
@@ -40,8 +41,9 @@ class OneFalseAnswer(LyingClient):
     def __init__(self, api: ApiClient, choice: random.Random) -> None:
         super().__init__(api)
         self.choice = choice
+        self._victim: str | None = None
         self.left: int | None = None
-        """How many answers are true before the false one; None if none is to be."""
+        """How many answers are true before the false one, of the same kind; None if none is to be."""
         self.told: str | None = None
         """The false answer, in words."""
         self.counted: Counter[str] = Counter()
@@ -50,7 +52,14 @@ class OneFalseAnswer(LyingClient):
 
     def falsify(self, left: int) -> None:
         """Answer falsely once, after so many true answers."""
-        self.left, self.told = left, None
+        self.left, self.told, self._victim = left, None, None
+
+    def falsify_any_kind(self, left: int) -> None:
+        """Answer one kind of request falsely once, after so many true answers of that kind; all kinds have their turn."""
+        self.falsify(left)
+        rare = min((self.counted[it] for it in self._earlier), default=0)
+        kinds = [it for it in self._earlier if self.counted[it] == rare]
+        self._victim = self.choice.choice(kinds) if kinds else None
 
     def tell_truth(self) -> None:
         """Lie no more."""
@@ -61,9 +70,12 @@ class OneFalseAnswer(LyingClient):
         """Respond to a request, perhaps falsely."""
         status, response = await super().exchange(body, max_bytes)
         request, document = msgspec.json.decode(body), msgspec.json.decode(response)
-        name, truth = call_name(request["method"], request["params"]), document.get("result")
+        name, truth = _kind(request), document.get("result")
         earlier = self._earlier.setdefault(name, [])
-        if self.left is not None and not self.left:
+        is_other = self._victim is not None and (name != self._victim or not truth)
+        if is_other:
+            pass
+        elif self.left is not None and not self.left:
             self.left, self.told = None, f"{name} {request['params']}: {truth} became nothing else"
             false = self._false(truth, earlier)
             if false is not None and false != document:
@@ -114,9 +126,9 @@ class OneFalseAnswer(LyingClient):
         if not changed:
             return changed
         index = choice.randrange(len(changed))
-        if choice.random() < 0.3:
-            del changed[index]
-            return changed
+        drawn = choice.random()
+        if drawn < 0.3:
+            return changed[:index] if drawn < 0.15 else changed[:index] + changed[index + 1 :]
         if changed[index]["topics"][0] == str(NEW_PRIORITY_REQUEST) and choice.random() < 0.8:
             changed[index]["data"] = self._other_deposit(changed[index])
             return changed
@@ -142,6 +154,15 @@ class OneFalseAnswer(LyingClient):
             name, self.choice.choice((1, 10**24))
         )
         return hexed(request_data(msgspec.structs.replace(payload, **{name: false})))
+
+
+def _kind(request: dict[str, Any]) -> str:
+    """Return the name of a request, with the contract and the event whose logs it asks for."""
+    name = call_name(request["method"], request["params"])
+    if name != LOGS:
+        return name
+    query = request["params"][0]
+    return f"{name} {query['address']} {query['topics'][:1]}"
 
 
 class FalseAnswerRemote(LyingRemote):
