@@ -67,10 +67,17 @@ _SETTINGS_TYPE: Final = '''\
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from entresol.inprocess.devnet import SettingValue
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+SettingValue: TypeAlias = (
+    "str | float | bool | Path | Sequence[str | int] | Sequence[Mapping[str, SettingValue]] | None"
+)
+"""The value of a setting, as the configuration has it; text is converted as from a flag. `chains` may have the settings
+of each chain, as tables `[[chains]]` of a file do."""
 
 
 class DevnetSettings(TypedDict, total=False):

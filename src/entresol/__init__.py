@@ -13,9 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from entresol.inprocess.async_provider import AsyncEntresolProvider
     from entresol.inprocess.devnet import Devnet, devnet
-    from entresol.inprocess.provider import EntresolProvider
+    from entresol.inprocess.provider import AsyncEntresolProvider, EntresolProvider
 
 __all__ = ["AsyncEntresolProvider", "Devnet", "EntresolProvider", "devnet"]
 
@@ -35,7 +34,7 @@ if not TYPE_CHECKING:  # A type checker would take every name for one of the pac
     __getattr__ = lazy_names(
         __name__,
         {
-            "AsyncEntresolProvider": "entresol.inprocess.async_provider",
+            "AsyncEntresolProvider": "entresol.inprocess.provider",
             "Devnet": "entresol.inprocess.devnet",
             "EntresolProvider": "entresol.inprocess.provider",
             "devnet": "entresol.inprocess.devnet",

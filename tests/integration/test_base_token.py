@@ -11,7 +11,8 @@ from web3.exceptions import ContractCustomError
 from entresol import devnet
 from entresol.errors import BridgeFailed
 from entresol.inprocess.bridge import Bridge
-from entresol.inprocess.devnet import Devnet, SettingValue
+from entresol.inprocess.devnet import Devnet
+from entresol.inprocess.devnet_settings import SettingValue
 from entresol.primitives import abi
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address

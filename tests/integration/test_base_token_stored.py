@@ -13,7 +13,7 @@ from web3 import Web3
 from entresol import Devnet, devnet
 from entresol.cli.data_directory import back_up, rebuild_chains, verify_chains
 from entresol.errors import GenesisMismatch
-from entresol.inprocess.devnet import SettingValue
+from entresol.inprocess.devnet_settings import SettingValue
 from entresol.primitives import abi
 from tests.support.node_process import running_node
 from tests.support.workers import clients_of

@@ -13,7 +13,7 @@ from entresol import Devnet, devnet
 from entresol.contracts import artifact
 from entresol.errors import BundleReverted
 from entresol.inprocess.bridge import Bridge
-from entresol.inprocess.devnet import SettingValue
+from entresol.inprocess.devnet_settings import SettingValue
 from entresol.inprocess.interop.bundle import BundleStage, SentBundle
 from entresol.primitives import abi
 from entresol.primitives.assets import asset_id

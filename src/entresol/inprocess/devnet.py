@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
@@ -31,25 +31,19 @@ from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator, Sequence
+    from collections.abc import Awaitable, Iterator
 
     from web3 import Web3
 
     from entresol.contracts.abi_registry import AbiRegistry
     from entresol.inprocess.bridge import Bridge
-    from entresol.inprocess.devnet_settings import DevnetSettings
+    from entresol.inprocess.devnet_settings import DevnetSettings, SettingValue
     from entresol.inprocess.interop.relaying import Relayed
     from entresol.inprocess.profiling.profiler import Profiler
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
     from entresol.server.handler import ClientConnection
-
-SettingValue: TypeAlias = (
-    "str | float | bool | Path | Sequence[str | int] | Sequence[Mapping[str, SettingValue]] | None"
-)
-"""The value of a setting, as the configuration has it; text is converted as from a flag. `chains` may have the settings
-of each chain, as tables `[[chains]]` of a file do."""
 
 DEFAULTS: Final[Mapping[str, SettingValue]] = {
     # Any number of devnets run beside each other.

@@ -1,10 +1,11 @@
-"""`EntresolProvider`: a web3.py provider in this process."""
+"""`EntresolProvider` and `AsyncEntresolProvider`: web3.py providers in this process."""
 
 from __future__ import annotations
 
 import weakref
 from typing import TYPE_CHECKING, Unpack
 
+from entresol.inprocess.async_layer_provider import AsyncLayerProvider
 from entresol.inprocess.devnet import Devnet, devnet_config
 from entresol.inprocess.layer_provider import LayerProvider
 
@@ -32,6 +33,16 @@ class EntresolProvider(LayerProvider):
             layer = own.layers[-1]
         elif settings:
             raise TypeError("settings are those of a chain of its own, not of a given layer")
+        super().__init__(layer.channel, layer.records)
+
+
+class AsyncEntresolProvider(AsyncLayerProvider):
+    """A provider for a layer of a devnet: `AsyncWeb3(AsyncEntresolProvider(net.l2))`.
+
+    Subscriptions need a connection: `async with AsyncWeb3(AsyncEntresolProvider(net.l2)) as w3`.
+    """
+
+    def __init__(self, layer: DevnetLayer) -> None:
         super().__init__(layer.channel, layer.records)
 
 

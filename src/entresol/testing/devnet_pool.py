@@ -9,7 +9,8 @@ from entresol.inprocess.devnet import devnet as new_devnet
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from entresol.inprocess.devnet import Devnet, SettingValue
+    from entresol.inprocess.devnet import Devnet
+    from entresol.inprocess.devnet_settings import SettingValue
     from entresol.testing.profiling import Profiled
 
 MAX_DEVNETS: Final = 4

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from web3 import AsyncWeb3, Web3
 
     from entresol.inprocess.bridge import Bridge
-    from entresol.inprocess.devnet import Devnet, SettingValue
+    from entresol.inprocess.devnet import Devnet
+    from entresol.inprocess.devnet_settings import SettingValue
     from entresol.inprocess.layer import DevnetAccount
     from entresol.testing.chain_time import ChainTime
     from entresol.testing.devnet_pool import DevnetPool

@@ -9,7 +9,7 @@ import pytest
 
 from entresol import Devnet, devnet
 from entresol.cli.shell import banner_of, namespace_of
-from entresol.inprocess.devnet import SettingValue
+from entresol.inprocess.devnet_settings import SettingValue
 
 CHAINS: list[dict[str, SettingValue]] = [
     {"chain_id": 6565},

@@ -16,7 +16,8 @@ import pytest
 
 import entresol
 from entresol.errors import DevnetStopped, InvalidConfig, StoreForeign
-from entresol.inprocess.devnet import Devnet, SettingValue, devnet, devnet_config
+from entresol.inprocess.devnet import Devnet, devnet, devnet_config
+from entresol.inprocess.devnet_settings import SettingValue
 from entresol.inprocess.provider import EntresolProvider
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient
