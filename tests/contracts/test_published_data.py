@@ -11,16 +11,16 @@ from entresol._native import keccak256
 from entresol.primitives.values import Address
 from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import Batch, commit_data, stored
-from tests.support.contracts.engine import NOW, Contract, Event, Reverted
+from tests.support.contracts.engine import Contract, Event, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     DEPLOYER,
+    ETH_TOKEN,
     OPERATOR,
     OTHER_CHAIN_ID,
     Deployed,
-    chain_settings,
+    asset_id,
 )
-from tests.support.upgrade.silent_chain import register, silent_chain, silent_facets
 
 MAX_DATA = 126_976
 MAX_PART = 100_000
@@ -173,7 +173,10 @@ def test_no_genesis_is_published_before_the_chain_is_registered(l1: Deployed) ->
     chain = l1.new_chain()
     with rejected("NotRegistered"):
         l1.engine.send(DEPLOYER, chain, "publishGenesis", 0, 1, b"genesis")
-    register(l1, chain, genesis_hash(l1))
+    l1.engine.send(
+        DEPLOYER, l1.bridgehub, "registerChain",
+        OTHER_CHAIN_ID, l1.manager.address, chain.address, asset_id(ETH_TOKEN), genesis_hash(l1),
+    )  # fmt: skip
     l1.engine.send(DEPLOYER, chain, "publishGenesis", 0, 1, b"genesis")
     assert [it.name for it in l1.engine.events(chain)] == ["GenesisData"]
 
@@ -194,66 +197,6 @@ def test_as_many_parts_as_there_may_be_are_published(l1: Deployed) -> None:
     l1.engine.send(DEPLOYER, l1.chain, "publishGenesis", 15, 16, b"")
     (event,) = l1.engine.events(l1.chain)
     assert event.fields == {"part": 15, "parts": 16, "data": b""}
-
-
-# --- Chains and facets of earlier versions ---
-
-
-def test_a_chain_of_an_earlier_version_goes_on_and_publishes_nothing(l1: Deployed) -> None:
-    chain = silent_chain(l1, genesis_hash(l1))
-    settled = Operator(l1, chain, [l1.genesis])
-    settled.commit(chain_id=OTHER_CHAIN_ID)
-    assert data_of(l1, chain) == []
-    settled.prove(settled.batches[1])
-    settled.execute(settled.batches[1])
-    assert settled.totals() == (1, 1, 1)
-    with rejected("UnknownSelector"):
-        l1.engine.read(chain, "isDevelopment")
-
-
-def test_a_chain_of_an_earlier_version_is_for_development_with_the_facets_of_today_too(
-    l1: Deployed,
-) -> None:
-    """As when a deployment that it began is completed by this one."""
-    chain = silent_chain(l1, genesis_hash(l1), da=1, facets=l1.facets)
-    settled = Operator(l1, chain, [l1.genesis])
-    fields = {"da_scheme": 1, "chain_id": OTHER_CHAIN_ID}
-    settled.settle(first_timestamp=NOW - 5, last_timestamp=NOW, **fields)
-    settled.settle(first_timestamp=NOW - 50, last_timestamp=NOW - 40, **fields)
-    assert settled.totals() == (2, 2, 2)
-
-
-def on_earlier_facets(l1: Deployed, **settings: Any) -> Contract:
-    """Deploy a chain of today with the facets of an earlier version, as a Bridgehub of it has them."""
-    made = chain_settings(
-        *(it.address for it in (l1.bridgehub, l1.manager, l1.timelock, l1.verifier)),
-        *(it.address for it in silent_facets(l1)),
-        chain_id=OTHER_CHAIN_ID,
-        **settings,
-    )
-    return l1.engine.deploy("ZKChain", made, sender=DEPLOYER)
-
-
-def test_a_development_chain_has_the_facets_of_an_earlier_version(l1: Deployed) -> None:
-    chain = on_earlier_facets(l1, da=1)
-    register(l1, chain, genesis_hash(l1))
-    settled = Operator(l1, chain, [l1.genesis])
-    settled.settle(da_scheme=1, chain_id=OTHER_CHAIN_ID)
-    assert settled.totals() == (1, 1, 1)
-    assert l1.engine.read(chain, "isDevelopment") is True
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"da": 3}, {"da": 1, "is_development": False}, {"da": 3, "is_development": False}],
-    ids=["publishes", "production", "both"],
-)
-def test_no_other_chain_has_the_executor_of_an_earlier_version(
-    l1: Deployed, settings: dict[str, Any]
-) -> None:
-    chain = on_earlier_facets(l1, **settings)
-    with rejected("ExecutorOfEarlierVersion"):
-        register(l1, chain, genesis_hash(l1))
 
 
 # --- Room ---

@@ -129,7 +129,7 @@ def test_whoever_mints_the_base_token_does_not_fill_the_holder(net: Devnet) -> N
     token.functions.approve(router, MOST).transact({"from": mallory})
 
     def fill(amount: int) -> Any:
-        request = (272, amount, BOB, 0, b"", 1_000_000, 800, [], HOLDER)
+        request: tuple[Any, ...] = (272, amount, BOB, 0, b"", 1_000_000, 800, [], HOLDER)
         call = zoo.bridgehub.functions.requestL2TransactionDirect(request)
         return call.transact({"from": mallory})
 

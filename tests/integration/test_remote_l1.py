@@ -17,7 +17,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import Deployment, RegisteredChain, SettlementContracts, addresses_of
+from entresol.l1.deployment import SettlementContracts, addresses_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
@@ -26,22 +26,16 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
-    ManifestFile,
-    SettlementManifest,
 )
 from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
-from entresol.rollup.genesis_batch import genesis_batch_hash
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
-from tests.support.hex_data import hexed
 from tests.support.node_process import run_entresol, running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.rollup.pair import Pair
 from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
-from tests.support.upgrade.undivided_chain import earlier, steps_of_earlier_version
 
 pytestmark = pytest.mark.peer
 
@@ -276,55 +270,6 @@ def test_an_interrupted_deployment_is_resumed(
         assert output.startswith(f"contracts on L1: {first}")
         assert f"contracts on L1: {STEPS} of {STEPS}, done" in output
     assert nonce(anvil) == STEPS
-
-
-def test_a_deployment_that_an_earlier_version_began_is_not_resumed(
-    anvil: Anvil, tmp_path: Path
-) -> None:
-    config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
-    contracts = earlier(addresses_of(OPERATOR.address))
-    layer_two(config).close()
-    ManifestFile(config.chain).write(
-        SettlementManifest(l1_chain_id=31337, contracts=contracts, first_nonce=0)
-    )
-    with pytest.raises(LayerOneMismatch, match="there is no contract at"):
-        opened(config)
-    assert nonce(anvil) == 0
-
-
-def test_a_node_settles_on_contracts_that_an_earlier_version_deployed(
-    anvil: Anvil, tmp_path: Path
-) -> None:
-    directory, info = str(tmp_path / "chain"), tmp_path / "info.json"
-    config = configured(anvil, directory)
-    with contextlib.closing(layer_two(config)) as chain:
-        registered = RegisteredChain(
-            chain_id=chain.rules.chain_id,
-            operator=OPERATOR.address,
-            genesis_batch_hash=genesis_batch_hash(chain),
-            priority_tx_max_gas=chain.rules.gas_limit,
-        )
-        deployment = Deployment(
-            l1_chain_id=31337,
-            deployer=OPERATOR.address,
-            chains=(registered,),
-        )
-    for step in steps_of_earlier_version(deployment):
-        to = {} if step.to is None else {"to": str(step.to)}
-        sent = {"from": str(OPERATOR.address), "data": hexed(step.data), **to}
-        assert anvil.receipt(anvil("eth_sendTransaction", sent))["status"] == "0x1"
-    contracts = earlier(deployment.contracts)
-    manifest = SettlementManifest(l1_chain_id=31337, contracts=contracts, first_nonce=0)
-    ManifestFile(config.chain).write(manifest)
-    flags = ("--data-dir", directory, "--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
-    confirmed = ("--l1-confirmations", "0", "--config-out", str(info))
-    with running_node(*flags, *confirmed, info=info):
-        assert nonce(anvil) == EARLIER_STEPS
-        with contextlib.closing(Pair.connect(info, anvil.url)) as pair:
-            assert len(pair.call_l1(pair.chain, "facetAddresses")) == 1
-            assert pair.arrived(pair.deposit(ETHER))["status"] == "0x1"
-            pair.settled()
-            assert pair.totals() == (1, 1, 1)
 
 
 def test_an_operator_without_funds_is_rejected(anvil: Anvil) -> None:

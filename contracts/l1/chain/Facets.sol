@@ -21,9 +21,9 @@ abstract contract Facets {
         hex"29b98c6733ce93fe3408e4703591c1a039d7d4aa4623c91d46657fe94dd18bf5"
         hex"52ef6b2c5a590335631f4bac64bf8d666a27e8b56e9960c379823c9a7a0ed627"
         hex"7b30c8da8708474e946ebad1960dcf2498acd7a69cd939e4a1954fc5adfca15e"
-        hex"ae454dc8b22dd78eb8c2f66fbe6f11cfbe6fc181cdffacc6d0468156d86970d8"
-        hex"db1f0bf9dd655bb0dedc270cea6c029cef3f0baef4ff5e2ef5c1182cfacd743b"
-        hex"fd791f3cffbe924b";
+        hex"ae454dc8b22dd78eb8c2f66fbe6f11cfbe6fc181c01b6e86cdffacc6d0468156"
+        hex"d86970d8db1f0bf9dd655bb0dedc270cea6c029cef3f0baef4ff5e2ef5c1182c"
+        hex"facd743bfd791f3cffbe924b";
     /// @dev Those of `MailboxFacet`.
     bytes internal constant MAILBOX_SELECTORS =
         hex"042901c712f43dab263b7f8e6c0960f97efda2aeb473318ebd7c5412d07b90d1"
@@ -36,7 +36,6 @@ abstract contract Facets {
 
     error UnknownSelector(bytes4 selector);
     error FacetWithoutCode(address facet);
-    error ExecutorOfEarlierVersion(address facet);
 
     constructor(address mailboxFacet, address executorFacet) {
         _MAILBOX = mailboxFacet;
@@ -94,13 +93,6 @@ abstract contract Facets {
     function _requireFacets() internal view {
         if (_MAILBOX.code.length == 0) revert FacetWithoutCode(_MAILBOX);
         if (_EXECUTOR.code.length == 0) revert FacetWithoutCode(_EXECUTOR);
-    }
-
-    /// @dev That of an earlier version would neither publish data nor compare the times of batches.
-    function _requireExecutorOfToday() internal view {
-        try IExecutor(address(this)).getLastBlockTimestamp(0) returns (uint64) {} catch {
-            revert ExecutorOfEarlierVersion(_EXECUTOR);
-        }
     }
 
     /// @dev What is called most comes first.

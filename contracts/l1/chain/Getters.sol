@@ -97,7 +97,6 @@ abstract contract Getters is ZKChainBase {
     }
 
     /// @notice Whether the operator may edit the state of the L2 and act for accounts without their signature.
-    /// @dev Chains of earlier versions do not have this function; they are all for development.
     function isDevelopment() external view returns (bool) {
         return !_isProduction;
     }

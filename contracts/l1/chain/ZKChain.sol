@@ -53,9 +53,6 @@ contract ZKChain is Admin, Getters, Facets {
         if (_storedBatchHashes[0] != bytes32(0)) revert AlreadyInitialized();
         if (genesisBatchHash == bytes32(0)) revert EmptyGenesisBatchHash();
         _requireFacets();
-        if (_isProduction || _daCommitmentScheme != DataAvailability.NONE) {
-            _requireExecutorOfToday();
-        }
         _baseTokenAssetId = baseTokenAssetId;
         _storedBatchHashes[0] = genesisBatchHash;
     }

@@ -282,7 +282,7 @@ class BlobFees:
     def fork_fields(self, parent: Header | None) -> ForkFields:
         """Return the fields of the block after `parent`, or of a genesis.
 
-        After a block without them, as one of an earlier version, they begin as in the first block of a fork.
+        After a block without them they begin as in the first block of a fork.
         """
         fork = self._rules.fork
         if not self._has_fork_fields or fork in _BEFORE_SHANGHAI:

@@ -85,7 +85,7 @@ def verify_chains(config: NodeConfig) -> int:
         for name, record in added.items():
             l1_chain_id = config.l1.l1_chain_id
             settings, token = record.config(config), record.base_token
-            chain, _ = open_layer_two(settings, l1_chain_id, record.contracts(), base_token=token)
+            chain, _ = open_layer_two(settings, l1_chain_id, record.contracts, base_token=token)
             summary.add(_verify(name, stack.enter_context(contextlib.closing(chain))))
         if LAYER_1 in folders:
             opened = open_layer_one(config, layer_twos, base_tokens=tokens, fork=forks.l1)

@@ -149,14 +149,13 @@ class BatchesNotRevertible(LayerOneFailed):
 
 
 class InteropUnavailable(EntresolError):
-    """The chain sends no messages to other chains: its contracts on L1 do not gather roots."""
+    """The chain sends no messages to other chains: its genesis has no storage of roots."""
 
     rpc_code = -32000
 
     def __init__(self) -> None:
         super().__init__(
-            "this chain has no messages to other chains, as its contracts are of an earlier version: start a new "
-            "directory, or contracts of its own"
+            "this chain has no messages to other chains, as its genesis has no contract of roots at 0x10008"
         )
 
 

@@ -24,19 +24,16 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.batches import DataScheme
-from entresol.primitives.interop.roots import ROOT_STORAGE
 from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
 
 PROTOCOL_VERSION: Final = (0, 31, 0)
-EARLIER_VERSION: Final = (0, 30, 2)
-"""That of chains without bundles, which earlier versions created."""
 
 _CHAIN_SETTINGS: Final = (
     "((uint256,address,address,address,address,address,uint256,uint8,uint64,uint64,uint64,"
@@ -72,21 +69,16 @@ class SettlementContracts(msgspec.Struct, frozen=True, kw_only=True):
     chain_type_manager: Address
     verifier: Address
     legacy_bridge: Address
-    bytecodes_supplier: Address | None = None
-    """None in deployments of earlier versions, as the two that follow."""
-    message_root: Address | None = None
-    chain_registration_sender: Address | None = None
+    bytecodes_supplier: Address
+    message_root: Address
+    chain_registration_sender: Address
 
     def of_another_chain(self, chain: Address) -> Self:
-        """Return those of a chain after the first: the bridge of earlier versions serves the first one alone.
+        """Return those of a chain after the first: the bridge of the first clients serves the first one alone.
 
         The router takes the same deposits of all.
         """
         return msgspec.structs.replace(self, chain=chain, legacy_bridge=self.asset_router)
-
-    def without(self, names: Iterable[str]) -> Self:
-        """Return those of a deployment that an earlier version made, which has none of these."""
-        return msgspec.structs.replace(self, **dict.fromkeys(names))
 
 
 _CREATED: Final = (
@@ -103,8 +95,8 @@ _CREATED: Final = (
 """The order of creation, which determines the addresses."""
 _FACETS: Final = 2
 """The facets of the chain's contract, which follow."""
-ADDED_CONTRACTS: Final = ("bytecodes_supplier", "message_root", "chain_registration_sender")
-"""Contracts that deployments of earlier versions do not have; they come last, so that no other address moves."""
+_ADDED: Final = ("bytecodes_supplier", "message_root", "chain_registration_sender")
+"""The contracts after the facets."""
 _CALLS: Final = 2
 """The calls that register a chain, once its contract is complete."""
 
@@ -113,7 +105,7 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
     """Return the addresses of the contracts if `deployer` starts at `first_nonce`."""
     added = len(_CREATED) + _FACETS
     places = {name: number for number, name in enumerate(_CREATED)}
-    places |= {name: added + number for number, name in enumerate(ADDED_CONTRACTS)}
+    places |= {name: added + number for number, name in enumerate(_ADDED)}
     created = {name: create_address(deployer, first_nonce + it) for name, it in places.items()}
     return SettlementContracts(**created)
 
@@ -133,7 +125,7 @@ def contracts_of_chain(
     if index == 0:
         return first
     # The calls of the first chain; then the contract of each other one and its calls.
-    shared = len(_CREATED) + _FACETS + len(ADDED_CONTRACTS)
+    shared = len(_CREATED) + _FACETS + len(_ADDED)
     before = shared + _CALLS + (index - 1) * (1 + _CALLS) + registrations
     chain = create_address(deployer, first_nonce + before)
     return first.of_another_chain(chain)
@@ -161,11 +153,6 @@ class RegisteredChain(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its state may be edited, and its clock moved; L1 has it for good."""
     data_scheme: int = DataScheme.NONE
 
-    @property
-    def needs_executor_of_today(self) -> bool:
-        """Whether the executor of earlier versions would not do what the chain promises."""
-        return not self.is_development or self.data_scheme != DataScheme.NONE
-
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of a deployment on one L1: shared contracts, and one for each chain.
@@ -176,7 +163,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     l1_chain_id: int
     deployer: Address
     chains: tuple[RegisteredChain, ...]
-    """The first one has the bridge of earlier versions, too."""
+    """The first one has the bridge of the first clients, too."""
     first_nonce: int = 0
     registrar: Address | None = None
     """Who registers base tokens with the vault. By default the deployer does, and contracts that follow have later
@@ -329,11 +316,6 @@ def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
     """Return the L1 addresses of the base tokens that have to be registered, each once; ether is already."""
     found = (it.base_token for it in chains)
     return list(dict.fromkeys(it.l1_address for it in found if not it.is_ether))
-
-
-def protocol_version_of(alloc: Container[Address]) -> tuple[int, int, int]:
-    """Return the version of the protocol that an L2 with these accounts in its genesis has."""
-    return PROTOCOL_VERSION if ROOT_STORAGE in alloc else EARLIER_VERSION
 
 
 def packed_version() -> int:

@@ -89,28 +89,15 @@ async def _read_addresses(l1: LayerOne, hub: Bridgehub, chain_id: int) -> Settle
         chain_type_manager=manager,
         verifier=await _address(l1, chain, "getVerifier()"),
         # It serves the first chain alone; the router takes the same deposits of all.
-        legacy_bridge=bridge if await _serves(l1, bridge, chain_id) else router,
-        bytecodes_supplier=await _added(l1, manager, "L1_BYTECODES_SUPPLIER()"),
-        message_root=await _added(l1, hub.address, "messageRoot()"),
-        chain_registration_sender=await _added(l1, hub.address, "chainRegistrationSender()"),
+        legacy_bridge=bridge if await _chain_of(l1, bridge) == chain_id else router,
+        bytecodes_supplier=await _address(l1, manager, "L1_BYTECODES_SUPPLIER()"),
+        message_root=await _address(l1, hub.address, "messageRoot()"),
+        chain_registration_sender=await _address(l1, hub.address, "chainRegistrationSender()"),
     )
 
 
-async def _added(l1: LayerOne, contract: Address, signature: str) -> Address | None:
-    """Return a contract that another one names; those of earlier versions do not know it."""
-    try:
-        found = await _address(l1, contract, signature)
-    except ExecutionFailed:
-        return None
-    return None if found == Address.zero() else found
-
-
-async def _serves(l1: LayerOne, bridge: Address, chain_id: int) -> bool:
-    try:
-        return int(await read_contract(l1, bridge, "CHAIN_ID()", "uint256")) == chain_id
-    except (ExecutionFailed, LayerOneMismatch):
-        # That of an earlier version does not say it, and there is one chain.
-        return True
+async def _chain_of(l1: LayerOne, bridge: Address) -> int:
+    return int(await read_contract(l1, bridge, "CHAIN_ID()", "uint256"))
 
 
 async def _address(l1: LayerOne, contract: Address, signature: str) -> Address:

@@ -26,8 +26,6 @@ async def register_pairs(
 ) -> None:
     """Tell chains of others on L1; anyone may, each once, so it can be interrupted and run again."""
     registrar = contracts.chain_registration_sender
-    if registrar is None:
-        return
     for pair in pairs:
         if await is_registered(l1, registrar, pair):
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import RegisteredChain, SettlementContracts, send_step
+from entresol.l1.deployment import SettlementContracts, send_step
 from entresol.l1.deployment_steps import Registration, token_registration
 from entresol.l1.discovery import find_contracts
 from entresol.l1.remote.agreement import agreed
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from entresol.l1.operator import Operator
     from entresol.l1.pairs import Pair
 
-_FACETS: Final = 3
-"""The chain's contract itself, its mailbox and its executor."""
+_FACETS: Final = 2
+"""The mailbox and the executor, beside the chain's contract itself."""
 _MAX_NEIGHBOURS: Final = 32
 """How many chains a new one is told of, each by a transaction; anyone can add more."""
 _ATTEMPTS: Final = 20
@@ -50,30 +50,10 @@ async def _ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
         own, *facets = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
     except ExecutionFailed as error:
         raise LayerOneMismatch(f"{where} takes no other chain: {failure_reason(error)}") from error
-    is_divided = own == contracts.chain and len(facets) + 1 == _FACETS
-    if not is_divided or contracts.message_root is None:
-        raise LayerOneMismatch(
-            f"{where} is of an earlier version, and takes no other chain: deploy new contracts by --deploy-l1"
-        )
+    if own != contracts.chain or len(facets) != _FACETS:
+        raise LayerOneMismatch(f"{where} takes no other chain: its chains have other facets")
     owner = Address(await read_contract(l1, bridgehub, "owner()", "address"))
     return Ecosystem(owner, contracts, (Address(facets[0]), Address(facets[1])))
-
-
-async def check_executor(l1: LayerOne, shared: Ecosystem, chain: RegisteredChain) -> None:
-    """Raise `LayerOneMismatch` if the facets that a chain would share do not do what it promises."""
-    if not chain.needs_executor_of_today:
-        return
-    try:
-        # A function of the executor that those of earlier versions have not.
-        signature = "getLastBlockTimestamp(uint256)"
-        await read_contract(l1, shared.contracts.chain, signature, "uint64", 0)
-    except ExecutionFailed as error:
-        hub = shared.contracts.bridgehub.checksummed()
-        raise LayerOneMismatch(
-            f"the chains of the Bridgehub {hub} on {l1.name} are of an earlier version, and share what neither publishes "
-            f"data nor compares times: chain {chain.chain_id} can be there as a development chain that publishes "
-            "nothing, or on contracts of its own, by --deploy-l1"
-        ) from error
 
 
 async def pairs_with_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> list[Pair]:

@@ -200,7 +200,7 @@ def _registration_differences(stored: Genesis, deployment: Deployment) -> Iterat
 def _registered_price(
     stored: Genesis, deployment: Deployment, chain: RegisteredChain
 ) -> EtherPrice | None:
-    """Return the price that a chain was registered with; None if it was not, or by an earlier version."""
+    """Return the price that a chain was registered with; None if it was not."""
     (slot,) = storage_of(artifact("ZKChain"), {"_multiplierNominator": 0})
     word = _slot(stored, deployment.contracts_of(chain.chain_id).chain, slot)
     denominator, nominator = int.from_bytes(word[:16]), int.from_bytes(word[16:])

@@ -80,10 +80,7 @@ def max_room(request: PriorityTransaction, block_gas_limit: int) -> int:
 
 
 def max_executed(request: PriorityTransaction, block_gas_limit: int) -> int:
-    """Return the gas that `request` may have to be executed in a block with this gas limit.
-
-    Blocks of earlier versions had no more gas for the sake of a request, so it may be more than their limit.
-    """
+    """Return the gas that `request` may have to be executed in a block with this gas limit."""
     if request.gas_limit <= block_gas_limit:
         return block_gas_limit
     return max(block_gas_limit, MAX_BODY_GAS + overhead(request.abi_size))

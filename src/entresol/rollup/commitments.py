@@ -23,8 +23,6 @@ from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 COMMIT_VERSION: Final = 3
 PROVE_VERSION: Final = 1
 EXECUTE_VERSION: Final = 2
-EXECUTE_VERSION_WITHOUT_ROOTS: Final = 1
-"""Of contracts from before there were roots; they take a list of them, which has to be empty."""
 
 _NO_GENESIS_DATA: Final = Hash32((1).to_bytes(32))
 """The commitment of batch 0 of a chain that publishes nothing."""
@@ -38,7 +36,6 @@ _COMMIT: Final = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 _PRIORITY: Final = "(bytes32[],bytes32[],bytes32[])"
-_EARLIER_ROOT: Final = "(uint256,uint256,bytes32[])"
 
 _Words: TypeAlias = tuple[object, ...]
 
@@ -163,19 +160,13 @@ def proof_data(previous: StoredBatchInfo, batches: Sequence[StoredBatchInfo]) ->
 def execute_data(
     batches: Sequence[StoredBatchInfo],
     operations: Sequence[PriorityOpsBatchInfo],
-    roots: Sequence[Sequence[InteropRoot]] | None,
+    roots: Sequence[Sequence[InteropRoot]],
 ) -> bytes:
-    """Return the `executeData` of proven batches, with the priority transactions and imported roots of each.
-
-    None instead of roots is for contracts from before there were any.
-    """
-    version, root_type = EXECUTE_VERSION, ROOT_TYPE
-    if roots is None:
-        version, root_type = EXECUTE_VERSION_WITHOUT_ROOTS, _EARLIER_ROOT
+    """Return the `executeData` of proven batches, with the priority transactions and imported roots of each."""
     proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
-    declared = [list(it) for it in roots] if roots is not None else [[] for _ in batches]
-    types = f"({_STORED}[],{_PRIORITY}[],{root_type}[][])"
-    return bytes([version]) + abi.encode(types, (_all_words(batches), proofs, declared))
+    declared = [list(of_batch) for of_batch in roots]
+    types = f"({_STORED}[],{_PRIORITY}[],{ROOT_TYPE}[][])"
+    return bytes([EXECUTE_VERSION]) + abi.encode(types, (_all_words(batches), proofs, declared))
 
 
 def public_input(previous: StoredBatchInfo, batch: StoredBatchInfo) -> int:

@@ -59,7 +59,6 @@ class SeveralChains(NamedTuple):
 
     def _is_quiet(self, index: int) -> bool:
         roots = self.node.rollups[index].roots
-        assert roots is not None
         batches = self.node.layer_twos[index].chain.batches
         head, last = int(self.pairs[0].l1("eth_blockNumber"), 16), batches.last()
         numbers = range(1, 1 + (0 if last is None or len(self.pairs) == 1 else last.number))

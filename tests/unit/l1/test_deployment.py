@@ -17,7 +17,6 @@ from entresol.l1.deployment import (
     SettlementContracts,
     deploy,
     facets_of,
-    send_step,
 )
 from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
@@ -26,8 +25,7 @@ from entresol.l1.pairs import register_pairs
 from entresol.l1.registration import pairs_with_all
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
-from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne, layer_one
-from tests.support.upgrade.undivided_chain import steps_of_earlier_version
+from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
 
 OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)
@@ -83,25 +81,9 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
 def test_bytecode_can_be_published_on_a_new_deployment(tested: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         contracts = await deployed(l1)
-        assert contracts.bytecodes_supplier is not None
         assert await l1.code(contracts.bytecodes_supplier)
 
     run(tested, play)
-
-
-def test_contracts_of_an_earlier_version_are_found_without_those_that_it_had_not() -> None:
-    async def play(l1: LayerOne) -> None:
-        planned_ = await planned(l1)
-        owner = Operator(l1, OWNER.secret)
-        for number, step in enumerate(steps_of_earlier_version(planned_)):
-            await send_step(l1, owner, step, planned_.first_nonce + number)
-        found = await find_contracts(l1, planned_.contracts.bridgehub, 270)
-        # The manager was told of a supplier, where none is.
-        assert found == planned_.contracts.without(("message_root", "chain_registration_sender"))
-        assert await ZkChain(l1, found.chain).stored_batch_hash(0) == GENESIS
-
-    with layer_one("embedded") as embedded:
-        run(embedded, play)
 
 
 def test_a_chain_has_its_facets(tested: SteeredLayerOne) -> None:

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.errors import LayerOneMismatch
 from entresol.l1.availability.settings import L1ChainSettings, read_settings
-from entresol.l1.contracts import Bridgehub
 from entresol.l1.deployment import (
     Deployment,
     RegisteredChain,
@@ -22,12 +20,11 @@ from entresol.l1.deployment import (
 from entresol.l1.deployment_steps import DeploymentStep, Registration
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
-from entresol.l1.registration import check_executor, find_ecosystem, register
+from entresol.l1.registration import find_ecosystem, register
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, layer_one
-from tests.support.upgrade.silent_chain import steps_of_silent_version
 
 OWNER = ACCOUNTS[0]
 FIRST = RegisteredChain(
@@ -87,42 +84,12 @@ async def add(l1: LayerOne, contracts: SettlementContracts, chain: RegisteredCha
     return created
 
 
-def test_a_development_chain_that_publishes_nothing_joins_chains_of_an_earlier_version() -> None:
-    async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1, steps_of_silent_version)
-        shared = await find_ecosystem(l1, contracts.bridgehub)
-        await check_executor(l1, shared, SECOND)
-        created = await add(l1, contracts, SECOND)
-        assert await Bridgehub(l1, contracts.bridgehub).zk_chain(271) == created
-        for chain in (contracts.chain, created):
-            assert await read_settings(l1, chain) == L1ChainSettings()
-
-    run(play)
-
-
 @pytest.mark.parametrize("more", MORE)
-def test_no_other_chain_joins_chains_of_an_earlier_version(more: dict[str, Any]) -> None:
-    chain = msgspec.structs.replace(SECOND, **more)
-
-    async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1, steps_of_silent_version)
-        shared = await find_ecosystem(l1, contracts.bridgehub)
-        with pytest.raises(LayerOneMismatch, match="are of an earlier version, and share what"):
-            await check_executor(l1, shared, chain)
-        # Whoever does not ask is told by the contracts.
-        with pytest.raises(LayerOneMismatch, match="ExecutorOfEarlierVersion"):
-            await add(l1, contracts, chain)
-
-    run(play)
-
-
-@pytest.mark.parametrize("more", MORE)
-def test_any_chain_joins_chains_of_today(more: dict[str, Any]) -> None:
+def test_any_chain_joins_others(more: dict[str, Any]) -> None:
     chain = msgspec.structs.replace(SECOND, **more)
 
     async def play(l1: LayerOne) -> None:
         contracts = await deployed(l1, steps_of_today)
-        await check_executor(l1, await find_ecosystem(l1, contracts.bridgehub), chain)
         created = await add(l1, contracts, chain)
         expected = L1ChainSettings(
             is_development=chain.is_development, data_scheme=chain.data_scheme

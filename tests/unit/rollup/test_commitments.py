@@ -215,14 +215,6 @@ def test_execute_data_is_version_2_and_the_priority_transactions_and_roots_of_ea
     assert roots == tuple(map(tuple, imported))
 
 
-def test_execute_data_for_contracts_without_roots_is_version_1() -> None:
-    batch = statement().stored()
-    payload = execute_data([batch], [PriorityOpsBatchInfo()], None)
-    assert payload[0] == 1
-    kinds = [f"{STORED}[]", "(bytes32[],bytes32[],bytes32[])[]", "(uint256,uint256,bytes32[])[][]"]
-    assert decode(kinds, payload[1:]) == ((stored_words(batch),), (((), (), ()),), ((),))
-
-
 @pytest.mark.parametrize(
     ("step", "selector"),
     [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")],

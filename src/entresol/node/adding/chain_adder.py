@@ -25,7 +25,7 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
 from entresol.node.parts.part import first_problem
 from entresol.node.settlement.manifest import RecordedToken
-from entresol.node.settlement.settlement_layer import contracts_on, fee_limits
+from entresol.node.settlement.settlement_layer import development_contracts, fee_limits
 from entresol.primitives.addresses import create_address
 from entresol.rollup.genesis_batch import genesis_batch_hash
 
@@ -174,7 +174,7 @@ class ChainAdder:
         """Register a chain on L1, and have it beside the others of the node."""
         self._check(chain)
         ecosystem, l1_chain = self._ecosystem, self._l1_chain
-        config, contracts = ecosystem.builder.config, contracts_on(l1_chain)
+        config, contracts = ecosystem.builder.config, development_contracts()
         l1 = EmbeddedLayerOne(l1_chain, self._l1_sequencer)
         registrar = NewChainRegistrar(l1_chain, l1, ecosystem.rollups[0].settler)
         shared = await registrar.find(contracts.bridgehub, chain.chain_id)
@@ -197,7 +197,7 @@ class ChainAdder:
                 layer_two, service = self._made(builder, record)
                 async with _taken_port(service):
                     registered = _registered(layer_two, operator)
-                    own = record.contracts(l1_chain)
+                    own = record.contracts
                     await registrar.register(registered, own, operator, shared)
                     record.check_registered(l1_chain)
                 # From here on nothing waits until the node has the chain.
@@ -251,7 +251,7 @@ class ChainAdder:
 
     def _opened_layer_two(self, builder: NodeBuilder, record: AddedChain) -> LayerTwo:
         config = record.config(builder.config)
-        contracts, token = record.contracts(self._l1_chain), record.base_token
+        contracts, token = record.contracts, record.base_token
         opened = open_layer_two(config, self._l1_chain.rules.chain_id, contracts, base_token=token)
         builder.opened(opened[0])
         layer = embedded_settlement_layer(

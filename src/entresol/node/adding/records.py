@@ -14,7 +14,7 @@ from entresol.contracts.slots import Value, Word, storage_of
 from entresol.errors import ChainNotAdded, InvalidConfig, MalformedValue
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.settlement.manifest import RecordedToken
-from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
+from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import FORMAT_FILE, write_durably
@@ -69,10 +69,10 @@ class AddedChain(msgspec.Struct, frozen=True, kw_only=True):
             config, chain=chain, server=server, ecosystem=alone, chains=()
         )
 
-    def contracts(self, l1_chain: Chain | None = None) -> SettlementContracts:
-        """Return its contracts on the development L1; without that, those of this version."""
-        first = development_contracts() if l1_chain is None else contracts_on(l1_chain)
-        return first.of_another_chain(self.contract)
+    @property
+    def contracts(self) -> SettlementContracts:
+        """Its contracts on the development L1."""
+        return development_contracts().of_another_chain(self.contract)
 
     def is_registered(self, l1_chain: Chain) -> bool:
         """Return whether the Bridgehub has it, which is the last step of its registration."""

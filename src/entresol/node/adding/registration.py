@@ -18,7 +18,7 @@ from entresol.l1.deployment_steps import (
     validator_addition,
 )
 from entresol.l1.pairs import is_registered
-from entresol.l1.registration import check_executor, find_ecosystem, pairs_with_all
+from entresol.l1.registration import find_ecosystem, pairs_with_all
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
 from entresol.primitives.addresses import create_address
@@ -79,7 +79,6 @@ class NewChainRegistrar:
         shared: Ecosystem,
     ) -> None:
         """Fund the operator, have it create the contract of its chain, and have the owner register that."""
-        await check_executor(self._l1, shared, chain)
         if not await operator.balance():
             amount = min(FUNDS, await self._l1.balance(shared.owner) // SHARE)
             await self._by_owner(

@@ -53,7 +53,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         EntresolTransfers(rollup.transfers),
         EntresolEdits(resolver, chain.blocks),
         EntresolBatchStatistics(chain.batches),
-        EntresolBooks(chain.batches, has_books=rollup.contracts.message_root is not None),
+        EntresolBooks(chain.batches),
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
         ZksProofs(
             *(chain.blocks, chain.batches, chain.state_trie),

@@ -27,7 +27,7 @@ FORK_PATH: Final = f"{FOLDER}{FORK_FILE}"
 _L1_NAMES: Final = {
     "bridgehub": "Bridgehub",
     "chain": "ZKChain",
-    # Chains but the first have no other bridge of earlier versions than the router, so that comes later.
+    # Chains but the first have no other bridge of the first clients than the router, so that comes later.
     "legacy_bridge": "L1ERC20Bridge",
     "asset_router": "L1AssetRouter",
     "nullifier": "L1Nullifier",

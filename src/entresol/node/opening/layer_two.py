@@ -111,10 +111,8 @@ def _expected_fork(
 
 def _interop(
     l1_chain_id: int, contracts: SettlementContracts, neighbours: Mapping[int, BaseToken]
-) -> InteropGenesis | None:
+) -> InteropGenesis:
     registrar = contracts.chain_registration_sender
-    if registrar is None:
-        return None
     assets = {it: asset_id(l1_chain_id, token.l1_address) for it, token in neighbours.items()}
     return InteropGenesis(registrar, assets)
 

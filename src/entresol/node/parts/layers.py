@@ -18,7 +18,7 @@ from entresol.node.metrics import problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.rollup import Rollup
-from entresol.node.settlement.settlement_layer import SettlementLayer, contracts_on
+from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def embedded_settlement_layer(
     return SettlementLayer(
         l1=EmbeddedLayerOne(chain, sequencer),
         l1_chain_id=chain.rules.chain_id,
-        contracts=contracts or contracts_on(chain, index),
+        contracts=contracts or development_contracts(index),
         operator_keys=OperatorKeys.of(operator_of(index).secret),
         deployment_block=chain.ledger.first,
     )

@@ -82,10 +82,6 @@ class RelayLane:
         contracts, name = rollup.settlement_layer.contracts, chain.rules.chain_id
         self._tasks: list[BackgroundTask] = []
         if settings.relay is not None:
-            if contracts.message_root is None:
-                raise InvalidConfig(
-                    "--relay", f"chain {name} was created without bundles: start in a new directory"
-                )
             self.bundles = BundleRelay(
                 *(chain, rollup.l1_chain_id, on_l2),
                 max_gas=settings.relay_max_gas,

@@ -14,7 +14,6 @@ from entresol.l1.discovery import block_before_now
 from entresol.l1.operator import Operator
 from entresol.l1.registration import (
     Ecosystem,
-    check_executor,
     check_origin,
     ensure_registered,
     find_ecosystem,
@@ -80,7 +79,6 @@ class ChainRegistrar:
             )
         admin = self._operator(config, keys.deployer.secret)
         chain = registered_chain(config, keys, self._l1_chain_id, shared.contracts, token)
-        await check_executor(self._l1, shared, chain)
         contracts = await self._created(chain, shared, admin, file)
         await ensure_registered(self._l1, admin, contracts, token.l1_address)
         call = self._call(chain, shared, contracts)

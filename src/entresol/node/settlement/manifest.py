@@ -71,7 +71,7 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
     creation_nonce: int | None = None
     """The operator's nonce that creates the chain's contract beside those of a Bridgehub that was there before."""
     deployment_block: int | None = None
-    """An L1 block before which the contracts did not exist; None in directories of earlier versions."""
+    """An L1 block before which the contracts did not exist; None until they are deployed."""
     paid_in: RecordedToken | None = None
     """What pays for gas; None is ether."""
 

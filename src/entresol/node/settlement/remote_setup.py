@@ -151,11 +151,8 @@ class RemoteSetup:
 
     @property
     def _deploys(self) -> bool:
-        # What an earlier version has deployed is found as what others have.
-        is_ours = all(
-            it.first_nonce is not None and it.contracts.message_root is not None
-            for it in self._manifests
-        )
+        # Contracts that existed before are found as those of others.
+        is_ours = all(it.first_nonce is not None for it in self._manifests)
         return self._config.l1.deploy_l1 and self._bridgehub is None and is_ours
 
     async def _discover(self, chain: ChainToSettle, l1_chain_id: int) -> SettlementContracts:

@@ -29,7 +29,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.interop.follower import RootFollower
-from entresol.rollup.interop.imported_roots import has_interop
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -85,7 +85,6 @@ class Rollup:
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
-        roots = settlement_layer.message_root
         self.interop_prover = InteropProver(
             self.prover, chain.batches, is_available=self._has_interop
         )
@@ -98,11 +97,11 @@ class Rollup:
             reading,
             journal=journal,
         )
-        self.roots: RootFollower | None = None
-        if roots is not None:
-            self.roots = RootFollower(
-                *(chain, sequencer, roots, settlement_layer.l1_chain_id), reading, journal=journal
-            )
+        self.roots = RootFollower(
+            *(chain, sequencer, settlement_layer.message_root, settlement_layer.l1_chain_id),
+            reading,
+            journal=journal,
+        )
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
         self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
@@ -123,9 +122,7 @@ class Rollup:
                 confirmations=confirmations, finality=finality, is_on_request=not settings.settle
             ),
             message_root=settlement_layer.contracts.message_root,
-            contradicted_block=lambda: (
-                None if self.roots is None else self.roots.importer.first_contradicted_block
-            ),
+            contradicted_block=lambda: self.roots.importer.first_contradicted_block,
             may_begin=lambda: self.genesis.is_published,
             journal=journal,
         )
@@ -189,7 +186,7 @@ class Rollup:
         return InteropProver(prover, self._chain.batches, is_available=self._has_interop)
 
     def _has_interop(self) -> bool:
-        return has_interop(self._chain, self.contracts.message_root)
+        return imports_roots(self._chain)
 
     async def start(self) -> None:
         """Start the services."""
@@ -198,9 +195,8 @@ class Rollup:
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
+            "roots of other chains": self.roots.run,
         }
-        if self.roots is not None:
-            services["roots of other chains"] = self.roots.run
         if self.ether_price is not None and self._follows_price:
             services["price of ether"] = self.ether_price.run
         if self._settles:
@@ -273,7 +269,7 @@ class Rollup:
             **({} if books is None else {"books": books.problem}),
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
-            **({} if self.roots is None else {"interop": self.roots.problem}),
+            "interop": self.roots.problem,
             "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
         }
 
@@ -315,8 +311,7 @@ class Rollup:
                 "Batches with transactions of users that wait for their commit.",
                 self.backlog.size,
             )
-        if self.roots is not None:
-            yield from _interop_metrics(self.roots)
+        yield from _interop_metrics(self.roots)
         yield from self._fee_metrics()
         yield from self.clock.metrics()
         stopped = self.settler.stopped is not None

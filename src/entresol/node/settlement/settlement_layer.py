@@ -18,7 +18,6 @@ from entresol.errors import (
 )
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import (
-    ADDED_CONTRACTS,
     SettlementContracts,
     addresses_of,
     contracts_of_chain,
@@ -69,12 +68,10 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
         return ZkChain(self.l1, self.contracts.chain, self.deployment_block)
 
     @property
-    def message_root(self) -> MessageRootContract | None:
-        """The contract with the roots of all chains; None in deployments of earlier versions."""
-        found, contracts = self.contracts.message_root, self.contracts
-        if found is None:
-            return None
-        return MessageRootContract(self.l1, found, contracts.bridgehub, self.deployment_block)
+    def message_root(self) -> MessageRootContract:
+        """The contract with the roots of all chains."""
+        root, hub = self.contracts.message_root, self.contracts.bridgehub
+        return MessageRootContract(self.l1, root, hub, self.deployment_block)
 
 
 def fee_limits(config: L1Config) -> FeeLimits:
@@ -112,15 +109,6 @@ def ether_price_watcher(
 def development_contracts(index: int = 0) -> SettlementContracts:
     """Return the addresses of the contracts of one of the L2s, which are the same on every development L1."""
     return contracts_of_chain(addresses_of(OPERATOR.address), OPERATOR.address, index)
-
-
-def contracts_on(l1_chain: Chain, index: int = 0) -> SettlementContracts:
-    """Return the contracts of a development L1; one of an earlier version does not have all of them."""
-    contracts = development_contracts(index)
-    added = {name: getattr(contracts, name) for name in ADDED_CONTRACTS}
-    return contracts.without(
-        name for name, address in added.items() if l1_chain.latest.account(address) is None
-    )
 
 
 def configured_contracts(

@@ -73,10 +73,7 @@ class L1Info(msgspec.Struct, frozen=True, kw_only=True):
             "chain_id": self.chain_id,
             "http_url": self.endpoint.url,
             **({} if self.extra_url is None else {"extra_http_url": self.extra_url}),
-            # Without those that a deployment of an earlier version does not have: scripts take each for an address.
-            "contracts": {
-                name: str(address) for name, address in contracts.items() if address is not None
-            },
+            "contracts": {name: str(address) for name, address in contracts.items()},
         }
 
 

@@ -113,7 +113,7 @@ async def _check_roots(chain: Chain, settlement_layer: SettlementLayer) -> None:
     """Raise `LayerOneMismatch` if the chain has imported a root that its L1 does not have."""
     contract = settlement_layer.message_root
     newest = ImportedRoots(chain, settlement_layer.l1_chain_id).last()
-    if contract is None or newest is None:
+    if newest is None:
         return
     l1, number = settlement_layer.l1, newest.block_number
     if number <= (head := await l1.block_number()):

@@ -17,7 +17,7 @@ from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.messages import LAYER_TWO, WorkerMessage
 from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
-from entresol.rollup.interop.imported_roots import has_interop
+from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.proofs import LogProver
 from entresol.server.server import PortSharing
@@ -166,7 +166,7 @@ class FollowedRollup:
         self.prover = LogProver(chain.blocks, chain.batches)
         self.interop_prover = InteropProver(
             *(self.prover, chain.batches),
-            is_available=lambda: has_interop(chain, contracts.message_root),
+            is_available=lambda: imports_roots(chain),
         )
         self.transfers = None
 

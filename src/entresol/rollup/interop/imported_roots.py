@@ -14,19 +14,13 @@ from entresol.storage.log_index import LogQuery
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.primitives.interop.roots import InteropRoot
-    from entresol.primitives.values import Address
 
 LAST_BLOCK: Final = 2**63 - 1
 
 
 def imports_roots(chain: Chain) -> bool:
-    """Return whether a chain has the contract of roots: a state file of an earlier version, which has none, can be loaded."""
+    """Return whether a chain has the contract of roots; a genesis of one's own may lack it."""
     return chain.latest.account(ROOT_STORAGE) is not None
-
-
-def has_interop(chain: Chain, message_root: Address | None) -> bool:
-    """Return whether a chain and its contracts on L1, which may name no `message_root`, know roots of other chains."""
-    return message_root is not None and imports_roots(chain)
 
 
 class ImportedRoots:

@@ -220,7 +220,7 @@ class L1Sync:
                 moved = SettlementOperation(step, number, number)
                 log.log(self._l1.reorg_level, "a reorg of %s moved the %s", self._l1.name, moved)
             if found != recorded:
-                # Or its gas was not recorded: by an earlier version, or by one that derived the chain.
+                # Or its gas was not recorded, as by who derived the chain.
                 await self._journal.update(number, step, found)
 
     async def _find(

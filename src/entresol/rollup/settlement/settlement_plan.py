@@ -46,7 +46,6 @@ class SettlementPlan:
         l1_sync: L1Sync,
         max_batches: int,
         *,
-        has_roots: Callable[[], bool],
         contradicted_block: Callable[[], int | None] = lambda: None,
         may_begin: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -59,7 +58,6 @@ class SettlementPlan:
         self._contract = contract
         self._l1_sync = l1_sync
         self._max_batches = max_batches
-        self._has_roots = has_roots
         self._contradicted_block = contradicted_block
         self._may_begin = may_begin
 
@@ -100,7 +98,7 @@ class SettlementPlan:
         else:
             operations = [priority_ops_of(self._blocks, batch) for batch in batches]
             roots = [imported_roots_of(self._blocks, batch) for batch in batches]
-            data = execute_data(stored, operations, roots if self._has_roots() else None)
+            data = execute_data(stored, operations, roots)
         return encode_call(step.name.lower(), self._contract, first, last, data)
 
     def _is_contradicted(self, number: int) -> bool:

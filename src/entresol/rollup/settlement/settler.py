@@ -20,7 +20,6 @@ from entresol.errors import (
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.rollup.interop.imported_roots import has_interop
 from entresol.rollup.settlement.bookkeeper import Bookkeeper
 from entresol.rollup.settlement.books_contract import BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
@@ -106,7 +105,6 @@ class Settler:
         self._plan = SettlementPlan(
             *(chain.rules.chain_id, chain.blocks, contract.address),
             *(self._l1_sync, config.max_batches),
-            has_roots=lambda: has_interop(chain, message_root),
             contradicted_block=contradicted_block,
             may_begin=may_begin,
         )
@@ -130,7 +128,7 @@ class Settler:
             wait=self._wait,
         )
         self.books = self._bookkeeper(chain, message_root, journal)
-        """Books what is executed; None if the contracts are of a version that knows no books."""
+        """Books what is executed, if it was told of the contract."""
         self._is_turn_of_books = True
         # `settle` must not sign a transaction while `run` does.
         self._lock = asyncio.Lock()

@@ -40,15 +40,14 @@ class EntresolBooks:
 
     prefix = "entresol"
 
-    def __init__(self, batches: BookedBatches, *, has_books: bool) -> None:
+    def __init__(self, batches: BookedBatches) -> None:
         self._batches = batches
-        self._has_books = has_books
 
     @method(served_by=ServedBy.REPLICA)
     def get_batch_books(self, batch: Number) -> BatchBooks | None:
         """Return whether L1 has booked a batch; null if there is no such batch.
 
-        `none` is a batch without messages, or one whose L1 knows no books: no other chain asks for it. `partial` is one
+        `none` is a batch without messages: no other chain asks for it. `partial` is one
         of which L1 has left out bundles; `problem` says why, of the first one, and `zks_getL2ToL1LogProof` of each.
         `rejected` is one of whose messages no other chain can learn until L1 takes its books; `problem` says why it does
         not. Withdrawals of both can be claimed, and the node tries them again.
@@ -71,4 +70,4 @@ class EntresolBooks:
     ) -> Literal["none", "pending", "partial", "rejected"]:
         if problem is not None:
             return "partial" if self._batches.books.is_partial(batch.number) else "rejected"
-        return "pending" if self._has_books and batch.has_messages else "none"
+        return "pending" if batch.has_messages else "none"

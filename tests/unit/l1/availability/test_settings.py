@@ -1,4 +1,4 @@
-"""What L1 knows of a chain for good, read from contracts of today and of earlier versions."""
+"""What L1 knows of a chain for good, read from its contract."""
 
 from __future__ import annotations
 
@@ -67,21 +67,12 @@ def test_a_chain_is_read_as_it_was_created(
     asyncio.run(play())
 
 
-@pytest.mark.parametrize("data", [b"", UNKNOWN + bytes(32)], ids=["no data", "by name"])
-def test_a_contract_without_the_function_is_of_a_development_chain_that_publishes_nothing(
-    data: bytes,
-) -> None:
-    found = read({IS_DEVELOPMENT: ExecutionReverted(data)})
-    assert found == L1ChainSettings(is_development=True, data_scheme=1)
-    assert not found.publishes
-
-
 @pytest.mark.parametrize(
     "failure",
-    [ExecutionReverted(b"\1\2\3\4"), ExecutionReverted(b"\1"), ExecutionHalted("out of gas")],
-    ids=["another revert", "odd data", "halt"],
+    [ExecutionReverted(b""), ExecutionReverted(b"\1\2\3\4"), ExecutionHalted("out of gas")],
+    ids=["no such function", "another revert", "halt"],
 )
-def test_another_failure_does_not_make_a_chain_one_for_development(failure: EntresolError) -> None:
+def test_a_failure_does_not_make_a_chain_one_for_development(failure: EntresolError) -> None:
     with pytest.raises(LayerOneMismatch, match=r"isDevelopment\(\) of 0x.* on L1 fails"):
         read({IS_DEVELOPMENT: failure})
 
@@ -98,7 +89,7 @@ def test_a_scheme_that_is_not_known_is_an_error(scheme: int) -> None:
 
 
 def test_a_chain_of_today_without_a_scheme_is_an_error() -> None:
-    with pytest.raises(LayerOneMismatch, match="by scheme None"):
+    with pytest.raises(LayerOneMismatch, match=r"getDAValidatorPair\(\) of"):
         read({IS_DEVELOPMENT: TRUE, PAIR: ExecutionReverted(b"")})
 
 

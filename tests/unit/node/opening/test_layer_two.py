@@ -16,14 +16,13 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
 from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import ADDED_CONTRACTS
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.evm import EvmConfig, L1BlockConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
-from entresol.node.settlement.settlement_layer import contracts_on, development_contracts
+from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup.deterministic_deployers import DEPLOYERS
@@ -147,16 +146,6 @@ def test_accounts_cannot_have_more_of_a_base_token_than_there_can_be() -> None:
         pytest.raises(InvalidConfig, match="--balance: so many"),
     ):
         open_layer_one(config, (layer_two,), base_tokens=tokens)
-
-
-def test_only_contracts_that_a_development_l1_has_are_named() -> None:
-    config = NodeConfig()
-    with opened(config.chain) as chain:
-        layer_one = open_layer_one(config, (chain,))
-        assert contracts_on(layer_one) == development_contracts()
-        layer_one.close()
-        # An L2 has no contracts of L1, like a development L1 from before.
-        assert contracts_on(chain) == development_contracts().without(ADDED_CONTRACTS)
 
 
 def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, ZK_STACK_ACCOUNTS, derive
 from entresol.errors import InvalidConfig
-from entresol.l1.deployment import ADDED_CONTRACTS, addresses_of
+from entresol.l1.deployment import addresses_of
 from entresol.l1.urls import Endpoint
 from entresol.node.startup.banner import banner
 from entresol.node.startup.info import L1Info, NodeInfo
@@ -115,20 +115,6 @@ def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
     assert info["private_keys"] == [str(it.secret) for it in ACCOUNTS]
     assert (info["base_fee"], info["gas_price"]) == ("100000000", "100000001")
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_the_file_names_only_contracts_that_l1_has(tmp_path: Path) -> None:
-    assert KEYED.l1 is not None
-    earlier = msgspec.structs.replace(
-        KEYED.l1, contracts=KEYED.l1.contracts.without(ADDED_CONTRACTS)
-    )
-    path = tmp_path / "info.json"
-    named = []
-    for l1 in (KEYED.l1, earlier):
-        msgspec.structs.replace(KEYED, l1=l1).write(path)
-        named.append(json.loads(path.read_text(encoding="utf-8"))["l1"]["contracts"])
-    assert named[1].keys() == named[0].keys() - {*ADDED_CONTRACTS}
-    assert None not in named[0].values()
 
 
 def test_a_file_that_cannot_be_written_is_reported_with_its_flag(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ NOTHING = {"transactionHash": None, "blockNumber": None, "timestamp": None, "pro
 @pytest.fixture
 def client(store: Store) -> NamespaceClient:
     store.batches.append(BATCH, b"", [(0, 0)])
-    return NamespaceClient(EntresolBooks(store.batches, has_books=True))
+    return NamespaceClient(EntresolBooks(store.batches))
 
 
 def test_a_batch_that_does_not_exist_has_no_books(client: NamespaceClient) -> None:
@@ -32,14 +32,8 @@ def test_a_batch_with_messages_is_to_be_booked(client: NamespaceClient) -> None:
 
 def test_a_batch_with_results_of_deposits_alone_is_not(store: Store) -> None:
     store.batches.append(msgspec.structs.replace(BATCH, logs=1), b"", [(0, 0)])
-    client = NamespaceClient(EntresolBooks(store.batches, has_books=True))
+    client = NamespaceClient(EntresolBooks(store.batches))
     assert client("entresol_getBatchBooks", 1) == {"status": "none", **NOTHING}
-
-
-def test_a_batch_on_an_l1_without_books_is_not(store: Store) -> None:
-    store.batches.append(BATCH, b"", [(0, 0)])
-    client = NamespaceClient(EntresolBooks(store.batches, has_books=False))
-    assert client("entresol_getBatchBooks", 1)["status"] == "none"
 
 
 def test_a_batch_that_is_booked_says_where(store: Store, client: NamespaceClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from entresol.l1.deployment import protocol_version_of
+from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 
@@ -61,5 +61,5 @@ class EthClient:
     @method(cached=True, served_by=ServedBy.REPLICA)
     def protocol_version(self) -> str:
         """Return the protocol version, as a ZK Stack node names it."""
-        major, minor, patch = protocol_version_of(self._chain.genesis.alloc)
+        major, minor, patch = PROTOCOL_VERSION
         return f"zks/{major}.{minor}.{patch}"

@@ -10,7 +10,7 @@ from msgspec import Raw
 from entresol.cache_limits import CACHES
 from entresol.chain.fees import FeeModel
 from entresol.errors import UnknownBlock
-from entresol.l1.deployment import protocol_version_of
+from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.batches import DataScheme, SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
@@ -144,7 +144,7 @@ class ZksBatches:
         self._batch_status = batch_status
         self._fees = fees
         self._commitments = commitments
-        self._version = f"Version{protocol_version_of(chain.genesis.alloc)[1]}"
+        self._version = f"Version{PROTOCOL_VERSION[1]}"
         self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
         self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
 

@@ -107,9 +107,6 @@ class ZksContracts:
         return None
 
     @method(getter=True, served_by=ServedBy.REPLICA)
-    def get_bytecode_supplier_contract(self) -> Address | None:
-        """Return the address of the contract on L1 that bytecode is published with; null if L1 has none.
-
-        Chains of earlier versions have none.
-        """
+    def get_bytecode_supplier_contract(self) -> Address:
+        """Return the address of the contract on L1 that bytecode is published with."""
         return self._contracts.bytecodes_supplier

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Raw
 
-from entresol.l1.deployment import protocol_version_of
+from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
@@ -84,7 +84,7 @@ class ZksProtocol:
     @method(served_by=ServedBy.REPLICA)
     def get_protocol_version(self, version_id: Number | None = None) -> ProtocolVersion | None:
         """Return the protocol version, or null for any but the current one."""
-        minor = protocol_version_of(self._genesis.alloc)[1]
+        minor = PROTOCOL_VERSION[1]
         if version_id not in (None, minor):
             return None
         return ProtocolVersion(
