@@ -94,7 +94,7 @@ export function lifeView(it, moments) {
  */
 function notesOf(it, at, { batchAt, executed, settled, arrived }) {
   const there = String(it.destination);
-  if (at === it.stage + 1) return it.problem ? [h("span.bad", "books not covered")] : [h("span.warn", waitsFor(it))];
+  if (at === it.stage + 1) return it.problem ? [h("span.bad", "not booked")] : [h("span.warn", waitsFor(it))];
   if (at > it.stage) return [];
   const of = (
     /** @type {[number, number] | null} */ found,
