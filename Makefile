@@ -162,7 +162,7 @@ $(WHEEL_STAMP): $(NATIVE) $(PACKAGED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; trap 'rm -f $(COMMIT_FILE) $(COMMIT_FILE).new' EXIT; \
 	    if test -n "$(ZIG)"; then $(PIP) --quiet install $(ZIGLANG); fi && \
 	    maturin build --release $(LOCKED) --interpreter $(BIN)/python --out dist $(WHEEL_ARGS) && \
-	    maturin sdist --out dist
+	    maturin sdist --manifest-path native/python/Cargo.toml --out dist
 	@touch $@
 
 # --- Checks ------------------------------------------------------------------------------------

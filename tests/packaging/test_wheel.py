@@ -28,6 +28,7 @@ from tests.support.packages.distribution import (
 
 NATIVE: Final = "entresol/_native.abi3.so"
 COMMIT: Final = "entresol/commit.txt"
+MAKEFILE: Final = ROOT / "Makefile"
 METADATA: Final = {
     "METADATA", "WHEEL", "RECORD", "entry_points.txt",
     "licenses/LICENSE", "licenses/LICENSE-APACHE", "licenses/LICENSE-MIT",
@@ -90,6 +91,35 @@ def test_no_file_names_a_folder_of_this_machine(wheel: ZipFile, source: Path) ->
         contents = {name: file.read() for name, file in texts.items() if file is not None}
     contents |= {name: wheel.read(name) for name in wheel.namelist() if name != NATIVE}
     assert [name for name, data in contents.items() if str(ROOT).encode() in data] == []
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="there is no cargo")
+def test_the_source_distribution_is_packed_without_an_error(tmp_path: Path) -> None:
+    (command,) = re.findall(r"maturin sdist.*(?= --out dist$)", MAKEFILE.read_text(), re.MULTILINE)
+    ran = subprocess.run(
+        [Path(sys.executable).parent / "maturin", *command.split()[1:], "--out", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_SECONDS,
+        check=True,
+    )
+    assert "error" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the page is of x86-64 Linux"
+)
+def test_the_page_has_the_sizes_of_what_was_built(wheel: ZipFile, source: Path) -> None:
+    page = (ROOT / "docs" / "install.md").read_text()
+    crate = wheel.getinfo(NATIVE).file_size
+    for row, sizes in (
+        ("the wheel for glibc 2.34", (built("*.whl").stat().st_size, crate)),
+        ("the source distribution", (source.stat().st_size,)),
+    ):
+        (line,) = (it for it in page.splitlines() if it.startswith(f"| {row}"))
+        told = [float(it) for it in re.findall(r"([\d.]+) MB", line)]
+        assert told == pytest.approx([size / 1e6 for size in sizes], rel=0.1), line
 
 
 @pytest.mark.slow
