@@ -19,7 +19,6 @@ from websockets.sync.client import connect
 
 from entresol.node.workers.worker_process import MODULE
 from tests.support.clients.accounts import ALICE, BOB
-from tests.support.cluster import impatient_node
 from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, run_entresol, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
@@ -233,9 +232,8 @@ def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
         assert node.stop() == 0
 
 
-def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
-    flags = (*FLAGS, "--worker-silence-seconds", "5")
-    with running_node(*flags, command=impatient_node.command(8)) as node:
+def test_a_worker_that_is_stopped_while_it_starts_is_replaced_as_soon_as_any_other() -> None:
+    with running_node(*FLAGS, "--worker-silence-seconds", "5") as node:
         before = set(workers_of(node))
         os.kill(min(before), signal.SIGKILL)
         (hung,) = eventually(lambda: set(filter(is_executing, workers_of(node))) - before)
@@ -243,7 +241,7 @@ def test_a_worker_that_hangs_while_it_starts_is_replaced() -> None:
         eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
         assert metric(node, "worker_hangs_total") == 1
         eventually(
-            lambda: "has given no sign of life for 8 seconds, and is killed" in node.printed()
+            lambda: "has given no sign of life for 5 seconds, and is killed" in node.printed()
         )
         assert node.stop() == 0
 
