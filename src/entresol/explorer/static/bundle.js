@@ -150,7 +150,8 @@ function parts(it, moments) {
 
 /** @param {Bundle} it */
 function waiting(it) {
-  if (it.problem) return empty("No proof", "The root that other chains know leaves it out until Layer 1 has booked it.");
+  if (it.problem)
+    return empty("No proof", "The root that other chains know leaves it out until Layer 1 has booked it.");
   const text = [
     "Its batch is not sealed yet.",
     `Batch ${count(it.batch)} has to be executed on layer 1.`,
