@@ -91,9 +91,10 @@ reads no variable but `ANVIL_IP_ADDR`, and no file. As anvil it serves the devel
 listens. The chain is temporary; `--state` keeps it in a file."""
 
 _ERRORS: Final = """\
-For who handles errors of a node. Failures that are part of normal operation form one tree, in `entresol.errors` and `entresol.rpc.jsonrpc.errors`; each
-has its code and its text on its class. Any other exception is a bug of the node: it is logged with its traceback, and
-the client receives -32603 with the id of the log entry. The documentation site has the whole tree on this page."""
+For who handles errors of a node. Failures that are part of normal operation form one tree, in `entresol.errors` and
+`entresol.rpc.jsonrpc.errors`; each has its code and its text on its class. Any other exception is a bug of the node: it
+is logged with its traceback, and the client receives -32603 with the id of the log entry. The documentation site has
+the whole tree on this page."""
 
 _DECISIONS: Final = """\
 For who changes the code: what still rules, with its reason, half a screen each (context, decision, measurement if there

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
@@ -318,7 +319,7 @@ class Bookkeeper:
             recorded = self._books.get(number)
             is_settled = await agreed(
                 *(self._l1, f"the books of batch {number}"),
-                lambda batch=number: self._contract.is_settled(batch, head.hash),
+                partial(self._contract.is_settled, number, head.hash),
             )
             if not is_settled:
                 level = self._l1.reorg_level

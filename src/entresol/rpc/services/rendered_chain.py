@@ -171,8 +171,9 @@ class RenderedChain:
     def _cached(self, key: Key) -> Result:
         """Return what is cached; a long response is to be copied by a thread."""
         found = self._cache.get(key)
-        is_short = found is None or memoryview(found).nbytes <= POLICY.copied_bytes
-        return found if is_short else Offload(lambda: found)
+        if found is None or memoryview(found).nbytes <= POLICY.copied_bytes:
+            return found
+        return Offload(lambda: found)
 
     # Transactions
 
