@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from entresol.terminal.abi_files import abis_of
+from entresol.terminal.details import TRACES, LogDetails
 from entresol.terminal.failed_calls import FailedCalls
 from entresol.terminal.formats import (
     ConsoleLogged,
@@ -17,8 +18,6 @@ from entresol.terminal.formats import (
 )
 from entresol.terminal.requests import RequestLog
 from entresol.terminal.transactions import (
-    TRACES,
-    LogDetails,
     OpenSends,
     RejectionLog,
     TransactionLog,

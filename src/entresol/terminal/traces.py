@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.execution.trace.block_trace import SealedBlock
     from entresol.primitives.records import BlockRecord
+    from entresol.terminal.details import LogDetails
     from entresol.terminal.formats import TransactionIncluded
-    from entresol.terminal.transactions import LogDetails
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,10 @@ from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry
+from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.replays import ReplayText
-from entresol.terminal.transactions import LogDetails, TransactionLog
+from entresol.terminal.transactions import TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
 from tests.support.polling import eventually

@@ -13,9 +13,9 @@ from entresol.errors import UnknownBlock
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.primitives.values import Address, Hash32
 from entresol.terminal import traces
+from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import TransactionIncluded
 from entresol.terminal.traces import LoggedBlock, TraceLog
-from entresol.terminal.transactions import LogDetails
 
 DETAILS = LogDetails(AbiRegistry())
 

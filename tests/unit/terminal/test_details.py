@@ -7,7 +7,7 @@ from entresol.errors import ExecutionHalted, ExecutionReverted
 from entresol.execution.console import ConsoleCalls
 from entresol.primitives import abi
 from entresol.primitives.records import TransactionResult
-from entresol.terminal.transactions import MAX_EVENTS, LogDetails
+from entresol.terminal.details import MAX_EVENTS, LogDetails
 from tests.support.evm.console import console_call
 
 ABIS = AbiRegistry.of([[{"name": "set"}, {"type": "error", "name": "Bad"}]])
