@@ -216,8 +216,11 @@ class Bookkeeper:
             return False
         head = self._head
         if not self._has_others and self._asked_at != head.hash:
-            self._asked_at = head.hash
-            self._has_others = await self._contract.chain_count(head.hash) >= _CHAINS_TO_BOOK
+            # It is not asked again before the next block, which may be long in coming.
+            count = await agreed(
+                self._l1, "its chains", lambda: self._contract.chain_count(head.hash)
+            )
+            self._has_others, self._asked_at = count >= _CHAINS_TO_BOOK, head.hash
         return self._has_others
 
     def _call(self, batch: Batch) -> bytes:
