@@ -16,15 +16,7 @@ contract PriorityMailbox {
 
     /// @notice Emit the event.
     fallback(bytes calldata data) external returns (bytes memory) {
-        // Its code is set, so that no constructor has run.
-        if (_tree.zeros.length == 0) _tree.setUp();
-        _tree.push(data.length < 64 ? bytes32(0) : bytes32(data[32:64]));
-        bytes memory copy = data;
-        bytes32 topic = NEW_PRIORITY_REQUEST;
-        assembly ("memory-safe") {
-            log1(add(copy, 32), mload(copy), topic)
-        }
-        return "";
+        return _emitted(data);
     }
 
     /// @notice How many events it has emitted.
@@ -35,5 +27,17 @@ contract PriorityMailbox {
     /// @notice Whether the tree has, or had, a root.
     function isPriorityTreeRoot(bytes32 root, uint256 height) external view returns (bool) {
         return _tree.heightPlusOne[root] == height + 1;
+    }
+
+    function _emitted(bytes calldata data) private returns (bytes memory) {
+        // Its code is set, so that no constructor has run.
+        if (_tree.zeros.length == 0) _tree.setUp();
+        _tree.push(data.length < 64 ? bytes32(0) : bytes32(data[32:64]));
+        bytes memory copy = data;
+        bytes32 topic = NEW_PRIORITY_REQUEST;
+        assembly ("memory-safe") {
+            log1(add(copy, 32), mload(copy), topic)
+        }
+        return "";
     }
 }
