@@ -11,6 +11,7 @@ import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
+from entresol.counted import batches as batches_of
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.primitives.values import Address
@@ -126,7 +127,7 @@ def test_a_chain_of_an_embedded_l1_is_derived_and_continued(
         seal_some_of_everything(pair)
         batches = pair.totals()[0]
         l1_url = l1_url_of(pair)
-        assert f"{batches} batches derived" in derived_from(l1_url, pair, directory)
+        assert f"{batches_of(batches)} derived" in derived_from(l1_url, pair, directory)
         assert "0 batches derived" in derived_from(l1_url, pair, directory)
         remote = ("--l1-url", l1_url, "--operator-key", str(OPERATOR.secret))
         confirmed = ("--l1-confirmations", "0")
@@ -158,7 +159,7 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
             pair.send_message(b"committed twice")
             pair.settled()
             batches = pair.totals()[0]
-            assert f"{batches} batches derived" in derived_from(anvil.url, pair, directory)
+            assert f"{batches_of(batches)} derived" in derived_from(anvil.url, pair, directory)
             # A reorg: the operator commits the last batch again, in another block.
             anvil("evm_revert", before)
             anvil("anvil_mine")

@@ -70,7 +70,7 @@ def test_the_processor_time_of_threads_that_have_ended_counts() -> None:
 
 
 def test_every_read_method_has_a_row() -> None:
-    declared = re.findall(r"^### ((?:eth|zks)_\w+)$", RPC_PAGE.read_text(), re.MULTILINE)
+    declared = re.findall(r"^\| `((?:eth|zks)_\w+)\(", RPC_PAGE.read_text(), re.MULTILINE)
     rows = {name.partition(",")[0] for name in chain(ETH, ZKS)}
     assert rows | set(chain.from_iterable(NOT_READS.values())) == set(declared)
     assert rows.isdisjoint(chain.from_iterable(NOT_READS.values()))

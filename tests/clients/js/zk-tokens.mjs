@@ -50,8 +50,8 @@ check("estimates a fee", async () => {
 
 check("reads the version of the protocol", async () => {
   const version = await provider.getProtocolVersion();
-  assert.equal(version.version_id, 30);
-  assert.equal(version.minorVersion, 30);
+  assert.equal(version.version_id, 31);
+  assert.equal(version.minorVersion, 31);
   assert.equal(await provider.getProtocolVersion(29), null);
 });
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from entresol.rpc.namespaces.zks.contracts import ZksContracts
 from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient
@@ -31,11 +29,4 @@ def test_the_contracts_of_both_layers_are_reported() -> None:
     }
     assert bridges["l1Erc20DefaultBridge"] == str(ON_L1.legacy_bridge)
     assert bridges["l1SharedDefaultBridge"] == str(ON_L1.asset_router)
-    zks.close()
-
-
-def test_an_l1_of_an_earlier_version_has_no_bytecode_supplier() -> None:
-    older = msgspec.structs.replace(ON_L1, bytecodes_supplier=None)
-    zks = NamespaceClient(ZksContracts(31337, older, ON_L2))
-    assert zks("zks_getBytecodeSupplierContract") is None
     zks.close()

@@ -40,25 +40,25 @@ def client(chain: Chain) -> Iterator[NamespaceClient]:
     client.close()
 
 
-@pytest.mark.parametrize("params", [(), (None,), (30,), ("0x1e",)])
+@pytest.mark.parametrize("params", [(), (None,), (31,), ("0x1f",)])
 def test_the_protocol_has_one_version(client: NamespaceClient, params: tuple[object, ...]) -> None:
     version = client("zks_getProtocolVersion", *params)
     assert set(version) == VERSION_KEYS
-    assert version["version_id"] == version["minorVersion"] == 30
+    assert version["version_id"] == version["minorVersion"] == 31
     assert set(version["verification_keys_hashes"]) == {
         "recursion_scheduler_level_vk_hash", "fflonk_snark_wrapper_vk_hash",
     }  # fmt: skip
     assert set(version["base_system_contracts"]) == {"bootloader", "default_aa", "evm_emulator"}
 
 
-@pytest.mark.parametrize("version", [0, 29, 31])
+@pytest.mark.parametrize("version", [0, 30, 32])
 def test_another_version_of_the_protocol_is_null(client: NamespaceClient, version: int) -> None:
     assert client("zks_getProtocolVersion", version) is None
 
 
 def test_both_namespaces_name_the_same_version(client: NamespaceClient) -> None:
     minor = client("zks_getProtocolVersion")["minorVersion"]
-    assert client("eth_protocolVersion") == f"zks/0.{minor}.2"
+    assert client("eth_protocolVersion") == f"zks/0.{minor}.0"
 
 
 def test_the_genesis_names_contracts_storage_and_root(
