@@ -14,8 +14,9 @@ from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import TextLogFormat
-from entresol.terminal.transactions import LogDetails, TransactionLog
+from entresol.terminal.transactions import TransactionLog
 from entresol.terminal.writer import FormatText
 from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
