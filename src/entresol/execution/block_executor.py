@@ -106,7 +106,7 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     console: Mapping[int, ConsoleCalls]
     """What transactions logged by `console.log`, by index."""
     requests: tuple[bytes, ...] = ()
-    """What it requests of the consensus layer, by type (EIP-7685)."""
+    """Its requests to the consensus layer, by type (EIP-7685)."""
 
 
 class BlockExecutor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -15,8 +16,12 @@ from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from entresol.l1.layer_one import L1Block, L1Log, LayerOne
     from entresol.primitives.batches import SettlementStep
+
+T = TypeVar("T")
 
 _CANONICAL: Final = (
     "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256[4],"
@@ -120,14 +125,15 @@ class ZkChain:
 
     async def is_priority_root(self, root: Hash32, height: int, last: L1Block) -> bool:
         """Return whether the priority tree has, or had, a root, as of a block or, without its state, the latest."""
-        signature, arguments = "isPriorityTreeRoot(bytes32,uint256)", (root, height)
-        for block in (last.hash, last.number):
-            try:
-                return await self._flag(signature, *arguments, block=block)
-            except LayerOneRejected:
-                # Not every node takes a hash, and only archive nodes have the state of old blocks.
-                continue
-        return await self._flag(signature, *arguments, block=None)
+
+        async def read(block: int | Hash32 | None) -> bool:
+            signature = "isPriorityTreeRoot(bytes32,uint256)"
+            found = await read_contract(
+                *(self.l1, self.address, signature, "bool", root, height), block=block
+            )
+            return bool(found)
+
+        return await read_as_of(read, last.hash, last.number, None)
 
     async def priority_tx_max_gas(self, block: int | None = None) -> int:
         """Return the maximum gas of a request, beyond its overhead, now or as of a block."""
@@ -168,14 +174,22 @@ class ZkChain:
         found = await self.l1.logs(self.address, [NEW_PRIORITY_REQUEST], first, last)
         return [decode_deposit(log) for log in found]
 
-    async def _flag(self, signature: str, *arguments: object, block: int | Hash32 | None) -> bool:
-        return bool(
-            await read_contract(self.l1, self.address, signature, "bool", *arguments, block=block)
-        )
-
     async def _number(self, signature: str, block: int | Hash32 | None = None) -> int:
         found = await read_contract(self.l1, self.address, signature, "uint256", block=block)
         return int(found)
+
+
+async def read_as_of(
+    read: Callable[[int | Hash32 | None], Awaitable[T]], *blocks: int | Hash32 | None
+) -> T:
+    """Return what is read as of the first of these blocks that L1 takes: by hash, by number, the latest.
+
+    Not every node takes a hash, and only archive nodes have the state of old blocks.
+    """
+    for block in blocks[:-1]:
+        with suppress(LayerOneRejected):
+            return await read(block)
+    return await read(blocks[-1])
 
 
 async def read_contract(

@@ -93,7 +93,7 @@ _CREATED: Final = (
     "chain",
 )
 """The order of creation, which determines the addresses."""
-_FACETS: Final = 2
+FACETS: Final = 2
 """The facets of the chain's contract, which follow."""
 _ADDED: Final = ("bytecodes_supplier", "message_root", "chain_registration_sender")
 """The contracts after the facets."""
@@ -103,7 +103,7 @@ _CALLS: Final = 2
 
 def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts:
     """Return the addresses of the contracts if `deployer` starts at `first_nonce`."""
-    added = len(_CREATED) + _FACETS
+    added = len(_CREATED) + FACETS
     places = {name: number for number, name in enumerate(_CREATED)}
     places |= {name: added + number for number, name in enumerate(_ADDED)}
     created = {name: create_address(deployer, first_nonce + it) for name, it in places.items()}
@@ -125,7 +125,7 @@ def contracts_of_chain(
     if index == 0:
         return first
     # The calls of the first chain; then the contract of each other one and its calls.
-    shared = len(_CREATED) + _FACETS + len(_ADDED)
+    shared = len(_CREATED) + FACETS + len(_ADDED)
     before = shared + _CALLS + (index - 1) * (1 + _CALLS) + registrations
     chain = create_address(deployer, first_nonce + before)
     return first.of_another_chain(chain)
@@ -134,7 +134,7 @@ def contracts_of_chain(
 def facets_of(deployer: Address, first_nonce: int = 0) -> tuple[Address, Address]:
     """Return the addresses of the mailbox and the executor of the chain's contract."""
     mailbox, executor = (
-        create_address(deployer, first_nonce + len(_CREATED) + number) for number in range(_FACETS)
+        create_address(deployer, first_nonce + len(_CREATED) + number) for number in range(FACETS)
     )
     return mailbox, executor
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import SettlementContracts, send_step
+from entresol.l1.deployment import FACETS, SettlementContracts, send_step
 from entresol.l1.deployment_steps import Registration, token_registration
 from entresol.l1.discovery import find_contracts
 from entresol.l1.remote.agreement import agreed
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from entresol.l1.operator import Operator
     from entresol.l1.pairs import Pair
 
-_FACETS: Final = 2
-"""The mailbox and the executor, beside the chain's contract itself."""
 _MAX_NEIGHBOURS: Final = 32
 """How many chains a new one is told of, each by a transaction; anyone can add more."""
 _ATTEMPTS: Final = 20
@@ -50,7 +48,7 @@ async def _ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
         own, *facets = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
     except ExecutionFailed as error:
         raise LayerOneMismatch(f"{where} takes no other chain: {failure_reason(error)}") from error
-    if own != contracts.chain or len(facets) != _FACETS:
+    if own != contracts.chain or len(facets) != FACETS:
         raise LayerOneMismatch(f"{where} takes no other chain: its chains have other facets")
     owner = Address(await read_contract(l1, bridgehub, "owner()", "address"))
     return Ecosystem(owner, contracts, (Address(facets[0]), Address(facets[1])))

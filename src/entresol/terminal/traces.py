@@ -130,10 +130,15 @@ class TraceLog:
             log.exception("block %d cannot be traced", block.number)
         self._write_all(_with(block, trees, stacks))
 
+    def _sealed(self, block: LoggedBlock) -> SealedBlock | None:
+        """Return the block as it was sealed; None if another one has its number by now."""
+        sealed = self._sealed_block(block.number)
+        return sealed if sealed.record.hash() == block.entries[0].block_hash else None
+
     def _named(self, block: LoggedBlock, failures: Mapping[int, ExecutionFailed]) -> LoggedBlock:
         """Return a block whose transactions have the names that sources give."""
-        sealed = self._sealed_block(block.number)
-        if sealed.record.hash() != block.entries[0].block_hash:
+        sealed = self._sealed(block)
+        if sealed is None:
             return block
         names = self._names(sealed.replay().overlay)
         pairs = zip(block.indexes, block.entries, strict=True)
@@ -149,8 +154,8 @@ class TraceLog:
 
     def _stack_trace(self, block: LoggedBlock, index: int) -> Sequence[str]:
         """Return where in the source a transaction failed, without the reason, which its line has."""
-        sealed = self._sealed_block(block.number)
-        if sealed.record.hash() != block.entries[0].block_hash:
+        sealed = self._sealed(block)
+        if sealed is None:
             return ()
         limits = TraceLimits(max_bytes=2 * MAX_STEP_BYTES, seconds=LIMITS.seconds)
         trace = failure_of_transaction(self._sources, sealed, index, lambda: TraceBudget(limits))
@@ -158,8 +163,8 @@ class TraceLog:
 
     def _trees(self, block: LoggedBlock) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the call trees of the transactions to trace, while there is room."""
-        sealed = self._sealed_block(block.number)
-        if sealed.record.hash() != block.entries[0].block_hash:
+        sealed = self._sealed(block)
+        if sealed is None:
             return
         room = MAX_BLOCK_LINES
         tree = CallTree(self._details.abis)

@@ -21,9 +21,9 @@ _SCHEMES: Final = frozenset(DataScheme)
 class L1ChainSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a chain was created."""
 
-    is_development: bool = True
+    is_development: bool
     """Whether its operator may edit the state and act for accounts without their keys."""
-    data_scheme: int = DataScheme.NONE
+    data_scheme: int
 
     @property
     def publishes(self) -> bool:

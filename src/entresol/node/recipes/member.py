@@ -26,7 +26,6 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
-from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -90,10 +89,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
         settled = SettledView(
             layer,
             prover,
-            InteropProver(
-                *(prover, chain.batches),
-                is_available=lambda: imports_roots(chain),
-            ),
+            InteropProver.of(chain, prover),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
         workers = WorkerSupervisor.of(config, log, (settled,), WorkerCluster(joined.genesis, PATH))

@@ -29,7 +29,6 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.rollup.gas_price import GasPriceWatcher
 from entresol.rollup.interop.follower import RootFollower
-from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.proofs import LogProver
@@ -85,9 +84,7 @@ class Rollup:
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
         self.prover = LogProver(chain.blocks, chain.batches)
-        self.interop_prover = InteropProver(
-            self.prover, chain.batches, is_available=self._has_interop
-        )
+        self.interop_prover = InteropProver.of(chain, self.prover)
         self.transfers = OpenTransfers(
             chain, settlement_layer.l1, settlement_layer.contracts.nullifier
         )
@@ -183,10 +180,7 @@ class Rollup:
     def new_interop_prover(self) -> InteropProver:
         """Return what proves logs to other L2s, for one thread beside that of the methods."""
         prover = LogProver(self._chain.blocks, self._chain.batches)
-        return InteropProver(prover, self._chain.batches, is_available=self._has_interop)
-
-    def _has_interop(self) -> bool:
-        return imports_roots(self._chain)
+        return InteropProver.of(self._chain, prover)
 
     async def start(self) -> None:
         """Start the services."""

@@ -17,7 +17,6 @@ from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.messages import LAYER_TWO, WorkerMessage
 from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
-from entresol.rollup.interop.imported_roots import imports_roots
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.proofs import LogProver
 from entresol.server.server import PortSharing
@@ -164,10 +163,7 @@ class FollowedRollup:
         self.l1_chain_id = l1_chain_id
         self.contracts = contracts
         self.prover = LogProver(chain.blocks, chain.batches)
-        self.interop_prover = InteropProver(
-            *(self.prover, chain.batches),
-            is_available=lambda: imports_roots(chain),
-        )
+        self.interop_prover = InteropProver.of(chain, self.prover)
         self.transfers = None
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected
+from entresol.l1.contracts import read_as_of
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.l1_to_l2_gas import body_gas
 
@@ -67,16 +68,14 @@ class DepositReader:
 
     async def total_at(self, number: int, block_hash: Hash32 | None = None) -> int | None:
         """Return how many deposits the contract counts at a block; None if L1 has no state of it."""
-        for block in (number,) if block_hash is None else (block_hash, number):
-            try:
-                return await self._contract.total_priority_transactions(block)
-            except LayerOneRejected:
-                # Not every node takes a hash, and only archive nodes have the state of old blocks.
-                continue
-            except LayerOneMismatch:
-                # The contract did not exist then.
-                return 0
-        return None
+        blocks = (number,) if block_hash is None else (block_hash, number)
+        try:
+            return await read_as_of(self._contract.total_priority_transactions, *blocks)
+        except LayerOneRejected:
+            return None
+        except LayerOneMismatch:
+            # The contract did not exist then.
+            return 0
 
     async def is_canonical(self, number: int, block_hash: Hash32) -> bool:
         """Return whether L1 has this block."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from entresol.errors import BatchNotAppended, BundleLeftOut, InteropUnavailable
 from entresol.l1.custom_errors import reason_of
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
+from entresol.rollup.interop.imported_roots import imports_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from entresol.chain.chain import Chain
     from entresol.primitives.values import Hash32
     from entresol.rollup.proofs import LogProver
     from entresol.storage.batch_table import BatchTable
@@ -38,6 +40,11 @@ class InteropProver:
         self._prover = prover
         self._batches = batches
         self._is_available = is_available
+
+    @classmethod
+    def of(cls, chain: Chain, prover: LogProver) -> Self:
+        """Return what proves logs of a chain, if it has the contract of roots."""
+        return cls(prover, chain.batches, is_available=lambda: imports_roots(chain))
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
