@@ -158,7 +158,7 @@ def _sizes(cluster: ClusterProcesses) -> list[int]:
 def _lag_rows(
     cluster: ClusterProcesses, producer: ClusterNodeProcess, nonces: Iterator[int]
 ) -> Iterator[Row]:
-    replica = next(it for it in cluster.nodes if it is not producer)
+    replica = next(node for node in cluster.nodes if node is not producer)
     number = int(RATE * LAG_SECONDS)
     bodies = [msgspec.json.encode(it) for it in batched(_transfers(nonces, number), RATE // 20)]
     lags, rate = lags_under(producer.url, replica.url, bodies, 0.05)
@@ -186,11 +186,13 @@ def _read_rows(nodes: Sequence[ClusterNodeProcess]) -> Iterator[Row]:
 
 def _read_round(requests: Load, nodes: Sequence[ClusterNodeProcess]) -> tuple[float, float]:
     """Return requests a second of all nodes together, and the CPU time of one in microseconds."""
-    before = sum(cpu_seconds(it.pid) for it in nodes)
+    before = sum(cpu_seconds(node.pid) for node in nodes)
     with ThreadPoolExecutor(len(nodes)) as threads:
         samples = list(threads.map(lambda it: requests.put_on(it.url), nodes))
-    cpu = sum(cpu_seconds(it.pid) for it in nodes) - before
-    return sum(it.rate for it in samples), cpu / sum(it.requests for it in samples) * 1e6
+    cpu = sum(cpu_seconds(node.pid) for node in nodes) - before
+    return sum(sample.rate for sample in samples), cpu / sum(
+        sample.requests for sample in samples
+    ) * 1e6
 
 
 def _catch_up_rows(

@@ -87,7 +87,7 @@ def _fund(client: HttpRpcClient) -> None:
     client.close()
     for first in range(0, ACCOUNTS, BATCH):
         numbers = range(first, first + BATCH)
-        client.batch([("anvil_setBalance", (f"0x77{it:038x}", "0x1")) for it in numbers])
+        client.batch([("anvil_setBalance", (f"0x77{number:038x}", "0x1")) for number in numbers])
     client("evm_mine")
 
 

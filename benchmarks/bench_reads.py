@@ -77,7 +77,7 @@ def _row(
             _check(servers[at], requests[at], fails=read.fails)
         samples = in_turns(measure, len(able), ROUNDS)
     what = f"{method}, {read.what}" if read.what else method
-    return _figures(what, [Sample.least(it) for it in samples], read.ratio)
+    return _figures(what, [Sample.least(sample) for sample in samples], read.ratio)
 
 
 def _beside(name: str, read: Read, other: Beside, server: Server, chain: SettledChain) -> Row:
@@ -88,16 +88,16 @@ def _beside(name: str, read: Read, other: Beside, server: Server, chain: Settled
         list(bodies(other.method, other.params(chain))),
     ]
     with ExitStack() as stack:
-        loads = [stack.enter_context(load(it, once=True)) for it in requests]
+        loads = [stack.enter_context(load(request, once=True)) for request in requests]
 
         def measure(at: int) -> Sample:
             _forget(server)
             return server.under(loads[at])
 
-        for it in requests:
-            _check(server, it, fails=False)
+        for request in requests:
+            _check(server, request, fails=False)
         samples = in_turns(measure, len(loads), ROUNDS)
-    ours, theirs = (Sample.least(it) for it in samples)
+    ours, theirs = (Sample.least(sample) for sample in samples)
     return Row(
         what=method,
         value=1e6 / ours.cpu,

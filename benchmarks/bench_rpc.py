@@ -127,13 +127,15 @@ def rows() -> Iterable[Row]:
 def found(client: HttpRpcClient) -> Chain:
     """Give a server accounts, a token, empty blocks, a full one and one with logs."""
     done = client.batch(
-        [("anvil_setBalance", [str(it), hex(100 * ETHER)]) for it in ADDRESSES[:500]]
+        [("anvil_setBalance", [str(address), hex(100 * ETHER)]) for address in ADDRESSES[:500]]
     )
     done += client.batch(
-        [("anvil_setBalance", [str(it), hex(100 * ETHER)]) for it in ADDRESSES[500:]]
+        [("anvil_setBalance", [str(address), hex(100 * ETHER)]) for address in ADDRESSES[500:]]
     )
     done += client.batch([("anvil_setCode", [str(TOKEN_ADDRESS), "0x" + TOKEN.hex()])])
-    done += client.batch([("anvil_setStorageAt", list(token_balance(it))) for it in HOLDERS])
+    done += client.batch(
+        [("anvil_setStorageAt", list(token_balance(holder))) for holder in HOLDERS]
+    )
     assert not any(isinstance(it, Exception) for it in done), done
     client.batch([("evm_setAutomine", [False])])
     client.batch([("evm_mine", [])] * EMPTY_BLOCKS)

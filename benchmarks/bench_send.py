@@ -70,7 +70,7 @@ def row(
         for at, client in enumerate(clients):
             rates[at].append(measure(client, nonces[at]))
     sealed = int(clients[0]("eth_blockNumber"), 16) - blocks
-    ours, theirs = (statistics.median(it) for it in rates)
+    ours, theirs = (statistics.median(rate) for rate in rates)
     return Row(
         what=f"raw transactions, {what}",
         value=ours,
@@ -110,8 +110,8 @@ def fresh() -> Iterator[tuple[HttpRpcClient, HttpRpcClient]]:
     with ExitStack() as stack:
         node, anvil = stack.enter_context(running_node()), stack.enter_context(running_anvil())
         clients = HttpRpcClient(node.url), HttpRpcClient(anvil.url)
-        for it in clients:
-            stack.callback(it.close)
+        for client in clients:
+            stack.callback(client.close)
         yield clients
 
 
@@ -142,7 +142,7 @@ def in_batches(client: HttpRpcClient, nonces: Iterator[int]) -> float:
 
 def singly(connections: int, client: HttpRpcClient, nonces: Iterator[int]) -> float:
     """Return transactions a second in requests of one, until all are mined."""
-    bodies = [msgspec.json.encode(it) for it in transfers(nonces, SINGLE)]
+    bodies = [msgspec.json.encode(transfer) for transfer in transfers(nonces, SINGLE)]
     return len(bodies) / seconds_of(client, bodies, connections)
 
 

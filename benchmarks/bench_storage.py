@@ -140,7 +140,7 @@ def block_after(
     account = stored_account(Account(number, 10**18 + number, NO_CODE))
     slot = (word(randomness.randrange(ACCOUNTS)), randomness.randbytes(8))
     changes = (
-        *(StoredChange(it, account) for it in holders),
+        *(StoredChange(holder, account) for holder in holders),
         StoredChange(BUSY, account, slots=(slot,)),
     )
     logs = [(bytes(BUSY), (COMMON, RARE) if is_match else (COMMON,), b"")]
@@ -161,7 +161,7 @@ def transfer_rows() -> Iterable[Row]:
         sizes, seconds = zip(*seal_transfers(store), strict=True)
         store.close()
         files = [it for it in (directory / "database").iterdir() if not it.name.startswith("LOG")]
-        on_disk = sum(it.stat().st_size for it in files)
+        on_disk = sum(file.stat().st_size for file in files)
         count = TRANSFER_BLOCKS * TRANSFERS
         what = f"store, blocks of {TRANSFERS} transfers"
         yield Row(what=f"{what}: on disk", value=on_disk / count, unit="bytes/transfer")
@@ -175,7 +175,7 @@ def transfer_rows() -> Iterable[Row]:
 def seal_transfers(store: Store) -> Iterator[tuple[int, float]]:
     """Seal blocks, and yield each record's size and the seconds that appending took."""
     secrets = [number.to_bytes(32) for number in range(1, SENDERS + 1)]
-    senders = [Address(address_of(public_key(it))) for it in secrets]
+    senders = [Address(address_of(public_key(secret))) for secret in secrets]
     ledger = Ledger(store, ChainRules.layer_2(), Genesis.development(270, senders, 10**20))
     for number in range(TRANSFER_BLOCKS):
         env = ledger.next_block_env(ledger.head.timestamp + 1)

@@ -152,7 +152,7 @@ def _run_in_turns(folder: Path, *texts: str) -> list[RunSeconds]:
         runs.append(PytestRuns(folder / str(number)))
         runs[-1].write(test_cases=text)
     rounds = [
-        [(_run_seconds(it, 1), _run_seconds(it, CASES)) for it in runs] for _ in range(ROUNDS)
+        [(_run_seconds(run, 1), _run_seconds(run, CASES)) for run in runs] for _ in range(ROUNDS)
     ]
     best = [[min(it) for it in zip(*own, strict=True)] for own in zip(*rounds, strict=True)]
     return [RunSeconds(*it) for it in best]

@@ -91,7 +91,7 @@ class Sample(msgspec.Struct, frozen=True):
         """Return the sample in the middle, with the medians of the others' details."""
         middle = sorted(samples, key=lambda it: it.rate)[len(samples) // 2]
         medians = {
-            name: statistics.median(getattr(it, name) for it in samples)
+            name: statistics.median(getattr(sample, name) for sample in samples)
             for name in ("p50", "p99", "cpu")
         }
         return msgspec.structs.replace(middle, **medians)

@@ -58,7 +58,7 @@ def rows() -> Iterator[Row]:
     yield from _batches(f"batches of {LARGE} transfers settled there", LARGE_BATCHES, LARGE)
     with ExitStack() as stack:
         schemes = ("none", "calldata")
-        none, calldata = (stack.enter_context(_PairOfScheme.running(it)) for it in schemes)
+        none, calldata = (stack.enter_context(_PairOfScheme.running(scheme)) for scheme in schemes)
         begun = _Memory(none.server.resident_bytes(), calldata.server.resident_bytes())
         for kind in _kinds():
             beside, ours = none.publish(kind), calldata.publish(kind)

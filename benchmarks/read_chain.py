@@ -80,7 +80,7 @@ def found(client: HttpRpcClient) -> ReadChain:
     _batches(client, [("anvil_setBalance", [str(it), hex(100 * _ETHER)]) for it in rich])
     _batches(client, [("anvil_setCode", [str(TOKEN_ADDRESS), "0x" + TOKEN.hex()])])
     _batches(client, [("anvil_setCode", [str(at), "0x" + code]) for at, code in REVERTING.items()])
-    _batches(client, [("anvil_setStorageAt", _token_balance(it)) for it in SENDERS])
+    _batches(client, [("anvil_setStorageAt", _token_balance(sender)) for sender in SENDERS])
     client.batch([("evm_setAutomine", [False])])
     transactions = []
     for number in range(BLOCKS):

@@ -259,7 +259,7 @@ ETH: Final[dict[str, Read]] = {
     "eth_getTransactionByBlockNumberAndIndex": Read(_number_and_index),
     "eth_getTransactionByHash": Read(_hashes),
     "eth_getTransactionBySenderAndNonce": Read(
-        lambda _: ([str(it), hex(nonce)] for nonce in range(40) for it in SENDERS)
+        lambda _: ([str(sender), hex(nonce)] for nonce in range(40) for sender in SENDERS)
     ),
     "eth_getTransactionCount": Read(_with_block),
     "eth_getTransactionReceipt": Read(_hashes),

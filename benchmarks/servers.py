@@ -71,7 +71,7 @@ def in_turns(measure: Callable[[int], Sample], servers: int, rounds: int) -> lis
 
 def row(what: str, samples: Sequence[Sequence[Sample]], ratio: float | None) -> Row:
     """Return the medians of both servers side by side; `ratio` is the target, in multiples of anvil's rate."""
-    ours, theirs = (Sample.median(it) for it in samples)
+    ours, theirs = (Sample.median(sample) for sample in samples)
     return Row(
         what=what,
         value=ours.rate,

@@ -69,8 +69,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_tiers(items)
     if not hasattr(config, "workerinput"):
         return
-    tests = Counter(it.path for it in items)
-    slow = {it.path for it in items if any(it.iter_markers("slow"))}
+    tests = Counter(item.path for item in items)
+    slow = {item.path for item in items if any(item.iter_markers("slow"))}
     items.sort(key=lambda it: (it.path not in slow, -tests[it.path]))
 
 

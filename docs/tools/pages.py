@@ -238,7 +238,7 @@ def _server_codes() -> dict[int, str]:
     """Return the codes of what the server rejects before a request is decoded, with their texts."""
     bodies = (value for value in astuple(rpc_errors.JSON_RPC) if isinstance(value, bytes))
     rejections = (json.loads(body)["error"] for body in bodies)
-    return {it["code"]: f"{it['message']}." for it in rejections}
+    return {rejection["code"]: f"{rejection['message']}." for rejection in rejections}
 
 
 def _setting_row(setting: Setting, *, has_variable: bool = True) -> str:

@@ -82,7 +82,7 @@ def _objects(schemas: Mapping[str, Json]) -> list[str]:
 
 def _shapes(shapes: Iterable[Json]) -> list[str]:
     """Return the table of what a request may choose from."""
-    rows = [f"| {it['description']} | {_type({'allOf': it['allOf']})} |" for it in shapes]
+    rows = [f"| {shape['description']} | {_type({'allOf': shape['allOf']})} |" for shape in shapes]
     return ["| the request has | type |", "|---|---|", *rows]
 
 
@@ -128,7 +128,7 @@ def _past(methods: Iterable[Json]) -> list[str]:
     if not by_past:
         return []
     rows = [
-        f"| `{past}` | {PAST_MEANING[past]} | {', '.join(f'[{it}](#{it.lower()})' for it in names)} |"
+        f"| `{past}` | {PAST_MEANING[past]} | {', '.join(f'[{name}](#{name.lower()})' for name in names)} |"
         for past, names in sorted(by_past.items(), key=lambda it: list(PAST_MEANING).index(it[0]))
     ]
     return [

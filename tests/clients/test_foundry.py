@@ -118,7 +118,7 @@ def test_a_script_is_broadcast(foundry: Foundry) -> None:
     chain = foundry.cast("chain-id")
     written = foundry.project / "broadcast" / "Deploy.s.sol" / chain / "run-latest.json"
     receipts = json.loads(written.read_text(encoding="utf-8"))["receipts"]
-    assert [it["status"] for it in receipts] == ["0x1", "0x1"]
+    assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     assert count(foundry, receipts[0]["contractAddress"]) == 42
 
 

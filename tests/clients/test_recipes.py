@@ -55,7 +55,7 @@ def write(project: Path, blocks: list[Block], layers: Layers) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(it, marks=needs_tools if it in IN_PYTHON else ()) for it in TOOLS]
+    "name", [pytest.param(tool, marks=needs_tools if tool in IN_PYTHON else ()) for tool in TOOLS]
 )
 def test_a_recipe_does_what_it_shows(name: str, tmp_path: Path) -> None:
     project = tmp_path / "project"
@@ -86,5 +86,5 @@ def test_a_recipe_does_what_it_shows(name: str, tmp_path: Path) -> None:
 
 
 def test_every_recipe_of_a_tool_is_run() -> None:
-    titles = {name for name, blocks in RECIPES.items() if any(it.title for it in blocks)}
+    titles = {name for name, blocks in RECIPES.items() if any(block.title for block in blocks)}
     assert titles == set(TOOLS)

@@ -75,7 +75,7 @@ class Subscriber:
 
 async def results_of(client: DispatcherClient, calls: Iterable[Call]) -> Counter[str]:
     """Make calls, and compare their responses with what is declared; count the results that are not null."""
-    served = [it for it in calls if it[0] in client.methods]
+    served = [call for call in calls if call[0] in client.methods]
     counts: Counter[str] = Counter()
     for start in range(0, len(served), BATCH):
         requests = [
@@ -84,8 +84,8 @@ async def results_of(client: DispatcherClient, calls: Iterable[Call]) -> Counter
         ]
         responses = msgspec.json.decode(await client.handle(msgspec.json.encode(requests)))
         check_response(client.methods, requests, responses)
-        for it in responses:
-            counts[requests[it["id"]]["method"]] += it.get("result") is not None
+        for response in responses:
+            counts[requests[response["id"]]["method"]] += response.get("result") is not None
     return counts
 
 

@@ -167,7 +167,7 @@ def test_15_the_bloom_of_a_block_is_the_union_of_its_receipts(pair: Pair, block:
 
 def test_16_a_block_used_the_gas_of_its_receipts(pair: Pair, block: Json) -> None:
     receipts = pair.l2("eth_getBlockReceipts", block["hash"])
-    assert int(block["gasUsed"], 16) >= sum(int(it["gasUsed"], 16) for it in receipts) > 0
+    assert int(block["gasUsed"], 16) >= sum(int(receipt["gasUsed"], 16) for receipt in receipts) > 0
 
 
 def test_17_the_receipts_of_a_block_are_those_of_its_transactions(pair: Pair, block: Json) -> None:

@@ -35,7 +35,7 @@ SETTINGS_SLOT = (8).to_bytes(32)
 
 def data_of(l1: Deployed, chain: Contract) -> list[Event]:
     """Return the events with data of the last transaction."""
-    return [it for it in l1.engine.events(chain) if it.name == "BatchData"]
+    return [event for event in l1.engine.events(chain) if event.name == "BatchData"]
 
 
 def padded(data: bytes) -> bytes:
@@ -262,10 +262,10 @@ def test_commits_and_reverts_of_one_transaction_are_published_in_their_order(l1:
         return timelock.encode("commitBatchesSharedBridge", chain, 1, 1, data)
 
     calls = [commit(first), timelock.encode("revertBatchesSharedBridge", chain, 0), commit(second)]
-    scripted = [(timelock.address, 0, it, False) for it in calls]
+    scripted = [(timelock.address, 0, call, False) for call in calls]
     l1.engine.send(DEPLOYER, script, "script", b"\1\2\3\4", scripted, 0, b"", False)
     l1.engine.send_data(ALICE, script.address, b"\1\2\3\4")
-    found = [(it.name, it.fields.get("data")) for it in l1.engine.events(l1.chain)]
+    found = [(event.name, event.fields.get("data")) for event in l1.engine.events(l1.chain)]
     assert [it for it in found if it[0] in ("BatchData", "BlocksRevert")] == [
         ("BatchData", b"first"),
         ("BlocksRevert", None),

@@ -26,7 +26,7 @@ def supplier(engine: Engine) -> Contract:
 
 def published(engine: Engine, supplier: Contract) -> list[tuple[str, dict[str, object]]]:
     """Return the events of the last transaction."""
-    return [(it.name, it.fields) for it in engine.events(supplier)]
+    return [(event.name, event.fields) for event in engine.events(supplier)]
 
 
 @pytest.mark.parametrize("function", ["publishBytecode", "publishEraBytecode"])
@@ -114,4 +114,6 @@ def test_its_functions_are_those_of_the_zk_stack(supplier: Contract) -> None:
         "publishingBlock(bytes32)", "evmPublishingBlock(bytes32)",
     }  # fmt: skip
     functions = [it for it in supplier.artifact.abi if it["type"] == "function"]
-    assert {selector(it) for it in functions} == {keccak256(it.encode())[:4] for it in known}
+    assert {selector(function) for function in functions} == {
+        keccak256(it.encode())[:4] for it in known
+    }

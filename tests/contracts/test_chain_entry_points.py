@@ -58,7 +58,7 @@ def test_a_request_is_the_same_as_by_the_bridgehub(l1: Deployed) -> None:
     assert requested(l1)["txHash"] == tx_hash == payload(l1).hash()
     assert payload(l1).nonce == 0
     assert (payload(l1).sender, payload(l1).to_mint, payload(l1).value) == (ALICE, ETHER, 5)
-    assert [it.name for it in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
+    assert [event.name for event in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
     assert l1.engine.balance(l1.vault.address) == balance(l1) == ETHER
     assert l1.engine.balance(l1.chain.address) == 0
     by_chain = payload(l1)

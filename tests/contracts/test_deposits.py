@@ -63,7 +63,7 @@ def test_a_request_becomes_a_priority_transaction(l1: Deployed) -> None:
 
 def test_the_request_is_the_last_event_of_the_chain(l1: Deployed) -> None:
     request(l1)
-    assert [it.name for it in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
+    assert [event.name for event in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
 
 
 def test_requests_have_consecutive_ids_and_are_in_the_priority_tree(l1: Deployed) -> None:
@@ -319,7 +319,7 @@ def test_a_token_is_deposited(l1: Deployed, form: Any) -> None:
 def test_a_deposit_emits_what_was_collected(l1: Deployed) -> None:
     token = approved(l1)
     deposit(l1, new_form(token, 7))
-    names = [it.name for it in l1.engine.events(*l1.all)]
+    names = [event.name for event in l1.engine.events(*l1.all)]
     assert names == [
         "BridgehubDepositBaseTokenInitiated",
         "BridgeBurn",

@@ -41,7 +41,7 @@ def functions(name: str) -> list[dict[str, Any]]:
 
 
 def selectors(name: str) -> set[bytes]:
-    return {selector(it) for it in functions(name)}
+    return {selector(function) for function in functions(name)}
 
 
 def own_selectors() -> set[bytes]:
@@ -121,7 +121,7 @@ def test_a_function_that_takes_no_ether_rejects_it_in_a_facet_too(l1: Deployed) 
 
 
 def defaults(fields: list[dict[str, Any]]) -> list[Any]:
-    return [_default(it) for it in fields]
+    return [_default(field) for field in fields]
 
 
 def _default(field: dict[str, Any]) -> Any:
@@ -135,7 +135,9 @@ def _default(field: dict[str, Any]) -> Any:
     return {"address": Address.zero(), "bool": False}.get(kind, 0)
 
 
-FACET_FUNCTIONS = [(place, it) for place, name in enumerate(FACETS) for it in functions(name)]
+FACET_FUNCTIONS = [
+    (place, function) for place, name in enumerate(FACETS) for function in functions(name)
+]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def register(l1: Deployed, chain: Contract) -> None:
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_a_chain_is_not_registered_before_its_facets_exist(l1: Deployed, missing: int) -> None:
-    facets = [it.address for it in l1.facets]
+    facets = [facet.address for facet in l1.facets]
     facets[missing] = NO_FACET
     chain = new_chain(l1, *facets)
     with pytest.raises(Reverted) as rejection:
@@ -240,7 +242,7 @@ def test_facets_may_be_created_after_the_chain(l1: Deployed) -> None:
 
 
 def test_a_chain_id_that_does_not_fit_is_rejected(l1: Deployed) -> None:
-    facets = [it.address for it in l1.facets]
+    facets = [facet.address for facet in l1.facets]
     new_chain(l1, *facets, chain_id=2**64 - 1)
     with pytest.raises(Reverted) as rejection:
         new_chain(l1, *facets, chain_id=2**64)

@@ -69,7 +69,7 @@ class Books:
         """Execute a batch with these logs, and add its root with these messages."""
         engine = self.l1.engine
         number = self.l1.settle(*logs, chain=self.chains[source])
-        packed = b"".join(it.pack() for it in logs)
+        packed = b"".join(log.pack() for log in logs)
         engine.gas_limit = LARGEST_TRANSACTION
         engine.send(BOB, self.l1.message_root, "settle", source, number, packed, messages)
         assert engine.last is not None

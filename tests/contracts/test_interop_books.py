@@ -240,7 +240,7 @@ def test_every_asset_crosses_between_all_chains_and_returns() -> None:
                 world.finish(0, 0)
                 world.check()
     assert not world.pending
-    assert sum(len(it) for it in world.roots.batches.values()) == 33
+    assert sum(len(batch) for batch in world.roots.batches.values()) == 33
 
 
 def test_an_asset_that_is_encoded_oddly_is_read_alike_by_l1_and_the_destination() -> None:

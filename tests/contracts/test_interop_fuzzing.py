@@ -141,7 +141,7 @@ class Books:
                     return False
                 origins.setdefault(asset, CHAIN_ID)
                 _move(held, origins[asset], destination, asset, amount)
-            _move(held, L1_CHAIN_ID, destination, ETHER_ID, sum(it[4] for it in calls))
+            _move(held, L1_CHAIN_ID, destination, ETHER_ID, sum(call[4] for call in calls))
         except (ValueError, DecodingError, OverflowError):
             return False
         self._held, self._origins = held, origins
@@ -155,7 +155,7 @@ def _bundle(message: bytes) -> tuple[int, Sequence[tuple[Any, ...]]]:
         raise ValueError("another encoding")
     if version != b"\1" or source != CHAIN_ID or destination not in IDS[1:]:
         raise ValueError("not from here to another chain")
-    if base_token != ETHER_ID or any(it[0] != b"\1" or it[1] for it in calls):
+    if base_token != ETHER_ID or any(call[0] != b"\1" or call[1] for call in calls):
         raise ValueError("another base token or version")
     return destination, calls
 
@@ -172,7 +172,7 @@ def _assets(calls: Sequence[tuple[Any, ...]]) -> list[tuple[Hash32, Address, int
         asset, mint = _number(arguments, 32), _bytes(arguments, 64)
         accounts = [_number(mint, place) for place in (0, 32, 64)]
         amount, _ = _number(mint, 96), _bytes(mint, 128)
-        if any(it >> 160 for it in accounts):
+        if any(account >> 160 for account in accounts):
             raise ValueError("no address")
         found.append((Hash32(asset.to_bytes(32)), Address(accounts[2].to_bytes(20)), amount))
     return found
@@ -215,7 +215,7 @@ def test_no_batch_that_is_nearly_right_is_added() -> None:
     first, second = world.originals()[0], world.originals()[3]
     logs = [message_log(0, BOB, b"1"), first.log(1), message_log(2, BOB, b"2"), second.log(3)]
     number = world.l1.settle(*logs)
-    packed = tuple(it.pack() for it in logs)
+    packed = tuple(log.pack() for log in logs)
     messages: tuple[bytes, ...] = (first.message(), second.message())
     root, original = world.root, (CHAIN_ID, number, b"".join(packed), messages)
     for case in range(10_000 // DIVISOR):

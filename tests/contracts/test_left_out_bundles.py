@@ -80,16 +80,16 @@ class World:
     def execute(self, source: int, carried: list[tuple[int, int]]) -> None:
         """Let a chain execute a batch of bundles that carry ether and crowns."""
         bundles = [self._bundle(source, *it) for it in carried]
-        logs = [it.log() for it in bundles]
+        logs = [bundle.log() for bundle in bundles]
         number = self.l1.settle(*logs, chain=self.contracts[source])
         self.batches.append(Batch(source, number, bundles, list(range(len(bundles)))))
 
     def settle(self, batch: Batch) -> None:
         """Let anyone settle a batch, and compare what that books with the plain books."""
         missing = [it for it in batch.missing if not self._book(batch.bundles[it])]
-        logs = [it.log() for it in batch.bundles]
-        packed = b"".join(it.pack() for it in logs)
-        call = (batch.source, batch.number, packed, [it.message() for it in batch.bundles])
+        logs = [bundle.log() for bundle in batch.bundles]
+        packed = b"".join(log.pack() for log in logs)
+        call = (batch.source, batch.number, packed, [bundle.message() for bundle in batch.bundles])
         if batch.is_appended and missing == batch.missing:
             expected = "InteropValueNotCovered" if missing else "BatchAlreadySettled"
             with pytest.raises(Reverted, match=expected):
@@ -99,7 +99,7 @@ class World:
         assert list(self.l1.left_out()) == missing
         root = root_of([NO_LOG if index in missing else it for index, it in enumerate(logs)])
         events = self.l1.engine.events(self.l1.message_root)
-        (appended,) = (it for it in events if it.name == "AppendedChainBatchRoot")
+        (appended,) = (event for event in events if event.name == "AppendedChainBatchRoot")
         assert bytes(appended.fields["chainBatchRoot"]) == root
         batch.missing, batch.is_appended = missing, True
 

@@ -49,7 +49,7 @@ def deposit(
 def held(l1: Deployed, token: Contract) -> tuple[int, int, int]:
     """Return what depositor, bridge and vault have."""
     holders = (ALICE, l1.legacy_bridge.address, l1.vault.address)
-    alice, bridge, vault = (l1.engine.read(token, "balanceOf", it) for it in holders)
+    alice, bridge, vault = (l1.engine.read(token, "balanceOf", holder) for holder in holders)
     return alice, bridge, vault
 
 

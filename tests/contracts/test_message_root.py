@@ -54,14 +54,14 @@ def chains(l1: Deployed) -> Deployed:
 
 def settle(l1: Deployed, *logs: L2ToL1Log, bundles: tuple[PlainBundle, ...] = ()) -> int:
     """Execute a batch of the first chain with these logs and bundles, and add its root."""
-    logs = (*logs, *(it.log() for it in bundles))
+    logs = (*logs, *(bundle.log() for bundle in bundles))
     number = l1.settle(*logs)
-    add(l1, number, logs, [it.message() for it in bundles])
+    add(l1, number, logs, [bundle.message() for bundle in bundles])
     return number
 
 
 def add(l1: Deployed, number: int, logs: tuple[L2ToL1Log, ...], messages: list[bytes]) -> None:
-    packed = b"".join(it.pack() for it in logs)
+    packed = b"".join(log.pack() for log in logs)
     l1.engine.send(BOB, l1.message_root, "settle", CHAIN_ID, number, packed, messages)
 
 
@@ -118,7 +118,9 @@ def left_out_for(l1: Deployed) -> list[str]:
 def appended(l1: Deployed) -> bytes:
     """Return the root of a batch that the last transaction has added."""
     (found,) = (
-        it for it in l1.engine.events(l1.message_root) if it.name == "AppendedChainBatchRoot"
+        event
+        for event in l1.engine.events(l1.message_root)
+        if event.name == "AppendedChainBatchRoot"
     )
     return bytes(found.fields["chainBatchRoot"])
 
@@ -244,9 +246,9 @@ def test_anyone_settles_what_was_left_out_once_it_is_covered_and_only_that(
 ) -> None:
     fine, poor, poorer = ether(ETHER // 2), ether(2 * ETHER), ether(4 * ETHER)
     bundles = (fine, poor, poorer)
-    logs = tuple(it.log() for it in bundles)
+    logs = tuple(bundle.log() for bundle in bundles)
     number = settle(chains, bundles=bundles)
-    messages = [it.message() for it in bundles]
+    messages = [bundle.message() for bundle in bundles]
     for paid, missing, root in (
         (2 * ETHER, [2], root_of([fine.log(), poor.log(), NO_LOG])),
         (4 * ETHER, [], root_of(logs)),

@@ -43,7 +43,7 @@ def production(l1: Deployed) -> Production:
 
 def new_chain(l1: Deployed, **settings: Any) -> Contract:
     addresses = (l1.bridgehub, l1.manager, l1.timelock, l1.verifier, *l1.facets)
-    made = chain_settings(*(it.address for it in addresses), **settings)
+    made = chain_settings(*(address.address for address in addresses), **settings)
     return l1.engine.deploy("ZKChain", made, sender=DEPLOYER)
 
 

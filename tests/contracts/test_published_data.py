@@ -39,7 +39,7 @@ def genesis_hash(l1: Deployed) -> bytes:
 
 def data_of(l1: Deployed, chain: Contract) -> list[Event]:
     """Return the events with data of the last transaction."""
-    return [it for it in l1.engine.events(chain) if it.name == "BatchData"]
+    return [event for event in l1.engine.events(chain) if event.name == "BatchData"]
 
 
 def rejected(error: str) -> Any:
@@ -87,7 +87,7 @@ def test_more_data_than_the_limit_is_not_committed(operator: Operator) -> None:
 
 def test_the_data_comes_before_the_other_events_of_its_commit(operator: Operator) -> None:
     operator.commit()
-    names = [it.name for it in operator.l1.engine.events(operator.chain)]
+    names = [event.name for event in operator.l1.engine.events(operator.chain)]
     assert names == ["BatchData", "ReportCommittedBatchRangeZKsyncOS", "BlockCommit"]
 
 
@@ -178,7 +178,7 @@ def test_no_genesis_is_published_before_the_chain_is_registered(l1: Deployed) ->
         OTHER_CHAIN_ID, l1.manager.address, chain.address, asset_id(ETH_TOKEN), genesis_hash(l1),
     )  # fmt: skip
     l1.engine.send(DEPLOYER, chain, "publishGenesis", 0, 1, b"genesis")
-    assert [it.name for it in l1.engine.events(chain)] == ["GenesisData"]
+    assert [event.name for event in l1.engine.events(chain)] == ["GenesisData"]
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,11 @@ def functions_of(contract: str, *, views: bool) -> set[str]:
     """Return the functions of a contract, in the page's words."""
     kinds = ("function", "fallback", "receive")
     entries = [it for it in contracts.artifact(contract).abi if it["type"] in kinds]
-    names = Counter(it["name"] for it in entries if it["type"] == "function")
+    names = Counter(entry["name"] for entry in entries if entry["type"] == "function")
     return {
-        label(it, names)
-        for it in entries
-        if views or it["stateMutability"] in ("nonpayable", "payable")
+        label(entry, names)
+        for entry in entries
+        if views or entry["stateMutability"] in ("nonpayable", "payable")
     }
 
 

@@ -103,7 +103,7 @@ def test_ether_is_paid_out(l1: Deployed, extra: bytes) -> None:
     finalize(l1, params)
     assert l1.engine.balance(BOB) == before + 3 * ETHER
     assert l1.engine.balance(l1.vault.address) == 7 * ETHER
-    assert [it.name for it in l1.engine.events(*l1.all)] == [
+    assert [event.name for event in l1.engine.events(*l1.all)] == [
         "DepositFinalizedAssetRouter",
         "BridgeMint",
     ]

@@ -57,7 +57,7 @@ def ids_on_l1(pair: Pair) -> list[int]:
 
 
 def ids_of(node: Node) -> list[int]:
-    return [it.chain.rules.chain_id for it in node.layer_twos]
+    return [layer_two.chain.rules.chain_id for layer_two in node.layer_twos]
 
 
 def settled(pair: Pair) -> None:
@@ -122,7 +122,7 @@ def test_an_added_chain_may_be_paid_in_the_token_of_another_or_in_one_of_l1(tmp_
 
 
 def _taken(running: SeveralChains) -> Iterator[tuple[dict[str, Any], int, str]]:
-    ports = [it.port for it in running.node.services]
+    ports = [service.port for service in running.node.services]
     yield {"chainId": 270}, -32602, "has chain 270"
     yield {"chainId": L1_CHAIN_ID}, -32602, "the L1 has the id"
     yield {"chainId": 0}, -32602, "from 1"
@@ -325,7 +325,7 @@ def _nonces(l1: Chain) -> list[int]:
     """Return how many transactions the owner and the new operator have sent."""
     accounts = [l1.latest.account(operator_of(it).address) for it in range(2)]
     first = l1.state_after(0).account(operator_of(0).address)
-    owner, operator = [0 if it is None else it.nonce for it in accounts]
+    owner, operator = [0 if account is None else account.nonce for account in accounts]
     return [owner - (0 if first is None else first.nonce), operator]
 
 

@@ -52,7 +52,7 @@ def facts(client: Anvil) -> dict[str, Any]:
     info = client("anvil_nodeInfo")
     return {
         "accounts": accounts,
-        "balances": [client("eth_getBalance", it, "latest") for it in accounts],
+        "balances": [client("eth_getBalance", account, "latest") for account in accounts],
         "chain": client("eth_chainId"),
         "deployer": client("eth_getCode", DEPLOYER, "latest"),
         "environment": {key: info["environment"][key] for key in ("chainId", "gasLimit")},
@@ -77,7 +77,7 @@ def numbered(client: Anvil) -> dict[str, Any]:
         blocks = [client("eth_getBlockByNumber", it, False) for it in ("0x0", "0x63", "earliest")]
         result[step] = {
             "head": client("eth_blockNumber"),
-            "blocks": [it and (it["number"], it["parentHash"]) for it in blocks],
+            "blocks": [block and (block["number"], block["parentHash"]) for block in blocks],
             "balance": client("eth_getBalance", client("eth_accounts")[0], "0x64"),
             "logs": client("eth_getLogs", {"fromBlock": "earliest", "toBlock": "latest"}),
         }

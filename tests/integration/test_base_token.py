@@ -78,11 +78,11 @@ def test_the_vault_starts_with_exactly_what_the_genesis_of_each_chain_allocates(
 ) -> None:
     bridge = net.bridges[index]
     accounts = (
-        *[it.address for it in net.accounts],
+        *[account.address for account in net.accounts],
         net.l2s[index].request("zks_getTestnetPaymaster"),
     )
 
-    allocated = sum(on_l2(bridge, it) for it in accounts)
+    allocated = sum(on_l2(bridge, account) for account in accounts)
 
     assert allocated == 13 * 10_000 * UNITS[index]
     assert books(bridge) == on_l1(bridge, bridge.l1_vault.address) == allocated

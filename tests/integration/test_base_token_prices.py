@@ -53,13 +53,17 @@ class Priced:
         on_l1 = self.pair.call_l1(
             self.pair.bridgehub, "l2TransactionBaseCost", CHAIN_ID, 0, 1, GAS_PER_PUBDATA
         )
-        on_l2 = {int(it("eth_gasPrice"), 16) for it in self.processes}
-        on_l2 |= {it("zks_getBatchFeeInput")["fair_l2_gas_price"] for it in self.processes}
+        on_l2 = {int(process("eth_gasPrice"), 16) for process in self.processes}
+        on_l2 |= {
+            process("zks_getBatchFeeInput")["fair_l2_gas_price"] for process in self.processes
+        }
         return {int(on_l1), *on_l2}
 
     def ratios(self) -> list[tuple[int, int]]:
         """Return the fraction that each process names."""
-        found = [it("zks_getFeeParams")["V2"]["conversion_ratio"] for it in self.processes]
+        found = [
+            process("zks_getFeeParams")["V2"]["conversion_ratio"] for process in self.processes
+        ]
         return [(it["numerator"], it["denominator"]) for it in found]
 
     def charges(self, fee: int) -> bool:
@@ -240,12 +244,20 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
     async def play() -> None:
         node = await open_ecosystem(config)
         await node.start()
-        assert [it.chain.next_base_fee() for it in node.layer_twos] == [3 * GAS_PRICE] * 2
+        assert [layer_two.chain.next_base_fee() for layer_two in node.layer_twos] == [
+            3 * GAS_PRICE
+        ] * 2
         await node.rollups[1].set_ratio(Fraction(5, 2))
-        assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        assert [layer_two.chain.next_base_fee() for layer_two in node.layer_twos] == [
+            300_000_000,
+            250_000_000,
+        ]
         await node.stop()
         node = await open_ecosystem(config)
-        assert [it.chain.next_base_fee() for it in node.layer_twos] == [300_000_000, 250_000_000]
+        assert [layer_two.chain.next_base_fee() for layer_two in node.layer_twos] == [
+            300_000_000,
+            250_000_000,
+        ]
         await node.start()
         prices = [it.base_token.ether_price for it in (node.info(), *node.info().others)]
         assert prices == [EtherPrice(3, 1), EtherPrice(5, 2)]

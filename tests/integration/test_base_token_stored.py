@@ -62,7 +62,7 @@ def test_a_directory_goes_on_with_the_same_tokens_alone(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     assert back_up(config, copy) == 0
     with devnet(chains=CHAINS, data_dir=copy) as net:
-        assert owned(net) == [2 * it for it in AMOUNTS]
+        assert owned(net) == [2 * amount for amount in AMOUNTS]
         move(net)
 
 
@@ -100,7 +100,7 @@ def test_a_state_file_whose_l1_has_other_chains_is_rejected(ids: tuple[int, ...]
     with devnet(chains=",".join(map(str, ids))) as net:
         with pytest.raises(Exception, match=r"chain 27\d is not registered on the L1 in the file"):
             net.l2.request("anvil_loadState", dumped)
-        assert all(it.deposit(1).l2["status"] == 1 for it in net.bridges)
+        assert all(bridge.deposit(1).l2["status"] == 1 for bridge in net.bridges)
 
 
 def test_every_worker_knows_the_token_and_its_price(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from tests.support.rpc_client import RpcError
 ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 4)
 SECRETS = [account.secret for account in ACCOUNTS]
 ETHER = 10**18
-GENESIS = Genesis.development(31337, [it.address for it in ACCOUNTS], 10_000 * ETHER)
+GENESIS = Genesis.development(31337, [account.address for account in ACCOUNTS], 10_000 * ETHER)
 
 
 def open_layer_one(

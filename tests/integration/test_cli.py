@@ -46,7 +46,7 @@ def post(url: str, method: str, *params: object) -> Any:
 
 def output_with(node: RunningNode, *texts: str) -> str:
     """Wait until the node has printed all `texts`, and return its output."""
-    eventually(lambda: all(it in node.printed() for it in texts))
+    eventually(lambda: all(text in node.printed() for text in texts))
     return node.printed()
 
 

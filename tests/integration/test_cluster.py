@@ -226,7 +226,7 @@ def go_back(cluster: ClusterProcesses) -> None:
     hashes = [producer.client("eth_getTransactionReceipt", it)["blockHash"] for it in sent]
     status = cluster.run("status")
     assert f"produced by {producer.url}" in status
-    eventually(lambda: all(it.url in cluster.run("status") for it in cluster.nodes))
+    eventually(lambda: all(node.url in cluster.run("status") for node in cluster.nodes))
     assert "3 transactions" in cluster.run("unwind", "--to", "0")
 
     def is_included_again() -> bool:
@@ -235,6 +235,6 @@ def go_back(cluster: ClusterProcesses) -> None:
         ]
         return all(it is not None and it["blockHash"] not in hashes[1:] for it in found)
 
-    eventually(is_included_again, lambda: "\n".join(it.printed() for it in cluster.nodes))
+    eventually(is_included_again, lambda: "\n".join(node.printed() for node in cluster.nodes))
     heads = [node.client("eth_getBlockByNumber", "latest", False)["hash"] for node in cluster.nodes]
     assert heads[0] == heads[1]

@@ -91,7 +91,7 @@ def received(pair: Pair) -> int:
 def test_a_cluster_imports_and_books_before_and_after_a_takeover(neighbours: Neighbours) -> None:
     cluster, other = neighbours.cluster, neighbours.other
     first = cluster.producer()
-    (second,) = [it for it in cluster.nodes if it is not first]
+    (second,) = [node for node in cluster.nodes if node is not first]
     with contextlib.ExitStack() as stack:
         producer, member = (
             stack.enter_context(contextlib.closing(neighbours.member(it))) for it in (first, second)

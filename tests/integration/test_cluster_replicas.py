@@ -33,7 +33,9 @@ def cluster(
 def roles(cluster: ClusterProcesses) -> tuple[ClusterNodeProcess, ClusterNodeProcess]:
     """Return the producer, and a replica."""
     producer = cluster.producer()
-    return producer, next(it for it in cluster.nodes if it is not producer and it.is_running)
+    return producer, next(
+        node for node in cluster.nodes if node is not producer and node.is_running
+    )
 
 
 @contextlib.contextmanager

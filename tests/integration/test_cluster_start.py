@@ -66,7 +66,7 @@ def test_a_start_that_cannot_succeed_names_the_flag(
         "missing": postgres.url_of("missing"),
         "l1": "http://127.0.0.1:1",
     }
-    fails(problem, *(it.format(**known) for it in flags))
+    fails(problem, *(flag.format(**known) for flag in flags))
 
 
 def test_a_database_that_is_away_is_named_without_the_password() -> None:
@@ -149,7 +149,7 @@ def test_without_its_driver_a_cluster_says_what_to_install(
         "entresol.node.recipes.member",
         "entresol.replication.postgres",
     )
-    for name in [it for it in sys.modules if it.startswith(rooms)]:
+    for name in [module for module in sys.modules if module.startswith(rooms)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     assert main([*command, "--cluster", "postgresql:///x"]) == 2

@@ -129,7 +129,7 @@ def test_any_process_of_the_producer_feeds_members_and_nobody_else(
             return client.recv(PATIENCE_SECONDS)
 
         strangers, fed = [opened() for _ in range(10)], opened()
-        assert {answer(it, "stranger") for it in strangers} == {"-"}
+        assert {answer(stranger, "stranger") for stranger in strangers} == {"-"}
         # A member that has joined a moment ago may not be known yet.
         eventually(lambda: answer(fed, member) == "+", node.printed)
         raw = signed_transfer(0)

@@ -93,7 +93,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     async def read() -> tuple[list[tuple[str, Any]], tuple[int, str, bytes]]:
         node = ecosystem(config)
         damage(path)
-        responses = [(it[0], await call(node.layer_two.api, *it)) for it in REQUESTS]
+        responses = [(request[0], await call(node.layer_two.api, *request)) for request in REQUESTS]
         health = node.layer_two.health_page()
         assert node.chain.number == BLOCKS
         assert not node.chain.pool
@@ -111,19 +111,23 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
         assert str(tmp_path) not in json.dumps(error)
     assert status == 503
     assert "is damaged" in json.loads(page)["reason"]
-    (line,) = [it for it in caplog.records if it.levelno >= logging.ERROR]
+    (line,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert "entresol verify" in line.getMessage()
     assert "Traceback" not in caplog.text
 
 
-READS = [it for it in REQUESTS if it[0].startswith(("eth_get", "eth_call", "eth_fee", "debug"))]
+READS = [
+    request
+    for request in REQUESTS
+    if request[0].startswith(("eth_get", "eth_call", "eth_fee", "debug"))
+]
 
 
 def check_damaged(clients: Sequence[HttpRpcClient], url: str, printed: Callable[[], str]) -> None:
     """Read all over the store by each client: clear errors, a health of 503, and one line of the log."""
     for client in clients:
-        messages = [_error(client, *it) for it in READS]
-        found = [it for it in messages if it is not None]
+        messages = [_error(client, *read) for read in READS]
+        found = [message for message in messages if message is not None]
         assert len(found) > len(READS) // 3
         assert {it.partition(", and")[0] for it in found} == {
             "-32000: the data of the node is damaged"
@@ -131,7 +135,9 @@ def check_damaged(clients: Sequence[HttpRpcClient], url: str, printed: Callable[
     status, health = eventually(lambda: _unhealthy(url), printed)
     assert status == 503
     assert "is damaged" in health["reason"]
-    lines = eventually(lambda: [it for it in printed().splitlines() if "entresol verify" in it])
+    lines = eventually(
+        lambda: [line for line in printed().splitlines() if "entresol verify" in line]
+    )
     assert len(lines) == 1, printed()
     assert "Traceback" not in printed()
 

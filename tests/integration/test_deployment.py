@@ -41,7 +41,9 @@ CONTAINERFILE = DEPLOY / "Containerfile"
 def steps(instruction: str) -> list[str]:
     """Return the arguments of an instruction, stage after stage."""
     lines = CONTAINERFILE.read_text(encoding="utf-8").splitlines()
-    return [it.split(maxsplit=1)[1] for it in lines if it.split(maxsplit=1)[:1] == [instruction]]
+    return [
+        line.split(maxsplit=1)[1] for line in lines if line.split(maxsplit=1)[:1] == [instruction]
+    ]
 
 
 @pytest.fixture
@@ -60,8 +62,8 @@ def test_the_compose_file_follows_the_specification() -> None:
 
 
 def test_the_image_is_built_from_what_there_is_and_does_not_run_as_root() -> None:
-    copied = [it.split()[:-1] for it in steps("COPY") if not it.startswith("--from")]
-    assert [it for names in copied for it in names if not (ROOT / it).exists()] == []
+    copied = [step.split()[:-1] for step in steps("COPY") if not step.startswith("--from")]
+    assert [name for names in copied for name in names if not (ROOT / name).exists()] == []
     assert len(steps("FROM")) == 2
     assert steps("USER")[-1] not in {"root", "0"}
     assert steps("ENTRYPOINT") == ['["entresol"]']

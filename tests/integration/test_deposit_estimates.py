@@ -112,7 +112,7 @@ def test_an_estimate_is_enough_and_half_of_it_is_not(
     if steps:
         layers.set_code(TARGET, program(steps))
     data = bytes(number % 256 for number in range(size))
-    meta = {"gasPerPubdata": hex(800), "factoryDeps": [list(it) for it in deps]}
+    meta = {"gasPerPubdata": hex(800), "factoryDeps": [list(dep) for dep in deps]}
     call = {
         "from": str(USER),
         "to": str(to),

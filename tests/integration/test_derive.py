@@ -30,8 +30,8 @@ def seal_some_of_everything(pair: Pair) -> None:
     """Let the chain have deposits, messages, withdrawals, contracts, edits, impersonation and empty blocks."""
     l2 = pair.l2
     deposits = [pair.deposit(ETHER), pair.deposit(5, to=Address(b"\x60" * 20))]
-    for it in deposits:
-        pair.arrived(it)
+    for deposit in deposits:
+        pair.arrived(deposit)
     l2("anvil_setBalance", str(STRANGER), hex(ETHER))
     l2("anvil_impersonateAccount", str(STRANGER))
     l2("eth_sendTransaction", {"from": str(STRANGER), "to": str(RECEIVER), "value": "0x1"})

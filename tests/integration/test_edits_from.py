@@ -33,7 +33,7 @@ def test_edits_larger_than_a_batch_are_fetched_from_the_operator(tmp_path: Path)
         pair.settled()
         # Two pieces, and nothing after them.
         pieces = [pair.l2("entresol_getEdits", "0x2", hex(it << 20)) for it in range(3)]
-        assert [len(it) > 2 for it in pieces] == [True, True, False]
+        assert [len(piece) > 2 for piece in pieces] == [True, True, False]
         assert pair.l2("entresol_getEdits", "0x1", "0x0") is None
 
         l1 = ("--l1-url", url_of(pair.l1), "--bridgehub", str(pair.bridgehub.address))

@@ -105,7 +105,9 @@ def test_calls_on_the_past_are_executed_here(
         it("debug_traceCall", call, number, {"tracer": "callTracer"}) for it in (fork, remote.node)
     ]
     # anvil says how much gas is left after the transaction has been paid for.
-    assert [it | {"gas": ""} for it in traces[:1]] == [it | {"gas": ""} for it in traces[1:]]
+    assert [trace | {"gas": ""} for trace in traces[:1]] == [
+        trace | {"gas": ""} for trace in traces[1:]
+    ]
     for method in ("eth_estimateGas", "eth_createAccessList"):
         assert fork(method, call, number)
     for method in ("eth_call", "eth_estimateGas", "eth_createAccessList", "debug_traceCall"):
@@ -139,7 +141,7 @@ def test_transactions_of_the_past_are_traced_here(
             assert ours["blockHash"] == other["blockHash"]
             assert ours["result"]["gasUsed"] == other["result"]["gasUsed"]
     blocks = fork("debug_traceBlockByNumber", "0x2", config)
-    assert [it["txHash"] for it in blocks] == [remote.calls[0]]
+    assert [block["txHash"] for block in blocks] == [remote.calls[0]]
     assert proxy.methods["debug_traceTransaction"] == proxy.methods["trace_transaction"] == 0
 
 

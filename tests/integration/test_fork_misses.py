@@ -190,7 +190,7 @@ def difference(expected: Any, found: Any, path: str = "") -> str:
 def serve(chain: Chain) -> Iterator[RunningApi]:
     """Serve a chain that seals blocks on request."""
     chain.schedule.seal_on_request()
-    keys = Keyring([DevAccount.from_secret(Hash32(it)) for it in SECRETS])
+    keys = Keyring([DevAccount.from_secret(Hash32(secret)) for secret in SECRETS])
     with running_api(chain, keyring=keys, layer_two=L2Components(FeeModel(), None)) as client:
         yield client
 
@@ -352,8 +352,8 @@ def test_what_changes_the_chain_ends_alike(pair: Pair, name: str) -> None:
         unlike: list[str] = []
         results: list[tuple[Any, Any]] = []
         for method, params in SCENARIOS[name]:
-            expected = outcome(local, method, [given(it, results, 0) for it in params])
-            found = outcome(fork, method, [given(it, results, 1) for it in params])
+            expected = outcome(local, method, [given(param, results, 0) for param in params])
+            found = outcome(fork, method, [given(param, results, 1) for param in params])
             results.append((expected, found))
             expected = named(expected, names_of(local.chain))
             found = named(found, names_of(fork.chain))
@@ -386,8 +386,10 @@ def test_a_contract_account_sends_alike() -> None:
             client("evm_mine")
             receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
         results = [world.include(it) for it in sent]
-        assert [int(it["gasUsed"], 16) for it in receipts] == [it.gas_used for it in results]
-        assert [it["status"] for it in receipts] == ["0x1", "0x1"]
+        assert [int(receipt["gasUsed"], 16) for receipt in receipts] == [
+            result.gas_used for result in results
+        ]
+        assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     world.close()
 
 

@@ -38,7 +38,9 @@ def health(url: str) -> dict[str, Any]:
 
 def metrics(url: str) -> dict[str, float]:
     lines = page(f"{url}/metrics").splitlines()
-    return {it.split(" ")[0]: float(it.split(" ")[1]) for it in lines if not it.startswith("#")}
+    return {
+        line.split(" ")[0]: float(line.split(" ")[1]) for line in lines if not line.startswith("#")
+    }
 
 
 def test_each_layer_names_its_own_fork(remotes: RemotePair) -> None:

@@ -209,7 +209,7 @@ def test_secrets_are_nowhere(
         shown.add_files(tmp_path)
     places = {place for place, _ in shown.texts}
     assert {"output", "config.json", "fork.jsonl", "process list", "/health", "/metrics"} <= places
-    assert any(it.endswith(".sqlite") for it in places), places
+    assert any(place.endswith(".sqlite") for place in places), places
     assert shown.leaks == []
 
 

@@ -44,7 +44,7 @@ def test_a_deposit_on_a_silent_remote_is_named_and_blocks_go_on(
             reason = health(net)["reason"]
             assert reason.startswith("deposit 0x")
             assert proxy.url in reason
-            sender, to = (it.address for it in net.accounts[1:3])
+            sender, to = (account.address for account in net.accounts[1:3])
             sent = net.l2.request(
                 "eth_sendTransaction", {"from": sender, "to": to, "gas": "0x5208"}
             )

@@ -131,7 +131,7 @@ def test_a_lie_about_the_past_is_caught(
 ) -> None:
     number, lied, lie, method, params = LIES[name]
     proxy.lies[lied] = lambda _, it: lie(it)
-    given = [_named(it, remote) for it in params]
+    given = [_named(param, remote) for param in params]
     more = [True] if method == "eth_getBlockByNumber" else []
     with pytest.raises(RpcError, match=f"responded to {lied} with a false result"):
         fork(method, *given, hex(number), *more)

@@ -51,7 +51,7 @@ def test_a_node_with_a_full_disk_says_so_and_continues_once_there_is_space(disk:
         assert health(node.port)[0] == 200
         disk.fill()
         responses = (send(client) for _ in range(MAX_TRANSACTIONS))
-        error = next(it["error"] for it in responses if "error" in it)
+        error = next(response["error"] for response in responses if "error" in response)
         assert error["code"] == -32000
         assert "no space left" in error["message"]
         status, page = health(node.port)

@@ -54,7 +54,7 @@ def in_one_batch(bridge: Bridge, *builders: Any) -> list[SentBundle]:
     """Send bundles in one block."""
     bridge.rpc("evm_setAutomine", False)
     with ThreadPoolExecutor() as pool:
-        waiting = [pool.submit(it.send) for it in builders]
+        waiting = [pool.submit(builder.send) for builder in builders]
         eventually(lambda: int(bridge.rpc("txpool_status")["pending"], 16) == len(builders))
         bridge.rpc("anvil_mine", 1)
         sent = [it.result() for it in waiting]

@@ -27,7 +27,7 @@ def chains() -> Iterator[SeveralChains]:
 
 
 def numbers(chains: SeveralChains) -> list[int]:
-    return [int(it.l2("eth_blockNumber"), 16) for it in chains.pairs]
+    return [int(pair.l2("eth_blockNumber"), 16) for pair in chains.pairs]
 
 
 def proof_of(pair: Pair, sent: str, index: int = 0) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_a_rollback_of_l1_takes_back_what_was_imported_since(chains: SeveralChai
     assert is_accepted(other, source, again, b"again", proof)
     for index in range(3):
         chains.goes_on(index)
-    assert all(it.roots.problem is None for it in chains.node.rollups)
+    assert all(rollup.roots.problem is None for rollup in chains.node.rollups)
 
 
 def test_a_restart_keeps_proofs_and_imports_nothing_twice(tmp_path: Path) -> None:

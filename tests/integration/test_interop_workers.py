@@ -74,7 +74,7 @@ def sent_and_imported(chains: Chains) -> tuple[str, dict[str, Any]]:
 
 def responses(clients: list[ProcessClient], method: str, *params: object) -> set[str]:
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return {json.dumps(it.post(asked), sort_keys=True) for it in clients}
+    return {json.dumps(client.post(asked), sort_keys=True) for client in clients}
 
 
 def test_every_process_shows_an_import_in_the_same_way(chains: Chains) -> None:
@@ -124,7 +124,7 @@ def test_subscribers_and_filters_of_every_process_hear_of_an_import(chains: Chai
     sockets = [connect_to(url, it) for it in (chains.node.process.pid, *workers_of(chains.node))]
     with contextlib.ExitStack() as stack, chains.clients(1) as clients:
         address = url.replace("http:", "ws:")
-        opened = [stack.enter_context(connect(address, sock=it)) for it in sockets]
+        opened = [stack.enter_context(connect(address, sock=socket)) for socket in sockets]
         subscribers = [Subscriber(it) for it in opened]
         for subscriber in subscribers:
             subscriber("eth_subscribe", "newHeads")
@@ -159,7 +159,7 @@ def test_every_process_has_the_proof_once_l1_has_appended_the_batch(chains: Chai
     before = int(destination.l2("eth_getBalance", str(RECEIVER), "latest"), 16)
     with chains.clients(1) as others:
         assert others[1].receipt(execute(destination, source, sent))["status"] == "0x1"
-        balances = {int(it("eth_getBalance", str(RECEIVER), "latest"), 16) for it in others}
+        balances = {int(other("eth_getBalance", str(RECEIVER), "latest"), 16) for other in others}
     assert balances == {before + 7}
 
 

@@ -142,7 +142,7 @@ def test_every_limit_is_tested() -> None:
     fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
     fields += ApiConfig.__struct_fields__
     tested = FLAGS.keys() | TIMES.keys() | ELSEWHERE
-    assert {"--" + it.replace("_", "-") for it in fields} == tested, (
+    assert {"--" + field.replace("_", "-") for field in fields} == tested, (
         "test it here, by FLAGS or TIMES, or say in ELSEWHERE where it is tested"
     )
 
@@ -172,7 +172,7 @@ def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) 
     # Many more than a second's, since answering them takes some time, too.
     client.send(post_request(CHAIN_ID) * 1_000)
     responses = [client.response() for _ in range(1_000)]
-    rejected = [it for it in responses if it.status == 429]
+    rejected = [response for response in responses if response.status == 429]
     assert 40 <= len(responses) - len(rejected) < 1_000
     assert outcome(rejected[0].body) == {"code": 429, "message": "Too many requests"}
     assert rejected[0].headers["retry-after"] == "1"
@@ -347,7 +347,7 @@ def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> Non
         "code": -32000,
         "message": "filter not found",
     }
-    assert all(call(client, "eth_getFilterChanges", it) == [] for it in others)
+    assert all(call(client, "eth_getFilterChanges", other) == [] for other in others)
 
 
 def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
@@ -380,7 +380,7 @@ def test_a_connection_has_a_limit_of_long_calls(hurried: RunningNode) -> None:
     overrides = {CONTRACT: {"code": ENDLESS}}
     calls = [request("eth_call", {"to": CONTRACT}, "latest", overrides)] * 20
     body = raw_response(hurried.port, post_request(b"[" + b",".join(calls) + b"]"))
-    codes = [it["error"]["code"] for it in json.loads(body.partition(b"\r\n\r\n")[2])]
+    codes = [load["error"]["code"] for load in json.loads(body.partition(b"\r\n\r\n")[2])]
     # How many begin before the limit is reached depends on how long each takes.
     assert codes.count(-32005) >= 2
     assert codes.count(-32000) >= 2

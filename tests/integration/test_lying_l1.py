@@ -136,7 +136,7 @@ def play(script: Callable[[Services], Awaitable[None]], path: FilePath | None = 
 
 def signed_chain_ids(services: Services) -> set[int]:
     payloads = [decode(raw).payload for raw in services.client.sent]
-    return {it.chain_id for it in payloads if isinstance(it, FeeMarketTransaction)}
+    return {payload.chain_id for payload in payloads if isinstance(payload, FeeMarketTransaction)}
 
 
 @pytest.mark.parametrize("name", NAMES)

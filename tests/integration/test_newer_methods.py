@@ -260,8 +260,8 @@ def opcode_gas(node: Anvil) -> dict[str, tuple[int, int]]:
     except RpcError:
         steps: list[dict[str, Any]] = node("debug_traceTransaction", sent)["structLogs"]
         gas: Counter[str] = Counter()
-        for it in steps:
-            gas[it["op"]] += it["gasCost"]
-        counts = Counter(it["op"] for it in steps)
+        for step in steps:
+            gas[step["op"]] += step["gasCost"]
+        counts = Counter(step["op"] for step in steps)
         return {opcode: (count, gas[opcode]) for opcode, count in counts.items()}
     return {it["opcode"]: (it["count"], it["gasUsed"]) for it in traced}

@@ -68,7 +68,9 @@ def l1_config(anvil: Anvil) -> L1Config:
 
 def nonces(anvil: Anvil) -> list[int]:
     accounts = (COMMITTER, PROVER, EXECUTOR)
-    sent = (anvil("eth_getTransactionCount", str(it.address), "latest") for it in accounts)
+    sent = (
+        anvil("eth_getTransactionCount", str(account.address), "latest") for account in accounts
+    )
     return [int(it, 16) for it in sent]
 
 
@@ -115,7 +117,7 @@ def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
             "prove": PROVER.address.checksummed(),
             "execute": EXECUTOR.address.checksummed(),
         }
-        warned = [it for it in node.printed().splitlines() if "is publicly known" in it]
+        warned = [line for line in node.printed().splitlines() if "is publicly known" in line]
         assert len(warned) == 1
         assert "the key of the operator that commits is publicly known" in warned[0]
         printed = node.printed() + get(f"{node.url}/metrics").decode() + info.read_text()

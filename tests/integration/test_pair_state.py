@@ -80,7 +80,7 @@ def test_steps_that_l1_no_longer_has_are_taken_again(method: str) -> None:
         assert [details[f"{step}TxHash"] for step in STEPS] == [done[0], None, None]
         assert settled_in_metrics(pair.l2.url) == [1, 1, 0, 0]
         tags = [pair.l2("eth_getBlockByNumber", it, False) for it in ("safe", "finalized")]
-        assert [int(it["number"], 16) for it in tags] == [before, 0]
+        assert [int(tag["number"], 16) for tag in tags] == [before, 0]
         for step in STEPS:
             again = pair.l2(f"anvil_zks_{step}Batch", 1)
             assert pair.l1.receipt(again)["status"] == "0x1"

@@ -47,7 +47,7 @@ def checked(net: Devnet, chain: int = 0) -> dict[int, PublishedBatch]:
     published.wait()
     batches = published.check()
     head = int(net.l2s[chain].request("eth_blockNumber"), 16)
-    assert sum(len(it.blocks) for it in batches.values()) == head
+    assert sum(len(batch.blocks) for batch in batches.values()) == head
     return batches
 
 
@@ -204,7 +204,9 @@ def test_edits_larger_than_a_batch_are_published_by_hash_and_the_chain_goes_on(
         transfer(net.l2)
         batches = checked(net)
         hashed = [
-            isinstance(block.edits, EditsByHash) for it in batches.values() for block in it.blocks
+            isinstance(block.edits, EditsByHash)
+            for batch in batches.values()
+            for block in batch.blocks
         ]
         assert sum(hashed) == 1
         traffic(net)
@@ -212,7 +214,9 @@ def test_edits_larger_than_a_batch_are_published_by_hash_and_the_chain_goes_on(
         health = json.loads(get(f"{net.l2.url}/health"))
         assert f"from block {1 + hashed.index(True)} on" in health["publication"]
         assert health["status"] == "ready"
-        warnings = [it.message for it in caplog.records if "larger than a batch" in it.message]
+        warnings = [
+            record.message for record in caplog.records if "larger than a batch" in record.message
+        ]
         assert len(warnings) == 1
 
 
@@ -267,7 +271,7 @@ def test_several_chains_publish_each_its_own_and_the_roots_of_bundles() -> None:
         assert len(net.relay().executed) == 2
         for chain in (0, 1):
             batches = checked(net, chain)
-            assert any(block.roots for it in batches.values() for block in it.blocks)
+            assert any(block.roots for batch in batches.values() for block in batch.blocks)
         assert on_l1(net, 2).batches() == {}
         assert on_l1(net, 2).genesis_blocks() == []
 
@@ -345,7 +349,7 @@ def test_changed_rules_are_published_before_the_first_block_that_has_them(tmp_pa
     with publishing(data_dir=tmp_path, gas_limit=40_000_000, change_rules=True) as net:
         transfer(net.l2)
         batches = checked(net)
-    changed = [block.rules for it in batches.values() for block in it.blocks if block.rules]
+    changed = [block.rules for batch in batches.values() for block in batch.blocks if block.rules]
     assert [it.gas_limit for it in changed] == [40_000_000]
 
 

@@ -26,7 +26,10 @@ def check(l1: RpcClient, l2: RpcClient, count: int) -> None:
     published.wait()
     batches = published.check()
     found = [
-        it for batch in batches.values() for block in batch.blocks for it in block.transactions
+        transaction
+        for batch in batches.values()
+        for block in batch.blocks
+        for transaction in block.transactions
     ]
     assert len(found) == count
     assert published.genesis().rules.chain_id == int(l2("eth_chainId"), 16)

@@ -27,7 +27,7 @@ def devnet() -> Iterator[Devnet]:
 def seal_many_kinds(devnet: Devnet) -> None:
     """Seal blocks with transactions, deposits, edits, other settings, an impersonated sender, and empty ones."""
     l2 = devnet.l2
-    sender, receiver = (it.address for it in l2.accounts[:2])
+    sender, receiver = (account.address for account in l2.accounts[:2])
     send = {"from": sender, "to": receiver}
     for value in range(3):
         l2.request("eth_sendTransaction", {**send, "value": hex(value)})

@@ -74,7 +74,9 @@ def address(by: bytes) -> Address:
 
 def rich(client: HttpRpcClient, *numbers: int) -> None:
     """Give accounts ether."""
-    found = [("anvil_setBalance", [str(address(secret(it))), hex(10**20)]) for it in numbers]
+    found = [
+        ("anvil_setBalance", [str(address(secret(number))), hex(10**20)]) for number in numbers
+    ]
     client.batch(found)
 
 
@@ -91,8 +93,11 @@ def test_the_transactions_of_a_batch_share_blocks_and_keep_their_order(
     raws = [raw(nonce, secret(by), to, tip=by) for nonce in range(20) for by in (1, 2)]
     hashes = client.batch(sends(*raws))
     receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
-    assert {it["status"] for it in receipts} == {"0x1"}
-    places = [(int(it["blockNumber"], 16), int(it["transactionIndex"], 16)) for it in receipts]
+    assert {receipt["status"] for receipt in receipts} == {"0x1"}
+    places = [
+        (int(receipt["blockNumber"], 16), int(receipt["transactionIndex"], 16))
+        for receipt in receipts
+    ]
     assert places == sorted(places)
     assert int(client("eth_blockNumber"), 16) - before < len(raws) / 4
 
@@ -125,7 +130,7 @@ def test_a_contract_that_a_batch_deploys_is_called_by_another_sender_after_it(
     call = raw(0, secret(21), created, gas=100_000, value=7, tip=10**9)
     sent = client.batch(sends(deploy, call))
     receipts = [client("eth_getTransactionReceipt", it) for it in sent]
-    assert [it["status"] for it in receipts] == ["0x1", "0x1"]
+    assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     assert client("eth_getBalance", str(created), "latest") == "0x0"
 
 
@@ -135,7 +140,7 @@ def test_rejected_items_have_their_own_errors(client: HttpRpcClient) -> None:
     good = [raw(nonce, secret(30), to) for nonce in range(3)]
     poor = raw(0, secret(39), to)
     results = client.batch(sends(good[0], "0x00", poor, good[1], good[0], "0x", good[2]))
-    assert [isinstance(it, RpcError) for it in results] == [
+    assert [isinstance(result, RpcError) for result in results] == [
         False, True, True, False, True, True, False,
     ]  # fmt: skip
     assert "insufficient funds" in results[2].message
@@ -150,7 +155,7 @@ def test_a_batch_overflows_into_further_blocks() -> None:
         to = address(secret(2))
         hashes = client.batch(sends(*(raw(nonce, secret(1), to) for nonce in range(200))))
         receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
-        blocks = [int(it["blockNumber"], 16) for it in receipts]
+        blocks = [int(receipt["blockNumber"], 16) for receipt in receipts]
         assert blocks == sorted(blocks)
         assert len(set(blocks)) >= 200 * 21_000 // 1_000_000
         client.close()
@@ -171,7 +176,7 @@ def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:
             served += 1
         sender.join()
         assert served > 10
-        assert all(isinstance(it, str) for it in responses)
+        assert all(isinstance(response, str) for response in responses)
         assert other("eth_getTransactionCount", str(address(secret(1))), "latest") == "0x3e8"
         client.close()
         other.close()
@@ -191,7 +196,7 @@ def test_a_client_that_disconnects_affects_nobody(node: RunningNode, client: Htt
     with socket.create_connection(("127.0.0.1", node.port)) as gone:
         gone.sendall(head % len(body) + body)
     results = client.batch(sends(*(raw(nonce, secret(51), to) for nonce in range(BATCH))))
-    assert all(isinstance(it, str) for it in results)
+    assert all(isinstance(result, str) for result in results)
     count = ("eth_getTransactionCount", str(address(secret(50))), "latest")
     eventually(lambda: int(client(*count), 16) in {0, 200})
 
@@ -205,12 +210,12 @@ class Flood:
         self._threads = [
             threading.Thread(target=self._run, args=(100 + at,)) for at in range(connections)
         ]
-        for it in self._threads:
-            it.start()
+        for thread in self._threads:
+            thread.start()
 
     def join(self) -> None:
-        for it in self._threads:
-            it.join()
+        for thread in self._threads:
+            thread.join()
 
     def _run(self, number: int) -> None:
         client, to = HttpRpcClient(self._url), address(secret(99))
@@ -221,7 +226,7 @@ class Flood:
             for nonce in range(first, first + 100 * BATCH, BATCH):
                 raws = [raw(it, secret(number), to) for it in range(nonce, nonce + BATCH)]
                 results = client.batch(sends(*raws))
-                self.acknowledged += [it for it in results if isinstance(it, str)]
+                self.acknowledged += [result for result in results if isinstance(result, str)]
         except (OSError, http.client.HTTPException, msgspec.DecodeError):
             return
         finally:
@@ -249,5 +254,5 @@ def test_what_a_flood_was_acknowledged_survives(tmp_path: Path, number: signal.S
         for first in range(0, len(acknowledged), 100):
             some = acknowledged[first : first + 100]
             receipts = client.batch([("eth_getTransactionReceipt", [it]) for it in some])
-            assert all(it is not None and it["status"] == "0x1" for it in receipts)
+            assert all(receipt is not None and receipt["status"] == "0x1" for receipt in receipts)
         client.close()

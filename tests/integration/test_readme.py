@@ -61,7 +61,7 @@ def command() -> list[str]:
     shown = subprocess.run(
         [*run.split(), "--dry-run"], cwd=ROOT, env=environment, capture_output=True, check=True
     )
-    (line,) = (it for it in shown.stdout.decode().splitlines() if "-m entresol" in it)
+    (line,) = (line for line in shown.stdout.decode().splitlines() if "-m entresol" in line)
     return line.split()
 
 
@@ -79,7 +79,7 @@ def test_every_block_is_of_a_kind_that_is_run(page: str) -> None:
     blocks = list(blocks_of(page))
     assert {block.language for block in blocks} == LANGUAGES[page]
     run = "".join(program.text for program in programs(page))
-    others = [it.text for it in blocks if it.text not in run and not is_session(it)]
+    others = [block.text for block in blocks if block.text not in run and not is_session(block)]
     assert others == OTHERS[page]
 
 

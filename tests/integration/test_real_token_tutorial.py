@@ -92,9 +92,9 @@ def plain(text: str) -> list[str]:
 
 def test_the_tutorial_of_a_real_token_prints_what_it_shows(tmp_path: Path) -> None:
     blocks = list(blocks_of(PAGE))
-    commands = [it for it in blocks if it.language == "sh"]
+    commands = [block for block in blocks if block.language == "sh"]
     record, export, offline, miss = commands
-    files = {it.title: it.text for it in blocks if it.title}
+    files = {block.title: block.text for block in blocks if block.title}
     shell = Shell(tmp_path)
     (tmp_path / "test_usdc.py").write_text(files["test_usdc.py"], encoding="utf-8")
     with running_anvil("--chain-id", "1", "--number", str(BLOCK - 10)) as remote:

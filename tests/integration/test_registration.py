@@ -69,7 +69,7 @@ def opened(config: NodeConfig) -> list[SettlementLayer]:
     async def whole() -> list[SettlementLayer]:
         node = await open_ecosystem(config)
         await node.stop()
-        return [it.settlement_layer for it in node.rollups]
+        return [rollup.settlement_layer for rollup in node.rollups]
 
     return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
 
@@ -137,7 +137,7 @@ def test_several_chains_are_registered_by_a_second_node(deployed: Deployed) -> N
     key = str(OWNER.secret)
     layers = opened(deployed.second(chains="2", bridgehub_owner_key=key))
     assert len({it.contracts.chain for it in (deployed.first, *layers)}) == 3
-    assert len({it.operator_keys.deployer.address for it in layers}) == 2
+    assert len({layer.operator_keys.deployer.address for layer in layers}) == 2
 
 
 def test_without_the_owners_key_the_error_has_the_call_to_make(
@@ -196,7 +196,7 @@ def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_
     before = sent_by(deployed.anvil, OWNER.address)
     with killed_at_each_line() as lines:
         layers = completed(lambda: opened(config))
-    assert [it for it in lines if it.startswith("registering chain")] == [
+    assert [line for line in lines if line.startswith("registering chain")] == [
         f"registering chain {it} at {layers[0].contracts.bridgehub.checksummed()}"
         for it in (271, 272)
     ]

@@ -44,7 +44,7 @@ def metric(net: Devnet, name: str, chain: int = 0) -> int:
     layer = net.l2s[chain]
     with urlopen(f"{layer.url}/metrics") as response:
         lines = response.read().decode().splitlines()
-    (found,) = [it for it in lines if it.startswith(f"entresol_relay_{name}{{")]
+    (found,) = [line for line in lines if line.startswith(f"entresol_relay_{name}{{")]
     return int(found.split()[-1])
 
 
@@ -90,7 +90,7 @@ def test_withdrawals_are_paid_beside_those_that_cannot_be(net: Devnet) -> None:
     eventually(lambda: metric(net, "finalized_total") == finalized + 1)
     assert l1.eth.get_balance(eater) == 0
     transfers = bridge.rpc("entresol_getOpenTransfers")["transfers"]
-    assert [it["kind"] for it in transfers if it["problem"]] == ["withdrawal"]
+    assert [transfer["kind"] for transfer in transfers if transfer["problem"]] == ["withdrawal"]
 
 
 def test_a_token_that_reverts_fails(net: Devnet) -> None:

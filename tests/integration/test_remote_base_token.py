@@ -69,9 +69,9 @@ def opened(config: NodeConfig) -> tuple[list[SettlementLayer], list[BaseToken]]:
 
     async def whole() -> tuple[list[SettlementLayer], list[BaseToken]]:
         node = await open_ecosystem(config)
-        tokens = [base_token_of(it.chain.genesis.alloc) for it in node.layer_twos]
+        tokens = [base_token_of(layer_two.chain.genesis.alloc) for layer_two in node.layer_twos]
         await node.stop()
-        return [it.settlement_layer for it in node.rollups], tokens
+        return [rollup.settlement_layer for rollup in node.rollups], tokens
 
     return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
 
@@ -148,7 +148,7 @@ def test_chains_with_two_tokens_are_one_deployment_that_may_be_killed_between_an
     with killed_at_each_line():
         layers, found = completed(lambda: opened(config))
     assert [it.symbol for it in found] == ["ONE", "TWO", "TWO"]
-    assert len({it.contracts.chain for it in layers}) == 3
+    assert len({layer.contracts.chain for layer in layers}) == 3
     # Two tokens are registered, two operators get ether, and each chain is told of the others.
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")
     assert int(sent, 16) == STEPS + 2 * 3 + 2 + 2 + 3 * 2

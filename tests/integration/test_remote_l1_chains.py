@@ -54,7 +54,7 @@ def opened(config: NodeConfig) -> list[SettlementLayer]:
     async def whole() -> list[SettlementLayer]:
         node = await open_ecosystem(config)
         await node.stop()
-        return [it.settlement_layer for it in node.rollups]
+        return [rollup.settlement_layer for rollup in node.rollups]
 
     return asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
 
@@ -141,11 +141,11 @@ def test_a_deployment_that_is_killed_between_any_two_steps_is_completed_and_noth
     config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
     with killed_at_each_line() as lines:
         layers = completed(lambda: opened(config))
-    steps = [it for it in lines if it.startswith("contracts on L1")]
+    steps = [line for line in lines if line.startswith("contracts on L1")]
     assert len(steps) == STEPS + 3 + 1
-    assert any(it.startswith("send 10 ether") for it in lines)
+    assert any(line.startswith("send 10 ether") for line in lines)
     assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
-    assert len({it.contracts.chain for it in layers}) == 2
+    assert len({layer.contracts.chain for layer in layers}) == 2
 
 
 def test_a_start_that_was_killed_between_two_manifests_is_completed(
@@ -164,8 +164,8 @@ def test_the_keys_in_the_table_of_a_chain_are_its_operators(anvil: Anvil, tmp_pa
         tmp_path / "node.toml", operator_key=str(SECOND.secret), prove_key=str(THIRD.secret)
     )
     first, second = opened(configured(anvil, file, operator_key=KEY, deploy_l1=True))
-    assert [it.address for it in first.operator_keys.keys] == [OPERATOR.address]
-    assert [it.address for it in second.operator_keys.keys] == [SECOND.address, THIRD.address]
+    assert [key.address for key in first.operator_keys.keys] == [OPERATOR.address]
+    assert [key.address for key in second.operator_keys.keys] == [SECOND.address, THIRD.address]
     # Nobody needs funds: one call more lets the key that proves settle.
     assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
 

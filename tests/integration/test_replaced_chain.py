@@ -97,9 +97,9 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
         if api is not other:
             await fill(api)
         values["dump"] = await call(api, "anvil_dumpState", [])
-        given = [values.get(it, it) if isinstance(it, str) else it for it in params]
+        given = [values.get(param, param) if isinstance(param, str) else param for param in params]
         calls = [
-            *((other if it in SETTLING else api, *it) for it in methods),
+            *((other if method in SETTLING else api, *method) for method in methods),
             (api, replacing, given),
         ]
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
@@ -117,7 +117,11 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
             await node.stop()
 
     results = asyncio.run(live())
-    failures = [it for it in results if isinstance(it[1], dict) and it[1].get("code") == INTERNAL]
+    failures = [
+        result
+        for result in results
+        if isinstance(result[1], dict) and result[1].get("code") == INTERNAL
+    ]
     assert not failures
     assert "is damaged" not in caplog.text
     assert "Traceback" not in caplog.text

@@ -59,7 +59,7 @@ def test_each_block_is_replayed_by_the_rules_of_its_own_hardfork(
             assert (code, [it for it in found["replayed"] if not it["same"]]) == (0, [])
             block = node.do_eth_getBlockByNumber(hex(number), False)
             receipts = node.do_eth_getBlockReceipts(block["hash"])
-            statuses.append([int(it["status"], 16) for it in receipts])
+            statuses.append([int(receipt["status"], 16) for receipt in receipts])
     assert statuses == [[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 1]]
 
 

@@ -57,8 +57,10 @@ def test_each_of_two_l2s_on_one_l1_serves_takes_a_deposit_and_settles_a_batch(
 ) -> None:
     layer_one = node.layer_one
     assert layer_one is not None
-    (served,) = [it for it in node.layer_twos if it.chain.rules.chain_id == chain_id]
-    (other,) = [it for it in node.layer_twos if it is not served]
+    (served,) = [
+        layer_two for layer_two in node.layer_twos if layer_two.chain.rules.chain_id == chain_id
+    ]
+    (other,) = [layer_two for layer_two in node.layer_twos if layer_two is not served]
     contracts = development_contracts(CHAINS.index(chain_id))
     named = {name: it for name, it in msgspec.structs.asdict(contracts).items() if it is not None}
     clients = [HttpRpcClient(f"http://{it.address}") for it in (layer_one, served, other)]

@@ -79,12 +79,12 @@ def test_each_port_has_the_health_and_the_metrics_of_its_chain_by_name(
         assert found["chains"] == dict.fromkeys(NAMES)
         assert ("deposits" in found) == (name != L1)
     for name, page in pages(chains, "/metrics").items():
-        samples = [it for it in page.splitlines() if not it.startswith("#")]
-        own = [it for it in samples if not it.startswith("entresol_chain_problem")]
+        samples = [line for line in page.splitlines() if not line.startswith("#")]
+        own = [sample for sample in samples if not sample.startswith("entresol_chain_problem")]
         assert own
         assert all(f'{{chain="{name}"' in it for it in own), own
         assert f'entresol_head_block{{chain="{name}"}} 0' in own
-        assert sum(it.startswith("entresol_chain_problem{") for it in samples) == len(NAMES)
+        assert sum(sample.startswith("entresol_chain_problem{") for sample in samples) == len(NAMES)
 
 
 def test_a_chain_that_seals_nothing_and_whose_pool_is_full_leaves_the_others_alone(

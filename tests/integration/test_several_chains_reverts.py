@@ -27,8 +27,8 @@ def chains() -> Iterator[SeveralChains]:
 
 def numbers(chains: SeveralChains) -> list[int]:
     """Return the numbers of all heads, L1 first."""
-    clients = [chains.pairs[0].l1, *(it.l2 for it in chains.pairs)]
-    return [int(it("eth_blockNumber"), 16) for it in clients]
+    clients = [chains.pairs[0].l1, *(pair.l2 for pair in chains.pairs)]
+    return [int(client("eth_blockNumber"), 16) for client in clients]
 
 
 def in_flight(chains: SeveralChains) -> None:
@@ -152,16 +152,17 @@ def test_a_batch_in_flight_of_blocks_that_are_rolled_back_never_arrives(
 def test_time_that_is_set_for_one_chain_is_that_of_all_and_what_it_seals_settles(
     chains: SeveralChains,
 ) -> None:
-    clients = [chains.pairs[0].l1, *(it.l2 for it in chains.pairs)]
+    clients = [chains.pairs[0].l1, *(pair.l2 for pair in chains.pairs)]
     for moved in clients:
         latest = max(
-            int(it("eth_getBlockByNumber", "latest", False)["timestamp"], 16) for it in clients
+            int(client("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+            for client in clients
         )
         moved("evm_setNextBlockTimestamp", latest + DAY)
         moved("evm_mine")
-        for it in clients:
-            it("evm_mine")
-            header = it("eth_getBlockByNumber", "latest", False)
+        for client in clients:
+            client("evm_mine")
+            header = client("eth_getBlockByNumber", "latest", False)
             assert int(header["timestamp"], 16) >= latest + DAY
     chains.pairs[1].l2("evm_increaseTime", DAY)
     for index in ALL:

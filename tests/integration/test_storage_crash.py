@@ -74,7 +74,7 @@ def check_blocks(store: Store, acknowledged: dict[int, str]) -> None:
     headers = [record.header() for record in records]
     assert all(it.number == number for number, it in enumerate(headers))
     assert all(later.parent_hash == it.hash() for it, later in pairwise(headers))
-    assert acknowledged.items() <= {it.number: str(it.hash()) for it in headers}.items()
+    assert acknowledged.items() <= {header.number: str(header.hash()) for header in headers}.items()
     above = [
         key for key in dump(store) if key.startswith(BY_NUMBER) and tables.block_of(key) > head
     ]

@@ -161,9 +161,9 @@ def test_json_logs_have_the_same_as_fields() -> None:
         node.client("eth_call", {"to": address}, "latest")
         node.send(to=address)
         entries = [json.loads(line) for line in node.printed().splitlines()]
-    (called,) = [it["fields"] for it in entries if it["message"] == "console.log"]
+    (called,) = [entry["fields"] for entry in entries if entry["message"] == "console.log"]
     assert called == {"method": "eth_call", "lines": ["hello 42"]}
-    fields = [it["fields"] for it in entries if it["message"] == "transaction"][-1]
+    fields = [entry["fields"] for entry in entries if entry["message"] == "transaction"][-1]
     assert fields["console"] == ["hello 42"]
     assert fields["trace"][1:] == [
         "  ├─ [0] console::log('hello 42') [staticcall]",
@@ -186,7 +186,7 @@ def test_anvil_prints_the_same(tmp_path: Path) -> None:
         lines = path.read_text().splitlines()
     lines = lines[next(n for n, line in enumerate(lines) if "Listening on" in line) + 1 :]
     expected = "\n".join(it.text for it in PRINTED).splitlines()
-    assert [it for it in lines if it and it != "eth_call"] == [it for it in expected if it]
+    assert [line for line in lines if line and line != "eth_call"] == [it for it in expected if it]
 
 
 def test_the_l1_alone_prints_the_same(tmp_path: Path) -> None:

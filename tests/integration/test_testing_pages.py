@@ -70,7 +70,7 @@ def test_the_tests_of_the_page_for_users_of_eth_tester_pass(tmp_path: Path) -> N
 
 def test_the_two_lines_are_those_of_the_test() -> None:
     (change,) = [block.text for block in blocks_of(ETH_TESTER) if block.language == "diff"]
-    removed = [it[1:] for it in change.splitlines() if it.startswith("-")]
+    removed = [line[1:] for line in change.splitlines() if line.startswith("-")]
     assert removed == [
         "from web3 import EthereumTesterProvider, Web3",
         "w3 = Web3(EthereumTesterProvider())",

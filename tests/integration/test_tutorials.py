@@ -72,7 +72,7 @@ def test_the_chains_of_the_page_of_a_gas_token_start(tmp_path: Path) -> None:
     file.write_text(tables.text, encoding="utf-8")
     with running_node("--config", str(file), "--config-out", str(info), info=info):
         chains = json.loads(info.read_text(encoding="utf-8"))["chains"]
-    assert [(it["chain_id"], it["base_token"]["symbol"]) for it in chains] == [
+    assert [(chain["chain_id"], chain["base_token"]["symbol"]) for chain in chains] == [
         (270, "ETH"),
         (271, "ZOO"),
     ]

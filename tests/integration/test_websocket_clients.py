@@ -70,5 +70,5 @@ def test_a_subscriber_sees_the_logs_that_a_reorg_removes() -> None:
             json.dumps({"jsonrpc": "2.0", "id": 2, "method": "anvil_reorg", "params": [1, []]})
         )
         messages: list[dict[str, Any]] = [json.loads(receive(client)) for _ in range(2)]
-        (removed,) = [it["params"]["result"] for it in messages if "params" in it]
+        (removed,) = [message["params"]["result"] for message in messages if "params" in message]
         assert (removed["removed"], removed["blockNumber"]) == (True, "0x1")

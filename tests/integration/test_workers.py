@@ -161,7 +161,7 @@ def check_equal(
     """Check that all processes respond alike; what settlement changes meanwhile, at some moment."""
 
     def responses() -> set[str]:
-        return {json.dumps(response(it, method, params)) for it in clients}
+        return {json.dumps(response(client, method, params)) for client in clients}
 
     if settles or method.startswith("zks_"):
         eventually(lambda: len(responses()) == 1, lambda: f"{method}: {responses()}")
@@ -186,13 +186,19 @@ def test_an_edit_and_its_revert_are_seen_at_once(node: RunningNode) -> None:
         before = first("eth_getBalance", BOB.address, "latest")
         snapshot = second("evm_snapshot")
         first("anvil_setBalance", BOB.address, "0x77")
-        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == ["0x77"] * 3
+        assert [client("eth_getBalance", BOB.address, "latest") for client in clients] == [
+            "0x77"
+        ] * 3
         second("evm_mine")
-        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == ["0x77"] * 3
+        assert [client("eth_getBalance", BOB.address, "latest") for client in clients] == [
+            "0x77"
+        ] * 3
         number = first("eth_blockNumber")
         assert first("evm_revert", snapshot) is True
-        assert [it("eth_getBalance", BOB.address, "latest") for it in clients] == [before] * 3
-        assert [it("eth_getBlockByNumber", number, False) for it in clients] == [None] * 3
+        assert [client("eth_getBalance", BOB.address, "latest") for client in clients] == [
+            before
+        ] * 3
+        assert [client("eth_getBlockByNumber", number, False) for client in clients] == [None] * 3
 
 
 def test_a_batch_mixes_what_is_local_and_what_is_forwarded(node: RunningNode) -> None:
@@ -306,7 +312,7 @@ def calls(node: RunningNode, method: str) -> int:
     text = urllib.request.urlopen(f"{node.url}/metrics").read().decode()
     assert text.count("\nentresol_head_block ") == 1
     name = f'entresol_rpc_seconds_count{{method="{method}"}} '
-    return sum(int(it.removeprefix(name)) for it in text.splitlines() if it.startswith(name))
+    return sum(int(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name))
 
 
 def test_every_process_reads_the_index_of_accounts(node: RunningNode) -> None:

@@ -157,7 +157,7 @@ def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
             thread.join()
         for client in clients:
             client.close()
-        assert [it["id"] for it in responses] == [1, 1, 1]
+        assert [response["id"] for response in responses] == [1, 1, 1]
         assert all(map(is_gone, workers))
 
 
@@ -287,7 +287,7 @@ def test_lines_of_workers_are_written_by_the_producer() -> None:
                 client("eth_getBalance", ALICE.address, "latest")
             client.close()
         eventually(lambda: node.printed().count("eth_getBalance") >= 90)
-        assert all(it.count("eth_getBalance") <= 1 for it in node.printed().splitlines())
+        assert all(line.count("eth_getBalance") <= 1 for line in node.printed().splitlines())
 
 
 def test_long_calls_of_clients_that_leave_a_worker_end_on_the_producer() -> None:

@@ -125,4 +125,4 @@ def test_every_process_serves_both_ports_of_the_l1(tmp_path: Path) -> None:
 def assert_served_by_all(node: RunningNode, *urls: str) -> None:
     for url in urls:
         with clients_of(node, url) as clients:
-            assert [int(it("eth_chainId"), 16) for it in clients] == [31337] * 2
+            assert [int(client("eth_chainId"), 16) for client in clients] == [31337] * 2

@@ -117,7 +117,7 @@ def test_the_page_has_the_sizes_of_what_was_built(wheel: ZipFile, source: Path) 
         ("the wheel for glibc 2.34", (built("*.whl").stat().st_size, crate)),
         ("the source distribution", (source.stat().st_size,)),
     ):
-        (line,) = (it for it in page.splitlines() if it.startswith(f"| {row}"))
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {row}"))
         told = [float(it) for it in re.findall(r"([\d.]+) MB", line)]
         assert told == pytest.approx([size / 1e6 for size in sizes], rel=0.1), line
 

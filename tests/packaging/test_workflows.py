@@ -19,7 +19,9 @@ RUN_IN_CI: Final = {"wheel", "docs-site", "unit"}
 def targets_of(workflow: str) -> set[str]:
     """Return the phony targets that the commands of a workflow name."""
     commands = re.findall(r"\bmake ([^&\n]+)", workflow)
-    return {word for it in commands for word in it.split() if re.fullmatch(r"[a-z-]+", word)}
+    return {
+        word for command in commands for word in command.split() if re.fullmatch(r"[a-z-]+", word)
+    }
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -270,7 +270,7 @@ def test_a_transaction_has_as_many_blobs_as_the_fork_allows(peers: Peers) -> Non
         answers = [
             peer.batch([("eth_sendRawTransaction", ("0x" + raw.hex(),))])[0] for peer in peers
         ]
-        answers = [None if isinstance(it, RpcError) else it for it in answers]
+        answers = [None if isinstance(answer, RpcError) else answer for answer in answers]
         assert answers[0] == answers[1]
         allowed.append(answers[0] is not None)
         for peer in peers:
@@ -292,7 +292,7 @@ def test_a_block_has_as_many_blobs_as_the_fork_allows(peers: Peers) -> None:
             for peer in peers:
                 peer("evm_mine")
             blocks = [peer("eth_getBlockByNumber", "latest", False) for peer in peers]
-            ours, theirs = ((len(it["transactions"]), it["blobGasUsed"]) for it in blocks)
+            ours, theirs = ((len(block["transactions"]), block["blobGasUsed"]) for block in blocks)
             assert ours == theirs
     finally:
         for peer in peers:
@@ -339,7 +339,7 @@ def test_readers_of_blobs_find_them_by_block(peers: Peers) -> None:
         assert ours == theirs, path
     by_hash = [page(peer, f"blobs/{it}") for peer, it in zip(peers, block_hash, strict=True)]
     assert by_hash[0] == by_hash[1]
-    assert by_hash[0][1]["data"] == ["0x" + it.hex() for it in sidecar.blobs]
+    assert by_hash[0][1]["data"] == ["0x" + blob.hex() for blob in sidecar.blobs]
     assert page(peers.ours, "blobs/head") == by_hash[0]
     ours, theirs = (page(peer, "blob_sidecars/head") for peer in peers)
     assert ours == theirs

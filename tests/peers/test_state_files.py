@@ -62,13 +62,13 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
     receipts = [peer("eth_getTransactionReceipt", it) for it in signed[:2]]
     logs = peer("eth_getLogs", {"fromBlock": "0x0", "address": contract})
     return {
-        "hashes": [it["hash"] for it in blocks],
+        "hashes": [block["hash"] for block in blocks],
         "receipts": [
-            {key: it[key] for key in ("transactionHash", "blockHash", "status", "gasUsed")}
-            for it in receipts
+            {key: receipt[key] for key in ("transactionHash", "blockHash", "status", "gasUsed")}
+            for receipt in receipts
         ],
         "logs": [
-            {key: it[key] for key in ("address", "topics", "data", "blockHash")} for it in logs
+            {key: log[key] for key in ("address", "topics", "data", "blockHash")} for log in logs
         ],
         "code": peer("eth_getCode", contract, "latest"),
         "slot": peer("eth_getStorageAt", contract, "0x0", "latest"),

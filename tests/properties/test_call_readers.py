@@ -159,7 +159,9 @@ OVERRIDES: st.SearchStrategy[dict[str, Any]] = st.one_of(
             optional={
                 "balance": VALUES,
                 "nonce": NUMBERS,
-                "code": st.sampled_from([hexed(assemble(it)) for it in PROGRAMS.values()]),
+                "code": st.sampled_from(
+                    [hexed(assemble(program)) for program in PROGRAMS.values()]
+                ),
                 "stateDiff": st.dictionaries(HASHES, HASHES, max_size=2),
             },
         ),

@@ -105,7 +105,11 @@ class ChainMachine(RuleBasedStateMachine):
     def rewind(self, back: int) -> None:
         target = max(self.chain.number - back, 0)
         self.chain.history.rewind(target)
-        self.checkpoints = [it for it in self.checkpoints if it[0] in self.reverts.checkpoints]
+        self.checkpoints = [
+            checkpoint
+            for checkpoint in self.checkpoints
+            if checkpoint[0] in self.reverts.checkpoints
+        ]
 
     @rule(wei=st.integers(0, 2))
     def edit(self, wei: int) -> None:

@@ -88,7 +88,7 @@ class Neighbour:
         self.settler = Settler(
             self.chain,
             ZkChain(l1, contract),
-            {Operator(l1, it.secret): it.steps for it in keys.keys},
+            {Operator(l1, key.secret): key.steps for key in keys.keys},
             scenario.contracts.timelock,
             message_root=scenario.contracts.addresses.message_root,
         )

@@ -89,7 +89,9 @@ class FilterMachine(RuleBasedStateMachine):
     @rule(back=st.integers(1, 3))
     def rewind(self, back: int) -> None:
         self.chain.history.rewind(max(self.chain.number - back, 0))
-        self.checkpoints = [it for it in self.checkpoints if it in self.reverts.checkpoints]
+        self.checkpoints = [
+            checkpoint for checkpoint in self.checkpoints if checkpoint in self.reverts.checkpoints
+        ]
         self.went_back()
 
     def went_back(self) -> None:

@@ -355,7 +355,7 @@ def _ports(flags: Sequence[str], chains: int) -> Iterator[list[int]]:
         with running_node(*flags, *more, info=info):
             known = json.loads(info.read_text(encoding="utf-8"))
             urls = [it["http_url"] for it in known.get("chains", [known])]
-            yield [urlsplit(it).port or 0 for it in urls]
+            yield [urlsplit(url).port or 0 for url in urls]
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def unfunded(world: World, count: int) -> Prepared:
 def changing_account(world: World, count: int) -> Prepared:
     """Contract accounts that agree in the pool and burn their gas in the block."""
     accounts = world.accounts(count)
-    sent = [world.from_contract(it, gas_limit=GAS) for it in accounts]
+    sent = [world.from_contract(account, gas_limit=GAS) for account in accounts]
     return Prepared(sent, lambda: world.replace_all(accounts, BURN))
 
 
@@ -208,7 +208,7 @@ def _requests(count: int, to: Address, to_mint: int) -> Prepared:
         priority_transaction(n, sender=_sender(n), to=to, gas_limit=GAS, fee=FEE, to_mint=to_mint)
         for n in range(min(count, 3))
     )
-    return Prepared([Transaction.from_l1(it) for it in requests])
+    return Prepared([Transaction.from_l1(request) for request in requests])
 
 
 def burning_request(world: World, count: int) -> Prepared:

@@ -156,7 +156,7 @@ class Run:
 
     def wait_for_deposits(self, pair: Pair) -> None:
         """Wait until L2 has the deposits that L1 still has."""
-        calls = [("eth_getTransactionReceipt", [it]) for it in self.traffic.deposits]
+        calls = [("eth_getTransactionReceipt", [deposit]) for deposit in self.traffic.deposits]
         survived = [it for it in pair.l1.batch(calls) if it is not None]
         self.traffic.counts["deposits on L1"] = len(survived)
         self.traffic.counts["deposits lost in reorgs"] = len(calls) - len(survived)
@@ -201,9 +201,11 @@ class Run:
     def missing(self) -> list[str]:
         """Return what has hit nothing yet: moments of kills, kinds of lies, events of L1."""
         told, hits = self.proxy.kinds(), self.l1.hits
-        found = [it for it in WINDOWS if not self.kills[it]]
+        found = [window for window in WINDOWS if not self.kills[window]]
         found += [it.kind for it in (*LIES, *FAILURES) if not told[it.kind]]
-        found += [f"{it}: requests" for it in OUTAGES if not hits[f"requests while {it}"]]
+        found += [
+            f"{outage}: requests" for outage in OUTAGES if not hits[f"requests while {outage}"]
+        ]
         for kind in self.l1.reorgs:
             found += [f"{kind}: deposits"] if not hits[f"deposit {kind}"] else []
         if not any(hits[f"settlement {kind}"] for kind in self.l1.reorgs):

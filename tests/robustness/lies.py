@@ -196,12 +196,12 @@ def forked(request: Request, choice: random.Random) -> Answer | None:  # noqa: A
     query = request.params[0]
     first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
     orphans = [
-        it
-        for it in request.fork.orphans
-        if first <= int(it["blockNumber"], 16) <= last
-        and it["topics"][: len(query["topics"])] == query["topics"]
+        orphan
+        for orphan in request.fork.orphans
+        if first <= int(orphan["blockNumber"], 16) <= last
+        and orphan["topics"][: len(query["topics"])] == query["topics"]
     ]
-    replaced = {it["blockNumber"] for it in orphans}
+    replaced = {orphan["blockNumber"] for orphan in orphans}
     others = [it for it in request.result() if it["blockNumber"] not in replaced]
     found = sorted([*others, *orphans], key=lambda it: int(it["blockNumber"], 16))
     return request.with_result(found) if found != request.result() else None

@@ -123,7 +123,7 @@ class Requests:
             for _ in range(2)
         ]
         flags = ("validation", "traceTransfers", "returnFullTransactions")
-        return [{"blockStateCalls": blocks} | {it: self.random.random() < 0.5 for it in flags}]
+        return [{"blockStateCalls": blocks} | {flag: self.random.random() < 0.5 for flag in flags}]
 
     def _accounts(self) -> Json:
         return {self.random.choice(self.values.addresses): self.values.extreme("AccountOverride")}

@@ -43,7 +43,7 @@ class SampleSidecar(NamedTuple):
     @property
     def hashes(self) -> list[bytes]:
         """The versioned hashes of the blobs."""
-        return [versioned_hash(it) for it in self.commitments]
+        return [versioned_hash(commitment) for commitment in self.commitments]
 
     def items(self) -> list[Any]:
         """Return what follows the transaction in the network form."""
@@ -146,5 +146,5 @@ def _prove(seed: int, form: Form) -> Proven:
 
 
 if __name__ == "__main__":
-    made = {form: {it: _prove(it, form) for it in seeds} for form, seeds in _RECORDED.items()}
+    made = {form: {seed: _prove(seed, form) for seed in seeds} for form, seeds in _RECORDED.items()}
     _RECORD.write_bytes(msgspec.json.encode(made) + b"\n")

@@ -25,7 +25,7 @@ def declared_methods() -> dict[str, Method]:
 
     async def read() -> dict[str, Method]:
         node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
-        served = [it.api.dispatcher.methods for it in node.services]
+        served = [service.api.dispatcher.methods for service in node.services]
         await node.stop()
         return {name: it for methods in served for name, it in methods.items()}
 
@@ -104,10 +104,12 @@ class _Strict:
     def _chosen(self, kind: type[Choice]) -> str:
         """Return which shape of a choice the request asks for."""
         if kind is TracerResult:
-            tracer = next((it["tracer"] for it in self._options if it.get("tracer")), None)
+            tracer = next(
+                (option["tracer"] for option in self._options if option.get("tracer")), None
+            )
             return "no tracer" if tracer is None else f"`{tracer}`"
         if kind is Prestate:
-            is_difference = any(it.get("diffMode") for it in self._options)
+            is_difference = any(option.get("diffMode") for option in self._options)
             return "`diffMode`" if is_difference else "no `diffMode`"
         raise AssertionError(f"say here what chooses the shape of {kind.__name__}")
 

@@ -65,8 +65,8 @@ def connect_to(url: str, pid: int) -> socket.socket:
                 return connected
             others.append(connected)
     finally:
-        for it in others:
-            it.close()
+        for other in others:
+            other.close()
     raise AssertionError(f"no connection to process {pid}")
 
 

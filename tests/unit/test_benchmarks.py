@@ -90,4 +90,4 @@ def test_no_two_requests_of_a_row_are_the_same(name: str) -> None:
 )
 def test_the_parameters_of_a_state_read_are_all_different(name: str) -> None:
     params = islice(ETH[name].params(READ_CHAIN), REQUESTS)
-    assert len({json.dumps(it) for it in params}) == REQUESTS
+    assert len({json.dumps(param) for param in params}) == REQUESTS

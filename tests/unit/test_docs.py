@@ -155,7 +155,7 @@ def test_every_setting_is_on_its_page() -> None:
     assert page == (DOCS / "config.md").read_text(encoding="utf-8"), "run `make docs`"
     for setting in SETTINGS.all:
         assert setting.description, setting.key
-        row = next(it for it in page.splitlines() if f"| `{setting.key}` |" in it)
+        row = next(line for line in page.splitlines() if f"| `{setting.key}` |" in line)
         assert f"`{setting.variable}`" in row
         assert setting.flag.removeprefix("--") in row
 
@@ -260,9 +260,11 @@ def test_the_pages_name_what_is_in_the_sources(page: str) -> None:
     modules = {it.replace(".", "/") for it in re.findall(r"`(entresol(?:\.\w+)+)`", text)}
     files = set(re.findall(r"`((?:[\w-]+/)*\w+\.(?:py|rs|sol))`", text))
     unknown = {name for name in names if name not in words_of_the_sources()}
-    unknown |= {it for it in modules if not exists(it) and not exists(it.rpartition("/")[0])}
     unknown |= {
-        it for it in files if not any(str(path).endswith(f"/{it}") for path in source_files())
+        module for module in modules if not exists(module) and not exists(module.rpartition("/")[0])
+    }
+    unknown |= {
+        file for file in files if not any(str(path).endswith(f"/{file}") for path in source_files())
     }
     assert unknown == set()
 
@@ -323,7 +325,7 @@ def anchors_of(text: str) -> set[str]:
     """Return the anchors that GitHub gives to the headings of a page."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=FENCED)
     headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", it.lower()).replace(" ", "-") for it in headings}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def exchanges_in(page: str) -> Iterator[tuple[str, list[Any]]]:

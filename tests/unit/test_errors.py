@@ -36,7 +36,9 @@ def test_every_kind_of_error_says_which_code_it_has() -> None:
 
 
 def test_every_error_says_what_it_means() -> None:
-    assert [it for it in kinds(EntresolError) if "__doc__" not in vars(it) or not it.__doc__] == []
+    assert [
+        kind for kind in kinds(EntresolError) if "__doc__" not in vars(kind) or not kind.__doc__
+    ] == []
 
 
 def test_no_error_repeats_what_it_inherits() -> None:

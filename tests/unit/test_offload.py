@@ -181,7 +181,7 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     responses = client.post([call] * 500)
     assert len(responses) == 500
-    assert all(it == responses[0] for it in responses)
+    assert all(response == responses[0] for response in responses)
     assert "result" in responses[0]
     assert len(transitions) == runs
 
@@ -195,7 +195,7 @@ def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient
 
 
 async def _waiting(*waits: asyncio.Future[int]) -> int:
-    return sum([await it for it in waits])
+    return sum([await wait for wait in waits])
 
 
 def test_a_coroutine_that_never_waits_has_its_result_at_once() -> None:

@@ -162,6 +162,6 @@ def test_waiting_takes_nothing_of_the_time_of_a_call(fork: Fork) -> None:
     fork.remote.latency = 0.15
     calls = [{"to": f"0x{it.hex()}"} for it in (ALICE, BOB, LOGGER)]
     with running_api(fork.chain) as client:
-        bundle = [{"transactions": [it]} for it in calls]
+        bundle = [{"transactions": [call]} for call in calls]
         results = client("eth_callMany", bundle, {"blockNumber": "latest"}, None, 100)
     assert results == [[{"value": "0x"}]] * 3

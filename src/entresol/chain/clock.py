@@ -126,8 +126,8 @@ class Clock:
         self._update(interval=seconds)
 
     def _move_others(self) -> None:
-        for it in self._others:
-            it.follow(self.state.offset)
+        for other in self._others:
+            other.follow(self.state.offset)
 
     def _changing(self) -> None:
         for callback in self._before_change:

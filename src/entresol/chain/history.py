@@ -143,13 +143,17 @@ class History:
         self._next.edits.restore(None)
         chain.finality = chain.finality.at_most(number)
         transactions = _pending_again(reverted.records)
-        from_l1 = [it for it in transactions if isinstance(it.payload, PriorityTransaction)]
+        from_l1 = [
+            transaction
+            for transaction in transactions
+            if isinstance(transaction.payload, PriorityTransaction)
+        ]
         chain.filler.priority.push_front(from_l1)
         chain.filler.roots.replace()
         others = [
-            with_sidecar(it, chain.sidecars.get(it.hash))
-            for it in transactions
-            if not isinstance(it.payload, PriorityTransaction | SystemTransaction)
+            with_sidecar(transaction, chain.sidecars.get(transaction.hash))
+            for transaction in transactions
+            if not isinstance(transaction.payload, PriorityTransaction | SystemTransaction)
         ]
         chain.sidecars.drop_above(number)
         chain.pool.blob_base_fee = self._next.blob_base_fee()
@@ -200,9 +204,11 @@ def _pending_again(records: Sequence[BlockRecord]) -> list[Transaction]:
     Who judges the signature of type 0x71 may be another than when the block was sealed, so it is checked again. One
     that a state file has brought without a signature gets the mark of its sender, which others can execute.
     """
-    stored = [it for record in reversed(records) for it in record.transactions]
+    stored = [transaction for record in reversed(records) for transaction in record.transactions]
     found = iter(recover_many([it for it in stored if it[0][0] == ZK_TYPE]))
     transactions = [
         next(found) if raw[0] == ZK_TYPE else load(raw, Address(sender)) for raw, sender in stored
     ]
-    return [marked(it) for it in transactions if isinstance(it, Transaction)]
+    return [
+        marked(transaction) for transaction in transactions if isinstance(transaction, Transaction)
+    ]

@@ -48,17 +48,17 @@ def _bash() -> Iterator[str]:
 
 
 def _bash_command(arguments: Sequence[Argument]) -> Iterator[str]:
-    flags = (flag for it in arguments for flag in it.flags)
+    flags = (flag for argument in arguments for flag in argument.flags)
     yield f'        flags="{" ".join(flags)}"'
-    words = [value for it in arguments if not it.flags for value in it.values]
+    words = [value for argument in arguments if not argument.flags for value in argument.values]
     if words:
         yield f'        words="{" ".join(words)}"'
     yield '        case "$previous" in'
     # Nothing is offered where a value is free: bash then completes paths by itself.
-    for it in arguments:
-        if it.flags and it.takes_value:
-            values = f'COMPREPLY=($(compgen -W "{" ".join(it.values)}" -- "$current")); '
-            yield f"        {'|'.join(it.flags)}) {values if it.values else ''}return ;;"
+    for argument in arguments:
+        if argument.flags and argument.takes_value:
+            values = f'COMPREPLY=($(compgen -W "{" ".join(argument.values)}" -- "$current")); '
+            yield f"        {'|'.join(argument.flags)}) {values if argument.values else ''}return ;;"
     yield "        esac"
 
 
@@ -78,7 +78,7 @@ def _zsh() -> Iterator[str]:
     yield '    case "$command" in'
     for command in COMMANDS:
         yield f"    ({command})"
-        specs = (spec for it in _arguments(command) for spec in _zsh_specs(it))
+        specs = (spec for argument in _arguments(command) for spec in _zsh_specs(argument))
         yield " \\\n            ".join((f"        _arguments -S '1::command:({command})'", *specs))
         yield "        ;;"
     yield "    esac"
@@ -107,12 +107,12 @@ def _fish() -> Iterator[str]:
         others = " ".join(name for name in COMMANDS if name != DEFAULT)
         given = f"__fish_seen_subcommand_from {command}"
         condition = f"not __fish_seen_subcommand_from {others}" if command == DEFAULT else given
-        for it in _arguments(command):
-            yield f'complete -c entresol -n "{condition}" {_fish_options(it)}'
+        for argument in _arguments(command):
+            yield f'complete -c entresol -n "{condition}" {_fish_options(argument)}'
 
 
 def _fish_options(it: Argument) -> str:
-    parts = [f"-l {it[2:]}" if it.startswith("--") else f"-s {it[1:]}" for it in it.flags]
+    parts = [f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in it.flags]
     if it.takes_value:
         parts += ["-r" if _is_path(it) else "-x"] if it.flags else []
         parts += ["-F"] if _is_path(it) else []

@@ -98,7 +98,7 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     """Copy the data directory of a node, which may be running, and return the exit code."""
     source = _data_directory(config)
     stored = StoredChains.at(source)
-    folders = [Path()] if stored is None else [Path(str(it)) for it in stored.chains]
+    folders = [Path()] if stored is None else [Path(str(chain)) for chain in stored.chains]
     if not (source / folders[0] / FORMAT_FILE).exists():
         raise InvalidConfig("--data-dir", f"there is no chain in {source}")
     added = added_at(source)
@@ -127,7 +127,7 @@ def _open_forks(config: NodeConfig) -> OpenForks:
 @contextlib.contextmanager
 def _waiting(forks: OpenForks) -> Iterator[None]:
     """Let this thread wait for the remotes, if there are any."""
-    seconds = max((it.remote.settings.timeout for it in forks.parts), default=None)
+    seconds = max((part.remote.settings.timeout for part in forks.parts), default=None)
     wait_for_remote(seconds)
     try:
         yield
@@ -210,9 +210,9 @@ def _added(config: NodeConfig) -> dict[str, AddedChain]:
     """Return the chains that were added, by what people call them; one whose addition was interrupted may have none."""
     directory = _data_directory(config)
     return {
-        f"chain {it.chain_id}": it
-        for it in added_chains(config)
-        if _has_chain(directory / str(it.chain_id))
+        f"chain {added_chain.chain_id}": added_chain
+        for added_chain in added_chains(config)
+        if _has_chain(directory / str(added_chain.chain_id))
     }
 
 

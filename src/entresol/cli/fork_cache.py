@@ -47,13 +47,13 @@ def _list(place: Path) -> int:
         print(f"no forks in {place}")
         return SUCCEEDED
     rows: list[tuple[str, ...]] = [("FORK", "CHAIN", "BLOCK", "SIZE", "LAST USED", "")]
-    rows += [_row(it) for it in forks]
+    rows += [_row(fork) for fork in forks]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         )
-    print(f"{_bytes(sum(it.size for it in forks))} in {place}")
+    print(f"{_bytes(sum(fork.size for fork in forks))} in {place}")
     return SUCCEEDED
 
 
@@ -80,7 +80,9 @@ def _show(place: Path, name: str) -> int:
 
 def _clear(place: Path, names: Sequence[str]) -> int:
     directory = _directory(place)
-    paths = [_chosen(place, it) for it in names] or [it.path for it in cached_forks(directory)]
+    paths = [_chosen(place, name) for name in names] or [
+        cached_fork.path for cached_fork in cached_forks(directory)
+    ]
     code = SUCCEEDED
     for path in paths:
         if delete_unused(path):
@@ -124,11 +126,11 @@ def _chosen(place: Path, name: str) -> Path:
     if isinstance(place_of(place), FilePlace):
         return place
     forks = cached_forks(_directory(place))
-    found = [it.path for it in forks if it.path.stem == name]
-    found = found or [it.path for it in forks if it.path.stem.startswith(name)]
+    found = [fork.path for fork in forks if fork.path.stem == name]
+    found = found or [fork.path for fork in forks if fork.path.stem.startswith(name)]
     if len(found) == 1:
         return found[0]
-    listed = ", ".join(it.path.stem for it in forks) or "none"
+    listed = ", ".join(fork.path.stem for fork in forks) or "none"
     problem = f"{len(found)} forks begin with {name}" if name else "name a fork"
     raise ForkNotChosen(f"{problem}; in {place} there are: {listed}")
 

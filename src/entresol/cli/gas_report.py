@@ -66,7 +66,7 @@ def _print(chain: ReportedChain, flags: Mapping[str, Any]) -> None:
     if flags["lines"] is None:
         lines = gas_table(chain.report, flags["sort"])
     elif chain.files:
-        lines = (line for it in chain.files for line in gas_lines(it))
+        lines = (line for file in chain.files for line in gas_lines(file))
     else:
         lines = iter((f"nothing ran of a source whose name ends with {flags['lines']}",))
     print("\n".join(lines))
@@ -228,23 +228,23 @@ def _json(chain: ReportedChain) -> dict[str, Any]:
         "chain": chain.name,
         "contracts": [
             {
-                "name": it.name,
-                "file": it.file,
-                "addresses": it.addresses,
-                "size": it.size,
-                "deployments": _figures(it.deployments),
+                "name": contract.name,
+                "file": contract.file,
+                "addresses": contract.addresses,
+                "size": contract.size,
+                "deployments": _figures(contract.deployments),
                 "functions": [
                     {"name": function.name, "caller": function.caller, **_figures(function)}
-                    for function in it.functions
+                    for function in contract.functions
                 ],
             }
-            for it in chain.report.contracts
+            for contract in chain.report.contracts
         ],
         "executions": chain.report.executions,
         "leftOut": chain.report.left_out,
         "sources": [
             {
-                "file": it.source.name,
+                "file": file.source.name,
                 "lines": [
                     {
                         "line": line,
@@ -252,10 +252,10 @@ def _json(chain: ReportedChain) -> dict[str, Any]:
                         "gas": counts.gas,
                         "gasWithCalls": counts.gas_with_calls,
                     }
-                    for line, counts in sorted(it.lines.items())
+                    for line, counts in sorted(file.lines.items())
                 ],
             }
-            for it in chain.files
+            for file in chain.files
         ],
     }
 

@@ -265,7 +265,11 @@ def short_help(command: str, parser: Parser) -> str | None:
     if page is None:
         return None
     return "\n".join(
-        _lines(page, {flag: it for it in parser.arguments() for flag in it.flags}, command)
+        _lines(
+            page,
+            {flag: argument for argument in parser.arguments() for flag in argument.flags},
+            command,
+        )
     )
 
 

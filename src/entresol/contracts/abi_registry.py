@@ -176,7 +176,7 @@ def project_abis() -> AbiRegistry:
 
 def types_of(parameters: Iterable[AbiParameter]) -> str:
     """Return the tuple of the types of parameters."""
-    return f"({','.join(it.canonical for it in parameters)})"
+    return f"({','.join(parameter.canonical for parameter in parameters)})"
 
 
 def format_value(parameter: AbiParameter, value: Any) -> str:

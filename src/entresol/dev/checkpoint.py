@@ -226,20 +226,20 @@ class NodeRevertPlan:
     @property
     def is_quick(self) -> bool:
         """Whether all of them take less than a few milliseconds."""
-        for it in self._plans:  # noqa: SIM110  # a generator takes twice as long
-            if not it.is_quick:
+        for plan in self._plans:  # noqa: SIM110  # a generator takes twice as long
+            if not plan.is_quick:
                 return False
         return True
 
     @property
     def is_current(self) -> bool:
         """Whether all chains are as they were."""
-        return all(it.is_current for it in self._plans)
+        return all(plan.is_current for plan in self._plans)
 
     def prepare(self) -> None:
         """Do on any thread what takes long."""
-        for it in self._plans:
-            it.prepare()
+        for plan in self._plans:
+            plan.prepare()
 
     def apply(self) -> None:
         """Revert the chains, one after the other, once all are prepared: preparing may fail."""

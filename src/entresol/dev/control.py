@@ -26,7 +26,7 @@ class DevControl:
         operators: Collection[Address] = (),
     ) -> None:
         """Take the chains, L1 first; `operators` settle those of `settling` on it."""
-        self._reverts = [Reverts(it) for it in chains]
+        self._reverts = [Reverts(chain) for chain in chains]
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)
         self.node_chains = NodeChains(*self._reverts, foreign_l1=foreign_l1, operators=operators)

@@ -42,7 +42,7 @@ class Keyring:
 
     def __init__(self, accounts: Iterable[DevAccount] = (), *, locked: str | None = None) -> None:
         self._locked = locked
-        self._secrets = {} if locked else {it.address: it.secret for it in accounts}
+        self._secrets = {} if locked else {account.address: account.secret for account in accounts}
         self._impersonated: BoundedMap[Address, Address] = BoundedMap(MAX_IMPERSONATED)
         self._impersonates_all = False
         # Made when it is read, after each change.

@@ -109,7 +109,7 @@ class NodeChains:
         self, *reverts: Reverts, foreign_l1: bool = False, operators: Collection[Address] = ()
     ) -> None:
         """Take L1 first, unless it is a foreign one; `operators` settle there."""
-        self.chains = tuple(it.chain for it in reverts)
+        self.chains = tuple(revert.chain for revert in reverts)
         self._reverts = dict(zip(self.chains, reverts, strict=True))
         self._foreign_l1 = foreign_l1
         self._operators = frozenset(operators)
@@ -121,7 +121,7 @@ class NodeChains:
         if len(self._layer_twos) > 1:
             _share_time(self.chains)
         self._added: list[Chain] = []
-        self.uses = [it.use for it in self.chains]
+        self.uses = [chain.use for chain in self.chains]
         """What runs on each of the chains."""
 
     def add(self, reverts: Reverts) -> None:
@@ -181,9 +181,9 @@ class NodeChains:
             raise RollbackUnknown(target)
         numbers = dict(zip(self.chains, found, strict=True))
         if is_one_of_several:
-            for it in self._layer_twos:
-                if it is not chain:
-                    numbers[it] = _before_next_of_l1(it, numbers[it])
+            for layer_two in self._layer_twos:
+                if layer_two is not chain:
+                    numbers[layer_two] = _before_next_of_l1(layer_two, numbers[layer_two])
         return numbers
 
     def reset(self) -> None:
@@ -198,9 +198,9 @@ class NodeChains:
         """Return a store with the genesis of each chain, for `apply_reset`; any thread may call it."""
         self._check_resettable()
         stores: list[Store] = []
-        for it in self.chains:
-            stores.append(new_genesis(it))
-            it.ledger.store.prepare_replace(stores[-1])
+        for chain in self.chains:
+            stores.append(new_genesis(chain))
+            chain.ledger.store.prepare_replace(stores[-1])
         return stores
 
     def apply_reset(self, stores: Sequence[Store]) -> None:
@@ -251,7 +251,7 @@ class NodeChains:
             raise BelowSettledBatch(number, last.number, last.last_block)
 
     def _report(self, done: str) -> None:
-        blocks = [f"chain {it.rules.chain_id} at block {it.number}" for it in self.chains]
+        blocks = [f"chain {chain.rules.chain_id} at block {chain.number}" for chain in self.chains]
         log.info("%s: %s", done, ", ".join(blocks))
 
 
@@ -301,8 +301,8 @@ def _follow_l1_revert(chain: Chain, block: int) -> None:
 
 def close_all(stores: Iterable[Store]) -> None:
     """Close stores that nobody uses any more."""
-    for it in stores:
-        it.close()
+    for store in stores:
+        store.close()
 
 
 def new_genesis(chain: Chain) -> Store:

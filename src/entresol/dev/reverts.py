@@ -222,15 +222,15 @@ class Checkpoints:
         """Create a checkpoint of all chains and return its id."""
         self._last += 1
         is_linked = len(self._reverts) > 1
-        created = tuple([it.checkpoint(with_settlement=is_linked) for it in self._reverts])
+        created = tuple([revert.checkpoint(with_settlement=is_linked) for revert in self._reverts])
         self._checkpoints.put(self._last, created)
         return self._last
 
     def blocks(self, chain: Chain) -> dict[int, int]:
         """Return the number of the head of `chain` at each checkpoint that it can revert to, by id."""
-        index = [it.chain for it in self._reverts].index(chain)
+        index = [revert.chain for revert in self._reverts].index(chain)
         checkpoints = self._reverts[index].checkpoints
-        found = {it: self._checkpoints.get(it) for it in self._checkpoints}
+        found = {checkpoint: self._checkpoints.get(checkpoint) for checkpoint in self._checkpoints}
         own = {
             it: checkpoints.get(parts[index])
             for it, parts in found.items()

@@ -386,7 +386,9 @@ class BlockExecutor:
         codes = self._edited_codes | changes.codes
         return BlockRecord(
             b"",
-            tuple((it.raw, bytes(it.sender)) for it in self._transactions),
+            tuple(
+                (transaction.raw, bytes(transaction.sender)) for transaction in self._transactions
+            ),
             tuple(self._results),
             stored_changes(changes),
             tuple(codes[code_hash] for code_hash in sorted(codes)),

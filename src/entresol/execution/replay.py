@@ -51,7 +51,9 @@ def recovered(
 def _recovered(
     records: Sequence[BlockRecord],
 ) -> Iterator[tuple[BlockRecord, Sequence[Transaction | InvalidTransaction]]]:
-    found = iter(recover_many([it for record in records for it in record.transactions]))
+    found = iter(
+        recover_many([transaction for record in records for transaction in record.transactions])
+    )
     for record in records:
         yield record, tuple(islice(found, len(record.transactions)))
 

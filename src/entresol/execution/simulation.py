@@ -118,7 +118,7 @@ def simulate(
     could include ends the simulation with `SimulatedCallRejected`.
     """
     simulation = _PreparedSimulation(
-        [_prepare(it, base.rules) for it in blocks],
+        [_prepare(block, base.rules) for block in blocks],
         options.validation,
         options.trace_transfers,
         options.full_transactions,

@@ -69,7 +69,7 @@ def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Has
 def collects_requests(overlay: Overlay) -> bool:
     """Return whether a state has a contract that collects requests."""
     accounts = (overlay.account(contract) for _, contract in _REQUESTED)
-    return any(it is not None and it.code_hash != EMPTY_CODE_HASH for it in accounts)
+    return any(account is not None and account.code_hash != EMPTY_CODE_HASH for account in accounts)
 
 
 def take_requests(overlay: Overlay, rules: Rules, env: BlockEnv) -> tuple[bytes, ...]:
@@ -84,7 +84,7 @@ def take_requests(overlay: Overlay, rules: Rules, env: BlockEnv) -> tuple[bytes,
 
 def requests_hash(requests: Sequence[bytes]) -> Hash32:
     """Return the hash of requests in a header (EIP-7685)."""
-    return Hash32(sha256(b"".join(sha256(it).digest() for it in requests)).digest())
+    return Hash32(sha256(b"".join(sha256(request).digest() for request in requests)).digest())
 
 
 def _write(overlay: Overlay, contract: Address, slots: Mapping[int, bytes]) -> None:

@@ -67,7 +67,7 @@ def _problem(record: BlockRecord, index: int, state: State) -> str | None:
         salt = SystemTransaction.decode(raw).nonce
     except MalformedTransaction as error:
         return str(error)
-    edited = (it.account for it in record.edits if it.address == SYSTEM_SENDER)
+    edited = (edit.account for edit in record.edits if edit.address == SYSTEM_SENDER)
     account = next(edited, None)
     expected = next_salt(state) if account is None else account.nonce
     return None if salt == expected else f"the salt is {salt}, not {expected}"

@@ -19,7 +19,7 @@ def joined(texts: Mapping[str, str], start: str) -> dict[str, str]:
     others = {name: text for name, text in texts.items() if name not in parts}
     named = re.compile(rf'"\./(?:{"|".join(map(re.escape, parts))})"')
     return {
-        start: "\n".join(_IMPORT.sub("", texts[it]) for it in parts),
+        start: "\n".join(_IMPORT.sub("", texts[part]) for part in parts),
         **{name: named.sub(f'"./{start}"', text) for name, text in others.items()},
     }
 

@@ -165,7 +165,9 @@ def _between(low: int, high: int) -> list[int]:
 
 async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedBlock | None]:
     """Return blocks by their numbers, None for those that the remote does not have."""
-    outcomes = await client.ask([Call(BY_NUMBER, (hex(it), _HASHES_ONLY)) for it in numbers])
+    outcomes = await client.ask(
+        [Call(BY_NUMBER, (hex(number), _HASHES_ONLY)) for number in numbers]
+    )
     return [
         None
         if is_missing(outcome)

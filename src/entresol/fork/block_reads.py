@@ -104,9 +104,11 @@ class BlockReads:
     async def block_hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Return hashes of blocks: those that are known, by the contract of EIP-2935, and by linked headers."""
         found: dict[int, bytes] = {
-            it: known for it in numbers if (known := self._past.known_hash(it)) is not None
+            number: known
+            for number in numbers
+            if (known := self._past.known_hash(number)) is not None
         }
-        left = [it for it in numbers if it not in found]
+        left = [number for number in numbers if number not in found]
         if left and self._client is None:
             raise self._cache.missing_hash(left[0])
         if left and self._opened.has_history:

@@ -91,7 +91,7 @@ class PastBlocks:
     def recent_calls(self) -> list[Call]:
         """Return the calls that read the headers between the last final block and the anchor."""
         numbers = range(self.first_recent + 1, self.anchor.number)
-        return [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
+        return [Call(_METHOD, (hex(number), _HASHES_ONLY)) for number in numbers]
 
     def take_recent(self, outcomes: Sequence[Outcome]) -> None:
         """Take the outcomes of `recent_calls`; a chain may begin above the first of them (`anvil --number`)."""
@@ -148,16 +148,16 @@ class PastBlocks:
         """
         if self._verify:
             return await self._linked(numbers)
-        below = {it: Hash32.zero() for it in numbers if it < self._first}
-        numbers, low = [it for it in numbers if it not in below], self._low
-        if any(low - MAX_LINKED <= it < low for it in numbers):
-            lowest = min(it for it in numbers if it >= low - MAX_LINKED)
+        below = {number: Hash32.zero() for number in numbers if number < self._first}
+        numbers, low = [number for number in numbers if number not in below], self._low
+        if any(low - MAX_LINKED <= number < low for number in numbers):
+            lowest = min(number for number in numbers if number >= low - MAX_LINKED)
             self._extend(await self._headers(range(lowest + 1, low + 1)))
-        found = {it: self._hashes[it] for it in numbers if it in self._hashes}
-        far = [it for it in numbers if it not in found and it >= self._first]
-        found |= {it.number: it.hash for it in await self._headers(far)}
+        found = {number: self._hashes[number] for number in numbers if number in self._hashes}
+        far = [number for number in numbers if number not in found and number >= self._first]
+        found |= {header.number: header.hash for header in await self._headers(far)}
         # Only what is below the first block is in none of them.
-        return below | {it: found.get(it, Hash32.zero()) for it in numbers}
+        return below | {number: found.get(number, Hash32.zero()) for number in numbers}
 
     async def _linked(self, numbers: Sequence[int]) -> dict[int, Hash32]:
         """Return the hashes of blocks by the headers between them and the anchor, each named by the next."""
@@ -174,7 +174,7 @@ class PastBlocks:
             if self._low == low:
                 problem = f"block {low} does not name its parent"
                 raise RemoteMalformed(self._client.host, _METHOD, problem)
-        return {it: self._hashes[it] for it in numbers}
+        return {number: self._hashes[number] for number in numbers}
 
     @property
     def _low(self) -> int:
@@ -204,7 +204,7 @@ class PastBlocks:
         return [self._described(*it) for it in found if it[0] >= self._first]
 
     async def _read_headers(self, numbers: Sequence[int]) -> list[tuple[int, Outcome]]:
-        calls = [Call(_METHOD, (hex(it), _HASHES_ONLY)) for it in numbers]
+        calls = [Call(_METHOD, (hex(number), _HASHES_ONLY)) for number in numbers]
         return list(zip(numbers, await self._client.ask(calls), strict=True))
 
     async def _find_first(self, missing: int) -> None:

@@ -49,7 +49,7 @@ def proven_account(result: Any, slots: Sequence[bytes]) -> ProvenAccount:
         storage_root=results.member(fields, "storageHash", Hash32.parse),
         slots=values,
         account_proof=results.member(fields, "accountProof", results.proof_nodes),
-        slot_proofs=[results.member(it, "proof", results.proof_nodes) for it in entries],
+        slot_proofs=[results.member(entry, "proof", results.proof_nodes) for entry in entries],
     )
 
 

@@ -130,7 +130,7 @@ class RemoteChain:
     def waiting_executions(self) -> int:
         """How many threads wait for values of it now."""
         with self._lock:
-            return sum(it.waiting for it in self._feeds)
+            return sum(feed.waiting for feed in self._feeds)
 
     @property
     def verifies(self) -> bool:

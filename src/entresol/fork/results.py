@@ -92,7 +92,7 @@ def proof_nodes(value: object) -> list[bytes]:
     if not isinstance(value, list) or len(value) > MAX_PROOF_NODES:
         raise MalformedValue(f"a proof is an array of up to {MAX_PROOF_NODES} nodes")
     nodes = [bytes(Data.parse(it)) for it in value]
-    if any(len(it) > MAX_PROOF_NODE for it in nodes):
+    if any(len(node) > MAX_PROOF_NODE for node in nodes):
         raise MalformedValue(f"a node of a proof has at most {MAX_PROOF_NODE} bytes")
     return nodes
 

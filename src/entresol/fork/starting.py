@@ -227,7 +227,7 @@ async def _read_ahead(
     if addresses and not settings.verify:
         naming = Naming.NUMBER if settings.by_number else Naming.OBJECT
         fetch = StateFetch(client, block, naming=naming, proofs=False)
-        await fetch.read([("account", it) for it in addresses], found)
+        await fetch.read([("account", address) for address in addresses], found)
     if found.failure is not None:
         raise found.failure
     return found.accounts

@@ -120,7 +120,7 @@ class StateFetch:
             # Without a task: each read of a chain of values is one request.
             await self._piece(pieces[0], sink)
         else:
-            await asyncio.gather(*(self._piece(it, sink) for it in pieces))
+            await asyncio.gather(*(self._piece(piece, sink) for piece in pieces))
 
     def _parts(
         self, accounts: dict[bytes, None], slots: dict[bytes, list[bytes]]
@@ -289,15 +289,17 @@ def _max_bytes(parts: Sequence[_Part]) -> int:
 def _taken(part: _Part, outcomes: list[Outcome], found: _Found) -> RemoteFailed | None:
     """Take the results of a part; return what is wrong with them."""
     try:
-        part.take([it for it in outcomes if not isinstance(it, RemoteFailed)], found)
+        part.take([outcome for outcome in outcomes if not isinstance(outcome, RemoteFailed)], found)
     except RemoteFailed as error:
         return error
     return None
 
 
 def _first_failure(outcomes: list[Outcome]) -> RemoteFailed | None:
-    failures = [it for it in outcomes if isinstance(it, RemoteFailed)]
+    failures = [outcome for outcome in outcomes if isinstance(outcome, RemoteFailed)]
     archive = (
-        it for it in failures if isinstance(it, RemoteRejected) and is_no_archive(it.message)
+        failure
+        for failure in failures
+        if isinstance(failure, RemoteRejected) and is_no_archive(failure.message)
     )
     return next(archive, failures[0] if failures else None)

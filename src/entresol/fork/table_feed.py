@@ -220,7 +220,7 @@ class TableFeed:
         try:
             sink.put_hashes(await self._source.block_hashes(numbers))
         except RemoteFailed as error:
-            sink.fail([("hash", it) for it in numbers], error)
+            sink.fail([("hash", number) for number in numbers], error)
 
 
 class _Sink:

@@ -127,7 +127,7 @@ class Devnet:
     def __repr__(self) -> str:
         if self._node is None:
             return "<devnet that does not run>"
-        return f"<devnet: {', '.join(it.title for it in self.layers)}>"
+        return f"<devnet: {', '.join(layer.title for layer in self.layers)}>"
 
     def profile(self, profiler: Profiler | None = None) -> Profiler:
         """Count what contracts do from now on, also before the start; several devnets may share a profiler.
@@ -287,7 +287,7 @@ class Devnet:
 
     async def _save(self) -> tuple[list[SavedControls], bool]:
         is_logged = self._log is not None and self._log.is_enabled
-        return [SavedControls.of(it) for it in self._services], is_logged
+        return [SavedControls.of(service) for service in self._services], is_logged
 
     async def _restore(self, saved: list[SavedControls], is_logged: bool) -> None:  # noqa: FBT001 - as saved
         for controls, service in zip(saved, self._services, strict=True):
@@ -319,7 +319,7 @@ class Devnet:
         info = node.info()
         if self.config.log.config_out is not None:
             info.write(Path(self.config.log.config_out))
-        accounts = [DevnetAccount.of(it) for it in info.accounts]
+        accounts = [DevnetAccount.of(account) for account in info.accounts]
         self._l2_count = len(node.layer_twos)
         if node.layer_one is not None:
             self._l1 = self._serve("L1", node.layer_one, accounts)

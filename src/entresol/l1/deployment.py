@@ -176,7 +176,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
     def contracts_of(self, chain_id: int) -> SettlementContracts:
         """Return the addresses of the contracts of a chain."""
-        index = [it.chain_id for it in self.chains].index(chain_id)
+        index = [chain.chain_id for chain in self.chains].index(chain_id)
         registered = () if self.registrar is not None else _tokens(self.chains[:index])
         first, nonce, count = self.contracts, self.first_nonce, len(registered)
         return contracts_of_chain(first, self.deployer, index, nonce, registrations=count)
@@ -269,7 +269,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     def _registrations(self, chain: RegisteredChain) -> list[DeploymentStep]:
         """Return what registers the base token of a chain with the vault, if no chain before it has that one."""
         before = self.chains[: self.chains.index(chain)]
-        new = [it for it in _tokens((*before, chain)) if it not in _tokens(before)]
+        new = [token for token in _tokens((*before, chain)) if token not in _tokens(before)]
         vault = self.contracts.native_token_vault
         return [token_registration(vault, it, self.registrar) for it in new]
 
@@ -314,7 +314,7 @@ def chain_creation(
 
 def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
     """Return the L1 addresses of the base tokens that have to be registered, each once; ether is already."""
-    found = (it.base_token for it in chains)
+    found = (chain.base_token for chain in chains)
     return list(dict.fromkeys(it.l1_address for it in found if not it.is_ether))
 
 

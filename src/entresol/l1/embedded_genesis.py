@@ -115,8 +115,8 @@ def deployment_accounts(
     """
     overlay = empty_overlay()
     rules = Rules(deployment.l1_chain_id, fork)
-    tokens = {it.base_token.l1_address: it.base_token for it in deployment.chains}
-    created = [creation_of(it) for it in tokens.values() if not it.is_ether]
+    tokens = {chain.base_token.l1_address: chain.base_token for chain in deployment.chains}
+    created = [creation_of(token) for token in tokens.values() if not token.is_ether]
     verifier = artifact("DevelopmentVerifier").bytecode
     for step in (*created, *deployment.steps()):
         sender = step.sender or deployment.deployer
@@ -181,7 +181,7 @@ def with_pairs(
     """Return the accounts as if each chain had been told of all others, which they know in their genesis."""
     sender = deployment.contracts.chain_registration_sender
     assert sender is not None
-    ids = [it.chain_id for it in deployment.chains]
+    ids = [chain.chain_id for chain in deployment.chains]
     pairs: dict[Word, Value] = {it: {other: 1 for other in ids if other != it} for it in ids}
     storage = storage_of(artifact("ChainRegistrationSender"), {"isRegistered": pairs})
     account = accounts[sender]

@@ -67,7 +67,7 @@ class OperatorKeys(msgspec.Struct, frozen=True):
         for step, given in zip(SettlementStep, (commit, prove, execute), strict=True):
             secret = commit if given is None else given
             steps[secret] = (*steps.get(secret, ()), step)
-        return cls(tuple(OperatorKey(*it) for it in steps.items()))
+        return cls(tuple(OperatorKey(*item) for item in steps.items()))
 
     @property
     def deployer(self) -> OperatorKey:

@@ -72,19 +72,21 @@ class TokenRequest(NamedTuple):
 
 def development_base_tokens(chains: Sequence[NodeConfig]) -> tuple[BaseToken, ...]:
     """Return the token that pays for gas on each L2 of a node that has a development L1, or none."""
-    requests = [TokenRequest.of(it.chain) for it in chains]
+    requests = [TokenRequest.of(chain.chain) for chain in chains]
     created: dict[str, BaseToken] = {}
-    for it in requests:
-        if not isinstance(it.token, str):
+    for request in requests:
+        if not isinstance(request.token, str):
             continue
-        token = created.setdefault(it.token, development_token(it.token, it.decimals))
-        if token.decimals != it.decimals:
-            problem = f"another chain gives {it.token} {token.decimals} decimals, not {it.decimals}"
+        token = created.setdefault(
+            request.token, development_token(request.token, request.decimals)
+        )
+        if token.decimals != request.decimals:
+            problem = f"another chain gives {request.token} {token.decimals} decimals, not {request.decimals}"
             raise InvalidConfig(DECIMALS_FLAG, problem)
-    if any(it.token is not None for it in requests) and not chains[0].l1.l1:
+    if any(request.token is not None for request in requests) and not chains[0].l1.l1:
         raise InvalidConfig(FLAG, "it is a token of an L1; leave out --no-l1")
     known = {it.l1_address: it for it in created.values()}
-    return tuple(_known(it, created, known) for it in requests)
+    return tuple(_known(request, created, known) for request in requests)
 
 
 def warn_of_coarse_prices(chain_id: int, token: BaseToken, gas_price: int) -> None:

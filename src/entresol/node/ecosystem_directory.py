@@ -77,7 +77,10 @@ class EcosystemDirectory:
         check_layout(config, layer_twos)
         if config.chain.data_dir is None or len(layer_twos) == 1:
             return cls()
-        path, ids = Path(config.chain.data_dir), tuple(it.chain.chain_id for it in layer_twos)
+        path, ids = (
+            Path(config.chain.data_dir),
+            tuple(layer_two.chain.chain_id for layer_two in layer_twos),
+        )
         _check_own(path)
         lock = DirectoryLock(path)
         try:
@@ -104,7 +107,7 @@ class EcosystemDirectory:
 
     def complete(self, layer_twos: Iterable[Chain], layer_one: Chain | None) -> None:
         """Record which chains belong together, once all of them exist."""
-        chains = {str(it.rules.chain_id): it for it in layer_twos}
+        chains = {str(layer_two.rules.chain_id): layer_two for layer_two in layer_twos}
         if layer_one is not None:
             chains[L1_FOLDER] = self.opened(layer_one, L1_FOLDER)
         identities = {folder: identity_of(it).hex() for folder, it in chains.items()}
@@ -156,7 +159,7 @@ def check_layout(config: NodeConfig, layer_twos: Sequence[NodeConfig]) -> None:
         raise InvalidConfig(
             "--chains", f"{path} has one chain, and its L1 knows no other; give a new directory"
         )
-    found, ids = StoredChains.at(path), tuple(it.chain.chain_id for it in layer_twos)
+    found, ids = StoredChains.at(path), tuple(layer_two.chain.chain_id for layer_two in layer_twos)
     if found is not None and found.chains != ids:
         shown = ", ".join(map(str, found.chains))
         raise InvalidConfig(_FLAG, f"it has the chains {shown}, in this order: give {found.flag}")

@@ -322,15 +322,17 @@ def _funding_differences(
         if not account.code and address not in others
     }
     # The accounts of the ZK Stack are funded or not by where the chain settles, and by the version.
-    derived = owners.keys() - {it.address for it in ZK_STACK_ACCOUNTS}
-    possible = {it.address for it in derived_accounts(config, len(derived))}
+    derived = owners.keys() - {zk_stack_account.address for zk_stack_account in ZK_STACK_ACCOUNTS}
+    possible = {
+        derived_account.address for derived_account in derived_accounts(config, len(derived))
+    }
     if not derived <= possible:
         stranger = min(derived - possible).checksummed()
         yield f"--mnemonic or --genesis: it funds {stranger}, which is no account of the mnemonic"
     elif config.accounts not in (None, len(derived)):
         yield f"--accounts: {len(derived)}, not {config.accounts}"
     balance = config.balance * unit
-    other = next((it for it in owners.values() if it != balance), balance)
+    other = next((owner for owner in owners.values() if owner != balance), balance)
     if other != balance:
         yield f"--balance: {other / unit:,g}, not {config.balance:,}"
 

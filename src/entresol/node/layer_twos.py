@@ -41,7 +41,7 @@ def layer_two_configs(config: NodeConfig) -> tuple[NodeConfig, ...]:
     directory = config.chain.data_dir
     if directory is None:
         return chains
-    return tuple(_in_folder(it, Path(directory)) for it in chains)
+    return tuple(_in_folder(chain, Path(directory)) for chain in chains)
 
 
 def _of_flag(config: NodeConfig, items: Sequence[str]) -> tuple[NodeConfig, ...]:
@@ -87,19 +87,19 @@ def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
         raise InvalidConfig("--chains", "a cluster has one chain; run a cluster for each")
     if not config.l1.l1:
         raise InvalidConfig("--chains", "several chains need an L1; leave out --no-l1")
-    for it in chains:
+    for chain in chains:
         # Chains are told apart by their ids before their files are read.
-        if (found := chain_id_of(it.chain)) != it.chain.chain_id:
-            given = it.chain.chain_id
+        if (found := chain_id_of(chain.chain)) != chain.chain.chain_id:
+            given = chain.chain.chain_id
             raise InvalidConfig("--chains", f"chain {given} has a genesis file of chain {found}")
-    ids = [(it.chain.chain_id, "another chain") for it in chains]
-    ports = [(it.server.port, "another chain") for it in chains]
+    ids = [(chain.chain.chain_id, "another chain") for chain in chains]
+    ports = [(chain.server.port, "another chain") for chain in chains]
     if config.l1.l1_url is None:
         ids.insert(0, (config.l1.l1_chain_id, "the L1"))
         ports = [(it or 0, "the L1") for it in (config.l1.l1_port, config.l1.l1_extra_port)] + ports
     _check_distinct("chain id", ids)
-    _check_distinct("port", [it for it in ports if it[0]])
-    sockets = [it.server.ipc for it in chains if it.server.ipc is not None]
+    _check_distinct("port", [port for port in ports if port[0]])
+    sockets = [chain.server.ipc for chain in chains if chain.server.ipc is not None]
     if len(set(sockets)) != len(sockets):
         raise InvalidConfig("--ipc", "each chain needs a path of its own: give it in [[chains]]")
 

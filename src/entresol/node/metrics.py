@@ -62,8 +62,8 @@ def memory_samples(uses: Iterable[MemoryUse]) -> Iterator[Sample]:
     """Yield what each part takes, and its limit."""
     uses = list(uses)
     for name, description, values in (
-        ("memory_bytes", "Memory that a part takes.", [it.used for it in uses]),
-        ("memory_limit_bytes", "Memory that a part may take.", [it.limit for it in uses]),
+        ("memory_bytes", "Memory that a part takes.", [use.used for use in uses]),
+        ("memory_limit_bytes", "Memory that a part may take.", [use.limit for use in uses]),
     ):
         for it, value in zip(uses, values, strict=True):
             yield Sample(name, description, value, labels=f'part="{it.part}"')
@@ -136,12 +136,12 @@ def _with(label: str, sample: str) -> str:
 def render(samples: Iterable[Sample]) -> str:
     """Return samples in the text format of Prometheus."""
     lines, before = [], ""
-    for it in samples:
-        if it.name != before:
-            lines.append(f"# HELP entresol_{it.name} {it.description}")
-            lines.append(f"# TYPE entresol_{it.name} {it.kind}")
-            before = it.name
-        labels = f"{{{it.labels}}}" if it.labels else ""
-        value = f"{it.value:d}" if isinstance(it.value, int) else f"{it.value:.3f}"
-        lines.append(f"entresol_{it.name}{labels} {value}")
+    for sample in samples:
+        if sample.name != before:
+            lines.append(f"# HELP entresol_{sample.name} {sample.description}")
+            lines.append(f"# TYPE entresol_{sample.name} {sample.kind}")
+            before = sample.name
+        labels = f"{{{sample.labels}}}" if sample.labels else ""
+        value = f"{sample.value:d}" if isinstance(sample.value, int) else f"{sample.value:.3f}"
+        lines.append(f"entresol_{sample.name}{labels} {value}")
     return "".join(line + "\n" for line in lines)

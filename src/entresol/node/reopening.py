@@ -51,7 +51,7 @@ class Reopening:
     def ports(self) -> frozenset[int]:
         """The ports that the node serves at."""
         assert self._node is not None
-        ports = ((it.port, it.extra_port) for it in self._node.services)
+        ports = ((service.port, service.extra_port) for service in self._node.services)
         return frozenset(port for pair in ports for port in pair if port is not None)
 
     async def reopen(self, config: NodeConfig) -> None:

@@ -161,7 +161,7 @@ class PendingFollower:
                     await self._connected.wait()
 
     def _on_change(self) -> None:
-        if not any(it.wants_transactions for it in self._subscribers):
+        if not any(subscriber.wants_transactions for subscriber in self._subscribers):
             self._wanted.clear()
         elif not self._wanted.is_set():
             self._wanted.set()

@@ -60,7 +60,7 @@ _ALL: Final = [Declared(*it) for it in product((*ServedBy, None), (False, True),
 _ROUTES: Final = {state: {it: route(it, state) for it in _ALL} for state in ReplicaState}
 """The whole table: a lookup takes a third of the time of the decision, which is made for each call."""
 _SERVES_READS: Final = {
-    state: all(route(it, state) is Route.HERE for it in _READS) for state in ReplicaState
+    state: all(route(read, state) is Route.HERE for read in _READS) for state in ReplicaState
 }
 
 

@@ -183,7 +183,7 @@ class StoreFollower:
 def _missed(before: ChainState, state: ChainState) -> Revert:
     """Return one revert that stands for all between two states, to their lowest blocks."""
     known = before.reverts[-1].serial if before.reverts else 0
-    missed = [it for it in state.reverts if it.serial > known]
+    missed = [revert for revert in state.reverts if revert.serial > known]
     if missed and missed[0].serial != known + 1:
         return Revert(known, -1, -1)
     return Revert(

@@ -163,7 +163,9 @@ def execute_data(
     roots: Sequence[Sequence[InteropRoot]],
 ) -> bytes:
     """Return the `executeData` of proven batches, with the priority transactions and imported roots of each."""
-    proofs = [(it.left_path, it.right_path, it.hashes) for it in operations]
+    proofs = [
+        (operation.left_path, operation.right_path, operation.hashes) for operation in operations
+    ]
     declared = [list(of_batch) for of_batch in roots]
     types = f"({_STORED}[],{_PRIORITY}[],{ROOT_TYPE}[][])"
     return bytes([EXECUTE_VERSION]) + abi.encode(types, (_all_words(batches), proofs, declared))

@@ -90,7 +90,7 @@ class OpenTransfers:
             for _ in range(MAX_ROUNDS):
                 logs = self._read(after, limit)
                 closed = await self._closed(logs, head)
-                transfers = [self._transfer(it) for it in logs if it not in closed]
+                transfers = [self._transfer(log) for log in logs if log not in closed]
                 if len(logs) < limit:
                     deposits = self._deposits(0, limit - len(transfers))
                     return TransferPage(transfers + deposits.transfers, deposits.following)
@@ -160,7 +160,7 @@ class OpenTransfers:
 
     async def _closed(self, logs: list[OpenLog], head: L1Block) -> set[OpenLog]:
         """Return which of some logs are completed as of a block of L1, and close them."""
-        hashes = {it: self._blocks.block_hash(it.block) for it in logs}
+        hashes = {log: self._blocks.block_hash(log.block) for log in logs}
         found: set[OpenLog] = set()
         for some in _parts(logs):
             completed = await asyncio.gather(

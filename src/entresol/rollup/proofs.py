@@ -177,7 +177,7 @@ class LogProver:
 
     def _counts(self, block: int, transaction: int) -> tuple[int, int]:
         """Return what the crate does of a record that it cannot read, or raise what is wrong with that."""
-        counts = [len(it.l2_to_l1_logs) for it in self._blocks.record(block).results]
+        counts = [len(result.l2_to_l1_logs) for result in self._blocks.record(block).results]
         return sum(counts[:transaction]), counts[transaction]
 
     def _leaf_of_event(

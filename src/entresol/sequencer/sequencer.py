@@ -174,8 +174,8 @@ class InlineSequencer:
         if sent is None:
             return
         error = cold.senders.get(sent.sender)
-        for it in list(cold.senders):
-            cold.discard(it)
+        for sender in list(cold.senders):
+            cold.discard(sender)
         if error is not None:
             pool.remove(transaction_hash, str(error))
             raise error

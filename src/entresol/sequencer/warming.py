@@ -192,14 +192,14 @@ class Warming:
 def _execute(
     executor: BlockExecutor, transactions: Sequence[Transaction]
 ) -> ColdTransaction | None:
-    for it in transactions:
+    for transaction in transactions:
         try:
-            executor.run(it)
+            executor.run(transaction)
         except (InvalidTransaction, BlockFull):
             # The block says so.
             return None
         except Exception as error:  # noqa: BLE001  # it is the sender's
-            return ColdTransaction(it, error)
+            return ColdTransaction(transaction, error)
     return None
 
 

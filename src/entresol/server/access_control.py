@@ -46,7 +46,9 @@ class OriginCheck:
 
     def __init__(self, config: ServerConfig) -> None:
         self.any = ANY in config.cors_origins
-        self.origins = frozenset(it.encode() for it in config.cors_origins if it != ANY)
+        self.origins = frozenset(
+            cors_origin.encode() for cors_origin in config.cors_origins if cors_origin != ANY
+        )
 
     def headers(self, origin: bytes | None) -> bytes:
         """Return the header lines of a response to a page from `origin`."""

@@ -185,11 +185,11 @@ class UnsentBytes:
         """Check, and remember how much each connection has unsent."""
         self._written = written
         self._check()
-        unsent = ((it, it.unsent) for it in self._connections)
+        unsent = ((connection, connection.unsent) for connection in self._connections)
         self._at_last_sweep = {it: size for it, size in unsent if size}
 
     def _check(self) -> None:
-        total = sum(it.unsent for it in self._connections)
+        total = sum(connection.unsent for connection in self._connections)
         # Other threads read it, so it is assigned only when the limit holds.
         self.total = total if total <= self._limit else self._drop_greediest()
         room = max(self._limit - self.total, self._limit // CHECKS_PER_LIMIT, 1)

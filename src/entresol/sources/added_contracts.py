@@ -43,8 +43,8 @@ class AddedContracts:
         return self._count
 
     def __iter__(self) -> Iterator[CompiledContract]:
-        for it in reversed(self._compilations.values()):
-            yield from it.contracts
+        for compilation in reversed(self._compilations.values()):
+            yield from compilation.contracts
 
     def add(self, compilation: Compilation) -> None:
         """Add a compilation; an equal one is replaced."""

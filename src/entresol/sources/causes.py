@@ -27,7 +27,7 @@ def cause_of(walk: FrameWalk, contract: CompiledContract) -> str | None:
     source_map = walk.code.source_map
     if isinstance(source_map, PositionMap):
         checks = (source_map.check(it.pc) for it in reversed(walk.last[-_NEAR:]))
-        return next((it for it in checks if it is not None), None)
+        return next((check for check in checks if check is not None), None)
     return _at_boundary(walk, places) or _of_call(walk)
 
 
@@ -45,7 +45,7 @@ def _at_boundary(walk: FrameWalk, places: FramePlaces) -> str | None:
     """Return what is wrong with the value or the arguments of a call, which is checked before the function runs."""
     if len(places.open(is_call=False)) != 1:
         return None
-    pcs = [walk.last[-1].pc, *(it.call for it in reversed(walk.functions))]
+    pcs = [walk.last[-1].pc, *(function.call for function in reversed(walk.functions))]
     found = next(filter(None, map(places.located, pcs)), None)
     if found is not None and not found.is_whole:
         return None
@@ -72,7 +72,7 @@ def _of_call(walk: FrameWalk) -> str | None:
         return None
     source_map = walk.code.source_map
     call, end = source_map.span(walk.call_pc), source_map.span(walk.last[-1].pc)
-    helpers = [source_map.span(it.call) for it in walk.functions]
+    helpers = [source_map.span(function.call) for function in walk.functions]
     if call != end and call not in helpers:
         return None
     inner = next((it for it in reversed(walk.frame.calls) if it.type in CALLS), None)

@@ -100,8 +100,10 @@ def compilation_of(output: CompilerOutput, texts: CompilerInput) -> Compilation:
     )
     contracts = contracts_of(output, texts)
     codes = (it for contract in contracts for it in (contract.creation, contract.deployed))
-    room = MIN_DEFINITIONS + sum(len(it.code) for it in codes if it is not None) // CODE_OF_ONE
-    size = sum(it.size for it in contracts)
+    room = (
+        MIN_DEFINITIONS + sum(len(code.code) for code in codes if code is not None) // CODE_OF_ONE
+    )
+    size = sum(contract.size for contract in contracts)
     for source in contracts[0].sources if contracts else ():
         if source is not None:
             room -= source.read_definitions(room)
@@ -205,9 +207,9 @@ def _contracts(
 def _gaps(bytecode: Bytecode) -> Iterator[Gap]:
     for libraries in bytecode.link_references.values():
         for places in libraries.values():
-            yield from (Gap(it.start, it.length) for it in places)
+            yield from (Gap(place.start, place.length) for place in places)
     for places in (bytecode.immutable_references or {}).values():
-        yield from (Gap(it.start, it.length) for it in places)
+        yield from (Gap(place.start, place.length) for place in places)
 
 
 def _source_map(

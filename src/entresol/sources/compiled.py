@@ -165,7 +165,10 @@ class CompiledContract:
     @cached_property
     def own_source(self) -> SourceFile | None:
         """The source that defines it."""
-        return next((it for it in self.sources if it is not None and it.name == self.file), None)
+        return next(
+            (source for source in self.sources if source is not None and source.name == self.file),
+            None,
+        )
 
 
 def metadata_size(code: bytes) -> int:

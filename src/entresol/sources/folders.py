@@ -223,7 +223,7 @@ class OutputFolder:
         """Return a source that the output names, from the project that the folder is in."""
         if name not in self._texts:
             paths = (root / name for root in self._roots)
-            found = next((it for it in paths if is_file(it)), None)
+            found = next((path for path in paths if is_file(path)), None)
             self._texts[name] = (
                 None if found is None else self._reader.content(found, MAX_SOURCE_BYTES)
             )

@@ -94,7 +94,7 @@ class FramePlaces:
             entry = self.entry(function.entry)
             if entry is not None:
                 segments.append(Segment(entry, [], ()))
-        segments[-1].pcs.extend(it.pc for it in steps[-1:])
+        segments[-1].pcs.extend(step.pc for step in steps[-1:])
         return [*segments[:-1], segments[-1]._replace(steps=steps)]
 
     def _of_segment(self, segment: Segment, entered: Located | None) -> Iterator[SourcePlace]:
@@ -128,20 +128,22 @@ class FramePlaces:
         ran = {it.definition: it for it in (*recent, entry)}.values()
         places = recent if found is None else [found, *recent]
         led = {entry.definition: True}
-        for it in places:
-            if it.is_whole:
+        for place in places:
+            if place.is_whole:
                 continue
-            if it.definition not in led:
-                others = (other for other in ran if other.definition != it.definition)
-                led[it.definition] = any(other.names(it) for other in others)
-            if led[it.definition]:
-                return it
+            if place.definition not in led:
+                others = (other for other in ran if other.definition != place.definition)
+                led[place.definition] = any(other.names(place) for other in others)
+            if led[place.definition]:
+                return place
         return None
 
     def _before(self, steps: Sequence[Step], entry: Located) -> Located | None:
         """Return the last place in a function: the optimizer merges the ends of functions that are the same."""
-        places = filter(None, (self.located(it.pc) for it in reversed(steps)))
-        inside = (it for it in places if it.definition == entry.definition and not it.is_whole)
+        places = filter(None, (self.located(step.pc) for step in reversed(steps)))
+        inside = (
+            place for place in places if place.definition == entry.definition and not place.is_whole
+        )
         return next(inside, None)
 
     def located(self, pc: int) -> Located | None:
@@ -178,11 +180,13 @@ class FramePlaces:
     def _named(self, name: str | None) -> Located | None:
         """Return the function of a name: that of the contract itself, or the only one that has a body."""
         found = [
-            Located(source, _span_of(it), it)
+            Located(source, _span_of(definition), definition)
             for source in self._contract.sources
             if source is not None and name is not None
-            for it in source.definitions
-            if it.name == name and it.kind != "modifier" and source.has_body(it)
+            for definition in source.definitions
+            if definition.name == name
+            and definition.kind != "modifier"
+            and source.has_body(definition)
         ]
         own = [it for it in found if it.definition.container == self._contract.name]
         if len(own) == 1 or name == CONSTRUCTOR:

@@ -50,7 +50,7 @@ def read_apart(paths: Sequence[str]) -> Iterator[CompiledContract]:
     """
     process = ReadingProcess(MODULE, *paths)
     try:
-        yield from (it for it in process.results() if isinstance(it, CompiledContract))
+        yield from (result for result in process.results() if isinstance(result, CompiledContract))
     finally:
         process.kill()
 
@@ -155,10 +155,14 @@ class ContractWriter(logging.Handler):
         """Write a contract, after its sources."""
         sources = contract.sources
         if self._is_new(sources):
-            for it in sources:
-                if it is not None and self._is_new(it):
-                    self._write_source(it)
-            self._put("sources", id(sources), [None if it is None else id(it) for it in sources])
+            for source in sources:
+                if source is not None and self._is_new(source):
+                    self._write_source(source)
+            self._put(
+                "sources",
+                id(sources),
+                [None if source is None else id(source) for source in sources],
+            )
         state = {name: value for name, value in vars(contract).items() if name != "sources"}
         self._put("contract", id(sources), state)
 

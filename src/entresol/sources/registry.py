@@ -90,7 +90,10 @@ class SourceRegistry:
         with self._lock:
             if self._abis[0] != version:
                 contracts = (*self._added, *self._contracts)
-                self._abis = version, AbiRegistry.of(it.decoded_abi() for it in contracts)
+                self._abis = (
+                    version,
+                    AbiRegistry.of(contract.decoded_abi() for contract in contracts),
+                )
             return self._abis[1]
 
     def find(self, code: bytes, *, is_creation: bool = False) -> CompiledContract | None:
@@ -139,10 +142,10 @@ class SourceRegistry:
     def _search(self, code: bytes, *, is_creation: bool) -> CompiledContract | None:
         best, size = None, 0
         for contracts in (self._added, self._contracts):
-            for it in contracts:
-                compiled = it.creation if is_creation else it.deployed
+            for contract in contracts:
+                compiled = contract.creation if is_creation else contract.deployed
                 if compiled is None or len(compiled.code) <= size:
                     continue
                 if compiled.starts(code) if is_creation else compiled.is_deployed_as(code):
-                    best, size = it, len(compiled.code)
+                    best, size = contract, len(compiled.code)
         return best

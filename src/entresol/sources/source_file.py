@@ -112,11 +112,18 @@ class SourceFile:
     def contract_named(self, name: str) -> Definition | None:
         """Return a contract by its name."""
         kinds = ("contract", "library", "interface")
-        return next((it for it in self.definitions if it.name == name and it.kind in kinds), None)
+        return next(
+            (
+                definition
+                for definition in self.definitions
+                if definition.name == name and definition.kind in kinds
+            ),
+            None,
+        )
 
     def _innermost(self, span: Span, kinds: tuple[str, ...]) -> Definition | None:
         found = None
-        for it in self.definitions:
-            if it.kind in kinds and it.contains(span.start, span.end):
-                found = it
+        for definition in self.definitions:
+            if definition.kind in kinds and definition.contains(span.start, span.end):
+                found = definition
         return found

@@ -99,7 +99,7 @@ class SourceMap:
 
     def sources(self) -> set[int]:
         """Return the numbers of the sources that it has."""
-        return {it.source for it in self._spans}
+        return {span.source for span in self._spans}
 
     def instructions(self) -> Iterator[tuple[int, Span, str]]:
         """Yield where each instruction is, its span and its kind of jump, in order."""
@@ -134,7 +134,7 @@ class PositionMap:
         self._jumped = array("I", sorted(pc for pc, it in jumps.items() if it in _JUMPS))
         self._jumps = "".join(jumps[pc] for pc in self._jumped)
         self._checked = array("I", sorted(checks))
-        names = list(dict.fromkeys(it[:MAX_CHECK] for it in checks.values()))[:MAX_CHECKS]
+        names = list(dict.fromkeys(check[:MAX_CHECK] for check in checks.values()))[:MAX_CHECKS]
         self._names = names
         """What is checked, as `safesub`; others beyond the last are that one."""
         places = {name: place for place, name in enumerate(names)}
@@ -148,7 +148,7 @@ class PositionMap:
 
     def sources(self) -> set[int]:
         """Return the numbers of the sources that it has."""
-        return {it.source for it in self._spans}
+        return {span.source for span in self._spans}
 
     def span_from(self, pc: int) -> Span:
         """Return the span of the first instruction from an offset on that belongs to something."""

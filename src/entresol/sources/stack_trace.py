@@ -137,7 +137,7 @@ def _frame(walk: FrameWalk, place: SourcePlace, address: str | None) -> StackFra
 
 def _failed_inner(frame: CallFrame) -> CallFrame | None:
     """Return the last inner frame, if it failed."""
-    inner = next((it for it in reversed(frame.calls) if it.type in CALLS | CREATIONS), None)
+    inner = next((call for call in reversed(frame.calls) if call.type in CALLS | CREATIONS), None)
     return None if inner is None or inner.error is None else inner
 
 

@@ -171,7 +171,9 @@ class AccountIndex:
         """Return the last block up to `block` that has changed or called an account, or in which it has logged."""
         log = tables.LOGS + tables.ADDRESS_OF_LOG
         prefixes = (tables.ACCOUNT + account, tables.CALLED + account, log + account)
-        found = [self._db.last_at_most(it + tables.number(block), it) for it in prefixes]
+        found = [
+            self._db.last_at_most(prefix + tables.number(block), prefix) for prefix in prefixes
+        ]
         return max((tables.block_of(it[0]) for it in found if it is not None), default=None)
 
     def _read(
@@ -187,7 +189,7 @@ class AccountIndex:
             size = max(count, _ROWS_PER_READ)
             start = chunk[-1][0] + b"\0"
             values = ((key[len(prefix) :], _unpack(value)) for key, value in chunk)
-            found += [it for it in values if it[1][0] <= head]
+            found += [value for value in values if value[1][0] <= head]
         return found[:count]
 
 

@@ -88,7 +88,7 @@ class ForkTable:
         """Yield the codes of changed accounts that no block contains: with its account the remote is not asked again."""
         if self.remote is None:
             return
-        used = {it.account.code_hash for it in record.changes if it.account is not None}
+        used = {change.account.code_hash for change in record.changes if change.account is not None}
         used -= {EMPTY_CODE_HASH, *map(keccak256, record.codes)}
         for code_hash in used:
             if self._db.get(tables.CODE + code_hash) is None and self.code(code_hash) is None:
@@ -104,4 +104,6 @@ def anchor_rows(anchor: Anchor | None) -> list[Row]:
 
 def _cleared_by(record: BlockRecord) -> Iterator[bytes]:
     """Yield the accounts whose storage is gone after a block: those that are gone, or were replaced."""
-    return (it.address for it in record.changes if it.destroyed or it.account is None)
+    return (
+        change.address for change in record.changes if change.destroyed or change.account is None
+    )

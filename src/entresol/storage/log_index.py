@@ -110,7 +110,7 @@ def candidates(
     sign = -1 if newest_first else 1
     start, end = (last, first) if newest_first else (first, last)
     search = _backwards(db) if newest_first else _forwards(db)
-    criteria = [_Criterion(search, it, start, sign) for it in prefixes]
+    criteria = [_Criterion(search, prefix, start, sign) for prefix in prefixes]
     block: int | None = start
     while block is not None and block * sign <= end * sign:
         furthest = _furthest(criteria, block, sign)

@@ -99,7 +99,7 @@ class RootTable:
         """Return up to `count` roots to import from block `first` to block `last` of L1, oldest first."""
         rows = self._db.read(tables.ROOT + tables.number(first), tables.ROOT, count)
         roots = [_root(*row) for row in rows]
-        return [it for it in roots if it.block_number <= last]
+        return [root for root in roots if root.block_number <= last]
 
     def path(self, batch: int) -> BatchPath | None:
         """Return the last path of a batch; None until L1 has appended its root."""
@@ -121,10 +121,10 @@ class RootTable:
         rows = [cursor.row()]
         rows += [
             (
-                tables.ROOT + tables.number(it.block_number),
-                tables.number(it.chain_id) + tables.number(it.timestamp) + it.root,
+                tables.ROOT + tables.number(root.block_number),
+                tables.number(root.chain_id) + tables.number(root.timestamp) + root.root,
             )
-            for it in roots
+            for root in roots
         ]
         for batch, path in paths:
             number, at = tables.number(batch), tables.number(path.l1_block)

@@ -142,7 +142,7 @@ def _as_text(value: Any) -> str:
 def _table(kinds: tuple[str, ...], columns: list[Any]) -> str:
     """Return a row for each value of the last column, after its name or its index, as anvil draws it."""
     values = columns[-1][:MAX_LINES]
-    typed = [_as_text(Address(it) if kinds[-1] == "address[]" else it) for it in values]
+    typed = [_as_text(Address(value) if kinds[-1] == "address[]" else value) for value in values]
     names = columns[0] if len(columns) > 1 else range(len(typed))
     rows = [(str(name), value) for name, value in zip(names, typed, strict=False)]
     cells = [("(index)", "Values"), *rows]

@@ -22,7 +22,7 @@ def coverage_table(files: Sequence[tuple[str, SourceCoverage]]) -> Iterator[str]
     """Yield the lines of the table; each source has the path that it is shown by."""
     rows = [(printable(path), it.shares, missed_text(it.missed_lines)) for path, it in files]
     width = max([len(path) for path, _, _ in rows] + [len("together")])
-    titles = "".join(f"{it:>18}" for it in TITLES)
+    titles = "".join(f"{title:>18}" for title in TITLES)
     yield f"{'file':<{width}}{titles}  missed lines".rstrip()
     for path, shares, missed in rows:
         yield _row(path, width, shares, missed)
@@ -32,8 +32,8 @@ def coverage_table(files: Sequence[tuple[str, SourceCoverage]]) -> Iterator[str]
 def total_of(files: Iterable[SourceCoverage]) -> tuple[Share, Share, Share, Share]:
     """Return the shares of all sources together."""
     total = [Share(0, 0)] * len(TITLES)
-    for it in files:
-        total = [a.plus(b) for a, b in zip(total, it.shares, strict=True)]
+    for file in files:
+        total = [a.plus(b) for a, b in zip(total, file.shares, strict=True)]
     lines, statements, branches, functions = total
     return lines, statements, branches, functions
 
@@ -42,7 +42,9 @@ def missed_text(lines: Sequence[int]) -> str:
     """Return lines with those that follow each other as ranges: `3, 5-8`."""
     runs = groupby(enumerate(lines), key=lambda it: it[1] - it[0])
     ranges = [[line for _, line in run] for _, run in runs]
-    texts = [str(it[0]) if len(it) == 1 else f"{it[0]}-{it[-1]}" for it in ranges]
+    texts = [
+        str(range_[0]) if len(range_) == 1 else f"{range_[0]}-{range_[-1]}" for range_ in ranges
+    ]
     text = ", ".join(texts)
     if len(text) <= MAX_MISSED:
         return text
@@ -50,7 +52,7 @@ def missed_text(lines: Sequence[int]) -> str:
 
 
 def _row(path: str, width: int, shares: Iterable[Share], missed: str) -> str:
-    cells = "".join(f"{_cell(it):>18}" for it in shares)
+    cells = "".join(f"{_cell(share):>18}" for share in shares)
     return f"{path:<{width}}{cells}  {missed}".rstrip()
 
 

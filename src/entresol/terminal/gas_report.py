@@ -123,7 +123,11 @@ def _row(function: FunctionGas) -> tuple[str, ...]:
         *(amounts.most, function.failed.count),
     )
     # Most functions have not failed, and a zero in each row would hide those that have.
-    return (name, *(f"{it:,}" for it in numbers[:-1]), f"{numbers[-1]:,}" if numbers[-1] else "")
+    return (
+        name,
+        *(f"{number:,}" for number in numbers[:-1]),
+        f"{numbers[-1]:,}" if numbers[-1] else "",
+    )
 
 
 def _widths(rows: Iterable[Sequence[str]]) -> list[int]:

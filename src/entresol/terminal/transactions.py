@@ -161,7 +161,9 @@ class TransactionLog:
 
     def _text_of(self, stored: bytes, sealed: BlockSealed) -> str | None:
         entries = included_in(BlockRecord.decode(stored), sealed, self._layer, self._details)
-        texts = [self._format.transaction(it) for it in entries if it.sender not in self._hidden]
+        texts = [
+            self._format.transaction(entry) for entry in entries if entry.sender not in self._hidden
+        ]
         return "\n".join(texts) if texts else None
 
     def _log(self, sealed: BlockSealed) -> None:

@@ -22,7 +22,7 @@ class ChainTime:
         self._l2 = l2 or layers[-1]
 
     def __repr__(self) -> str:
-        return f"<chain time: {', '.join(it.title for it in self._layers)}>"
+        return f"<chain time: {', '.join(layer.title for layer in self._layers)}>"
 
     @property
     def now(self) -> int:

@@ -143,11 +143,11 @@ def _with_paths(
     Of a file that was compiled several times, that is what it has now, or else what was compiled last.
     """
     found: dict[str, tuple[bool, SourceCoverage]] = {}
-    for it in files:
-        path, is_same = _path_of(it.source, paths)
+    for file in files:
+        path, is_same = _path_of(file.source, paths)
         known = found.get(path)
         if known is None or (is_same and not known[0]):
-            found[path] = is_same, it
+            found[path] = is_same, file
     changed = sum(not is_same for is_same, _ in found.values())
     return [(path, it) for path, (_, it) in sorted(found.items())], changed
 

@@ -40,7 +40,7 @@ def printed_by(net: Devnet, failure: Failure) -> list[str]:
         lines = [it.partition("] ")[2] for it in net.console.between(failure.console)]
     else:
         lines = [] if failure.console is None else console_lines(failure.console)
-    return ["console.log:", *(f"  {it}" for it in lines)] if lines else []
+    return ["console.log:", *(f"  {line}" for line in lines)] if lines else []
 
 
 DETAILS: Final[tuple[Details, ...]] = (stack_trace_of_failure, printed_by)
@@ -94,7 +94,9 @@ class Explainer:
             return
         net, printed, failed = self._start
         transactions = net.failures.transactions_since(failed)[-MAX_TRANSACTIONS:]
-        lines = [line for it in transactions for line in self._transaction(net, it)]
+        lines = [
+            line for transaction in transactions for line in self._transaction(net, transaction)
+        ]
         if lines:
             yield "failed transactions", _escaped(lines)
         if printed < self._shown.start or self._shown.stop < net.console.total:
@@ -121,7 +123,7 @@ class Explainer:
 
 def _escaped(lines: Iterable[str]) -> list[str]:
     """Return lines of which none controls a terminal: contracts have written parts of them."""
-    return [printable(it, MAX_LINE) for it in lines]
+    return [printable(line, MAX_LINE) for line in lines]
 
 
 def _revert_data(error: BaseException) -> bytes:

@@ -67,7 +67,9 @@ class Observation:
     def printed(self) -> list[str]:
         """Return what was printed by `console.log`, with a title."""
         lines = [] if self._console is None else self._console.since(self._console_start)
-        return ["console.log:", *(f"  {printable(it, MAX_LINE)}" for it in lines)] if lines else []
+        return (
+            ["console.log:", *(f"  {printable(line, MAX_LINE)}" for line in lines)] if lines else []
+        )
 
     def _events(self, blocks: range) -> Iterator[str]:
         found = self.w3.eth.get_logs({"fromBlock": blocks[0], "toBlock": blocks[-1]})

@@ -46,7 +46,7 @@ class Profiled:
 
     def add_paths(self, paths: Sequence[str]) -> None:
         """Know the sources in files and folders, too."""
-        self.paths += [it for it in paths if it not in self.paths]
+        self.paths += [path for path in paths if path not in self.paths]
 
     @property
     def totals(self) -> ProfileTotals:
@@ -113,7 +113,7 @@ def report_lines(terminal: pytest.TerminalReporter, profiled: Profiled) -> None:
     """Print sources with the gas of their lines."""
     files = SourceCounts.of(profiled.totals, profiled.sources).files
     for wanted in terminal.config.getoption(GAS_LINES):
-        found = [it for it in files if it.source.name.endswith(wanted)]
+        found = [file for file in files if file.source.name.endswith(wanted)]
         terminal.section(f"gas by line: {wanted}")
         if not found:
             terminal.write_line(f"no contract of a file {wanted} was called")

@@ -402,8 +402,8 @@ def test_the_steps_come_in_order_from_the_bootloader(l2: ScriptedWorld) -> None:
     l2.script(account, PREPARE)
     result = l2.include(l2.from_contract(account, paymaster=paymaster))
     calls = calls_of(result)
-    assert [it.function for it in calls] == [VALIDATE, PREPARE, ASK_PAYMASTER, EXECUTE, POST]
-    assert {(it.caller, it.origin) for it in calls} == {(BOOTLOADER, BOOTLOADER)}
+    assert [call.function for call in calls] == [VALIDATE, PREPARE, ASK_PAYMASTER, EXECUTE, POST]
+    assert {(call.caller, call.origin) for call in calls} == {(BOOTLOADER, BOOTLOADER)}
 
 
 def test_the_origin_of_a_keys_execution_is_the_key(l2: ScriptedWorld) -> None:

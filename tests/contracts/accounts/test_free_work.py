@@ -77,8 +77,8 @@ class World:
 
     def send(self, *transactions: Transaction) -> None:
         """Add transactions to the pool."""
-        for it in transactions:
-            InlineSequencer(self.chain).submit(it.raw)
+        for transaction in transactions:
+            InlineSequencer(self.chain).submit(transaction.raw)
 
     def replace_paymaster(self, code: str) -> None:
         """Let the paymaster have other code, which the pool does not see."""
@@ -405,5 +405,5 @@ def test_a_sender_is_told_that_a_block_has_rejected_its_transaction(l2: Scripted
     l2.chain.edit(paymaster, lambda it: it.set_code(paymaster, bytes.fromhex("5f5ffd")))
     outcomes: list[Exception | None] = []
     InlineSequencer(l2.chain).include(transaction.hash, outcomes.append)
-    assert [type(it) for it in outcomes] == [AccountRejection]
+    assert [type(outcome) for outcome in outcomes] == [AccountRejection]
     assert (l2.chain.number, len(l2.chain.pool)) == (number, 0)

@@ -123,7 +123,7 @@ class Asked:
         if executor:
             _check(holds=interoperable(executor)[0] in (None, OTHER_CHAIN_ID))
         unbundler = account(found[UNBUNDLER]) if UNBUNDLER in found else anywhere(ALICE)
-        calls = [_call(*it) for it in self.starters]
+        calls = [_call(*starter) for starter in self.starters]
         bundle = PlainBundle(
             calls=[call for call, _ in calls],
             base_token=asset_id(ETH_TOKEN),

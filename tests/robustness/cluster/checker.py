@@ -26,7 +26,9 @@ def check(
     chains = [blocks_of(node.client) for node in cluster.nodes]
     # A deposit of the last moment may have made a block since the first of them was read.
     for height, blocks in enumerate(zip(*chains, strict=False)):
-        assert len({it["hash"] for it in blocks}) == 1, f"the hashes at height {height} differ"
+        assert len({block["hash"] for block in blocks}) == 1, (
+            f"the hashes at height {height} differ"
+        )
     included = Counter(str(it) for block in chains[0] for it in transactions_of(block))
     assert [it for it, count in included.items() if count > 1] == []
     lost = {it.hash for it in history.acknowledged} - included.keys()
@@ -53,7 +55,7 @@ def converge(cluster: ClusterProcesses) -> None:
         finals = [node.client("eth_getBlockByNumber", "finalized", False) for node in cluster.nodes]
         return len({it["hash"] for it in (*heads, *finals)}) == 1
 
-    eventually(is_settled, lambda: "\n".join(it.printed()[-3000:] for it in cluster.nodes))
+    eventually(is_settled, lambda: "\n".join(node.printed()[-3000:] for node in cluster.nodes))
 
 
 def blocks_of(client: RpcClient) -> list[Block]:

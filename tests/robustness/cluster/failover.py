@@ -39,8 +39,8 @@ def main() -> None:
 def _failover(cluster: ClusterProcesses, number: int) -> float:
     """Kill the producer, and return how long it took until another node shows a new block."""
     producer = cluster.producer()
-    client = next(it for it in cluster.nodes if it is not producer).client
-    heads = [int(it.client("eth_blockNumber"), 16) for it in cluster.nodes]
+    client = next(node for node in cluster.nodes if node is not producer).client
+    heads = [int(node.client("eth_blockNumber"), 16) for node in cluster.nodes]
     sender = Sender(cluster, History(), SENDER, number)
     address = str(ACCOUNTS[SENDER].address)
     sender.sent = int(producer.client("eth_getTransactionCount", address, "latest"), 16)

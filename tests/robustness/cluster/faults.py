@@ -33,7 +33,7 @@ class Faults:
         self._kinds: dict[str, Fault] = NODE_FAULTS | CONNECTION_FAULTS | L1_FAULTS
         if targets.cluster.postgres.can_restart:
             self._kinds |= SERVER_FAULTS
-        if all(it.disk is not None for it in targets.nodes):
+        if all(node.disk is not None for node in targets.nodes):
             self._kinds |= DISK_FAULTS
 
     def run(self, count: int) -> None:

@@ -63,7 +63,7 @@ class History:
 
     def may_unwind_since(self, moment: float) -> bool:
         """Return whether a block may have been unwound that was there at a moment."""
-        return any(it.ended_at is None or it.ended_at > moment for it in self.unwinds)
+        return any(unwind.ended_at is None or unwind.ended_at > moment for unwind in self.unwinds)
 
 
 class Sender(threading.Thread):
@@ -173,7 +173,7 @@ class Reader(threading.Thread):
     def _check_fall(self, head: int) -> None:
         self._falls += 1
         unwinds = self._history.unwinds
-        if self._falls > len(unwinds) or head < min(it.number for it in unwinds):
+        if self._falls > len(unwinds) or head < min(unwind.number for unwind in unwinds):
             self._history.violations.append(
                 f"{self._node.name} went from {self._heads[-1]} to {head}"
             )

@@ -63,8 +63,8 @@ def lose_tail(targets: Targets) -> None:
     applied = min(node.health()["seq"] for node in cluster.nodes)
     kept = max(1, applied - targets.randomness.randint(1, MOST_LOST))
     cluster.execute(_LOSE.format(kept=kept))
-    for it in targets.nodes:
-        it.postgres.cut()
+    for node in targets.nodes:
+        node.postgres.cut()
     eventually(lambda: all(map(_has_stopped, cluster.nodes)), cluster.nodes[0].printed)
     if cluster.fetch_value("select max(seq) from entresol.log") > kept:
         targets.history.violations.append("a node extended a log that had lost its end")

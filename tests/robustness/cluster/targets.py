@@ -43,7 +43,7 @@ class Targets(NamedTuple):
     def replica(self) -> NodeTargets:
         """Return any other node."""
         producer = self.producer()
-        return self.randomness.choice([it for it in self.nodes if it is not producer])
+        return self.randomness.choice([node for node in self.nodes if node is not producer])
 
     def seconds(self, least: float, most: float) -> float:
         """Return a time between two multiples of the lease."""

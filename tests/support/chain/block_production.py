@@ -195,6 +195,6 @@ def sums(changes: Changes) -> int:
 def changes_of(overlay: Overlay) -> list[tuple[object, ...]]:
     """Return what an overlay changed, to compare it with another."""
     return [
-        (it.address, it.before, it.after, it.destroyed, it.storage)
-        for it in overlay.changes().accounts
+        (account.address, account.before, account.after, account.destroyed, account.storage)
+        for account in overlay.changes().accounts
     ]

@@ -100,7 +100,7 @@ def record_after(
         )
         for i, it in enumerate(transactions)
     ]
-    stored = tuple((it.raw, bytes(it.sender)) for it in transactions)
+    stored = tuple((transaction.raw, bytes(transaction.sender)) for transaction in transactions)
     return BlockRecord(header.encode(), stored, tuple(results), tuple(changes), tuple(codes))
 
 
@@ -183,9 +183,9 @@ def dump(store: Store) -> dict[bytes, bytes]:
     """Return every key and value of a store, but for what reverted blocks have left."""
     rows = dict(store._db.scan(b""))
     head = -1 if store.head_number is None else store.head_number
-    reverted = [it for it in rows if it[:1] in BY_NUMBER and tables.block_of(it) > head]
-    reverted += [it for it in rows if it[:1] == tables.OPEN_LOGS and _block_of_log(it) > head]
-    reverted += [it for it in rows if it[:1] in _HOLDINGS and _first_block(rows[it]) > head]
+    reverted = [row for row in rows if row[:1] in BY_NUMBER and tables.block_of(row) > head]
+    reverted += [row for row in rows if row[:1] == tables.OPEN_LOGS and _block_of_log(row) > head]
+    reverted += [row for row in rows if row[:1] in _HOLDINGS and _first_block(rows[row]) > head]
     hashes = {
         tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == tables.HASH_OF_NUMBER
     }

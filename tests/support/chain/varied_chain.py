@@ -42,7 +42,7 @@ ETHER: Final = 10**18
 FEE: Final = 10**11
 GAS: Final = 300_000
 SECRETS: Final = [bytes([number]) * 32 for number in range(1, 6)]
-SENDERS: Final = [Address(address_of(public_key(it))) for it in SECRETS]
+SENDERS: Final = [Address(address_of(public_key(secret))) for secret in SECRETS]
 SIGNER: Final = b"\x09" * 32
 """Signs an authorization, and sends nothing."""
 
@@ -112,7 +112,7 @@ class VariedChain:
         self.chain = chain or Chain.open(
             None, rules, varied_genesis(rules.chain_id), clock=Clock(lambda: 1_000.0)
         )
-        accounts = [DevAccount.from_secret(Hash32(it)) for it in SECRETS]
+        accounts = [DevAccount.from_secret(Hash32(secret)) for secret in SECRETS]
         self.client = ApiClient(self.chain, keyring=Keyring(accounts))
         self.chain.schedule.seal_on_request()
         self.chain.builder.seal()

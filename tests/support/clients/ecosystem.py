@@ -66,7 +66,7 @@ class Ecosystem:
     def run_checks(self, file: str, names: Sequence[str]) -> Results:
         """Run a file of checks on some of the chains, and return what is wrong."""
         chains = [self.chain(name) for name in names]
-        described = [{**it.known, "name": it.name, "key": it.key} for it in chains]
+        described = [{**chain.known, "name": chain.name, "key": chain.key} for chain in chains]
         return run_checks(
             file,
             chains[0].url,

@@ -261,7 +261,7 @@ def _new_chain(
     postgres: Postgres, flags: tuple[str, ...]
 ) -> contextlib.AbstractContextManager[tuple[str, str]]:
     templates = postgres.templates.setdefault(flags, [])
-    found = next((it for it in templates if it.is_free), None)
+    found = next((template for template in templates if template.is_free), None)
     if found is None:
         found = ChainTemplate(postgres, flags)
         templates.append(found)

@@ -50,7 +50,7 @@ class PlainBundle:
 
     def encode(self) -> bytes:
         """Return the bundle as it is executed."""
-        calls = [it.encoded() for it in self.calls]
+        calls = [call.encoded() for call in self.calls]
         values = (
             self.version, self.source, self.destination, self.base_token, self.salt, calls, self.attributes,
         )  # fmt: skip

@@ -204,7 +204,7 @@ class LayerOne:
     """What L1 knows of the roots of chains: the logs of each batch, added in order."""
 
     def __init__(self, *chains: InteropChain) -> None:
-        self.ids = [it.chain_id for it in chains]
+        self.ids = [chain.chain_id for chain in chains]
         self.batches: dict[int, list[list[L2ToL1Log]]] = {it: [] for it in self.ids}
 
     def add(self, *sent: Sent) -> int:

@@ -187,7 +187,7 @@ class Mutations:
 
     def _mixed(self, value: Claim, other: Claim) -> Claim:
         names = ["chain_id", "batch", "index", "data"]
-        taken = {it: getattr(other, it) for it in names if self.random.randrange(2)}
+        taken = {name: getattr(other, name) for name in names if self.random.randrange(2)}
         start = self.random.randrange(len(value.path) + 1)
         path = self.random.choice([value.path, value.path[:start] + other.path[start:]])
         return replace(value, path=path, **taken)

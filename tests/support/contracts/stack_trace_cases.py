@@ -41,15 +41,17 @@ def cases_of(settings: str) -> list[FailureCase]:
     """Return the cases, as Hardhat has traced them with these settings."""
     return [
         FailureCase(
-            it["name"],
-            it["contract"],
-            it["args"],
-            it["deposit"],
-            it.get("call"),
-            [(function, line) for _, function, _, line in it["frames"] or []],
-            [(function, line) for function, line in it["expected"]] if "expected" in it else None,
+            load["name"],
+            load["contract"],
+            load["args"],
+            load["deposit"],
+            load.get("call"),
+            [(function, line) for _, function, _, line in load["frames"] or []],
+            [(function, line) for function, line in load["expected"]]
+            if "expected" in load
+            else None,
         )
-        for it in json.loads((FOLDER / f"{settings}.json").read_bytes())
+        for load in json.loads((FOLDER / f"{settings}.json").read_bytes())
     ]
 
 
@@ -79,8 +81,8 @@ class FailingContracts:
         for libraries in bytecode["linkReferences"].values():
             for library, places in libraries.items():
                 address = self.deploy(library)[2:]
-                for it in places:
-                    start = 2 * it["start"]
+                for place in places:
+                    start = 2 * place["start"]
                     digits = digits[:start] + address + digits[start + 40 :]
         return f"0x{digits}"
 

@@ -69,7 +69,9 @@ def assert_same_blocks(derived: Chain, operator: Chain) -> None:
         ours, theirs = derived.ledger.record(number), operator.ledger.record(number)
         assert ours.header() == theirs.header(), number
         assert ours.encode() == theirs.encode(), number
-        assert [it.encode() for it in ours.receipts()] == [it.encode() for it in theirs.receipts()]
+        assert [receipt.encode() for receipt in ours.receipts()] == [
+            receipt.encode() for receipt in theirs.receipts()
+        ]
         assert derived.prices.at(number) == operator.prices.at(number), number
         rules = derived.ledger.store.rules.at(number), operator.ledger.store.rules.at(number)
         assert rules[0] == rules[1], number

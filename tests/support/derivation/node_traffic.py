@@ -145,7 +145,7 @@ class NodeTraffic:
     # Transactions
 
     def _begin_block(self) -> None:
-        calls = [("eth_getTransactionCount", [str(it), "pending"]) for it in SENDERS]
+        calls = [("eth_getTransactionCount", [str(sender), "pending"]) for sender in SENDERS]
         found = self._l2.batch(calls)
         self._nonces = {it: int(nonce, 16) for it, nonce in zip(SENDERS, found, strict=True)}
 

@@ -147,11 +147,11 @@ class ScriptedLayerOne:
 
     def execute(self, *numbers: int) -> int:
         """Add a block that executes batches."""
-        infos = [stored_info_of(self._live()[it], CHAIN_ID) for it in numbers]
+        infos = [stored_info_of(self._live()[number], CHAIN_ID) for number in numbers]
         return self.mine(
             *(
-                ((BATCH_EXECUTED, word(it.number), it.state_root, it.commitment), b"")
-                for it in infos
+                ((BATCH_EXECUTED, word(info.number), info.state_root, info.commitment), b"")
+                for info in infos
             )
         )
 
@@ -170,7 +170,9 @@ class ScriptedLayerOne:
     def deposit(self, *ids: int) -> int:
         """Add a block with deposits."""
         payloads = [priority_transaction(it, sender=b"\1" * 20, to=b"\2" * 20) for it in ids]
-        return self.mine(*(((NEW_PRIORITY_REQUEST,), request_data(it)) for it in payloads))
+        return self.mine(
+            *(((NEW_PRIORITY_REQUEST,), request_data(payload)) for payload in payloads)
+        )
 
     # What its state would be
 
@@ -268,7 +270,7 @@ class ScriptedLayerOne:
         """Return what the contract would."""
         assert to == CONTRACT
         committed, verified, executed = self.totals()
-        deposits = sum(it.topics[0] == NEW_PRIORITY_REQUEST for it in self._all_logs())
+        deposits = sum(log.topics[0] == NEW_PRIORITY_REQUEST for log in self._all_logs())
         numbers = {
             "getTotalBatchesCommitted()": committed,
             "getTotalBatchesVerified()": verified,

@@ -53,7 +53,8 @@ class CheckedState(InMemoryState):
         )
         following.write(changes)
         assert all(
-            it.after is None or it.after.code_hash in following.codes for it in changes.accounts
+            account.after is None or account.after.code_hash in following.codes
+            for account in changes.accounts
         )
         return following
 

@@ -12,12 +12,12 @@ from entresol.inprocess.interop.bundle import BundleStatus, SentBundle
 
 def check_ends(bridges: Sequence[Bridge], bundles: Mapping[bytes, SentBundle]) -> None:
     """Assert that each bundle was executed exactly once, whole, or unbundled, and each call processed exactly once."""
-    handlers = [it.interop_handler.events for it in bridges]
-    executed = Counter(name for it in handlers for name in _named(it.BundleExecuted))
-    unbundled = {name for it in handlers for name in _named(it.BundleUnbundled)}
+    handlers = [bridge.interop_handler.events for bridge in bridges]
+    executed = Counter(name for handler in handlers for name in _named(handler.BundleExecuted))
+    unbundled = {name for handler in handlers for name in _named(handler.BundleUnbundled)}
     calls: Counter[tuple[bytes, int]] = Counter()
-    for it in handlers:
-        for event in it.CallProcessed().get_logs(from_block=0):
+    for handler in handlers:
+        for event in handler.CallProcessed().get_logs(from_block=0):
             calls[bytes(event["args"]["bundleHash"]), event["args"]["callIndex"]] += 1
     assert executed.keys() | unbundled == bundles.keys()
     assert not executed.keys() & unbundled

@@ -32,8 +32,8 @@ def send_value(source: Pair, destination: Pair, amount: int, to: Address = RECEI
 def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
     """Send a bundle of calls, and return the transaction."""
     fee = source.call_l2(CENTER, "interopProtocolFee")
-    paid = sum(fee + it.value for it in calls)
-    starters = [(it.to, it.data, list(it.attributes)) for it in calls]
+    paid = sum(fee + call.value for call in calls)
+    starters = [(call.to, call.data, list(call.attributes)) for call in calls]
     chain = erc7930.encode(destination.chain_id)
     return source.send_l2(CENTER, "sendBundle", chain, starters, [], value=paid)
 
@@ -82,4 +82,4 @@ def imports_of(destination: Pair) -> list[Json]:
 def imported_blocks(destination: Pair) -> list[int]:
     """Return the L1 blocks whose roots a chain has imported, in the order of their import."""
     logs = destination.l2("eth_getLogs", {"fromBlock": "0x0", "address": str(ROOTS.address)})
-    return [int(it["topics"][2], 16) for it in logs]
+    return [int(log["topics"][2], 16) for log in logs]

@@ -39,7 +39,7 @@ class Crossing(NamedTuple):
 def crossings_from(store: Store, chain_id: int) -> Iterator[Crossing]:
     """Yield what has left a chain, the oldest first."""
     for block, record in enumerate(store.records()):
-        logs = [it for result in record.results for it in result.l2_to_l1_logs]
+        logs = [l2_to_l1_log for result in record.results for l2_to_l1_log in result.l2_to_l1_logs]
         for result in record.results:
             for address, topics, data in result.logs:
                 if address != INTEROP_CENTER or topics[:1] != (BUNDLE_SENT,):

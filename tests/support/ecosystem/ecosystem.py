@@ -43,16 +43,20 @@ class Ecosystem:
             pair = self.residents[place].pair
             return pair.l2("eth_getTransactionReceipt", transaction) is not None
 
-        self._withdrawals = [it for it in self._withdrawals if has(*it)]
+        self._withdrawals = [withdrawal for withdrawal in self._withdrawals if has(*withdrawal)]
         self._failed = [it for it in self._failed if has(it[0], it[1].transaction)]
 
     def meet(self, pairs: Sequence[Pair]) -> None:
         """Use the chains of a node that has just started; snapshots do not last."""
         self._snapshot = None
-        self.residents = [Resident(it) for it in pairs]
+        self.residents = [Resident(pair) for pair in pairs]
         if not self.tokens:
             first = self.residents[0]
-            others = [it.base_token for it in self.residents if it.base_token != ETH_TOKEN]
+            others = [
+                resident.base_token
+                for resident in self.residents
+                if resident.base_token != ETH_TOKEN
+            ]
             self.tokens = [ETH_TOKEN, *others, first.pair.create_token(10**30)]
             for token in self.tokens[1:]:
                 first.approve(token)
@@ -95,7 +99,9 @@ class Ecosystem:
 
     def claim(self) -> None:
         """Have L1 pay a withdrawal."""
-        possible = [it for it in self._withdrawals if it[0] not in self.stopped]
+        possible = [
+            withdrawal for withdrawal in self._withdrawals if withdrawal[0] not in self.stopped
+        ]
         if possible:
             place, sent = chosen = self.random.choice(possible)
             self._withdrawals.remove(chosen)
@@ -112,7 +118,7 @@ class Ecosystem:
     def set_ratio(self) -> None:
         """Change what ether costs in a base token."""
         ratio = f"{self.random.randrange(1, 5000)}/{self.random.randrange(1, 9)}"
-        paid = [it for it in self.residents if it.base_token != ETH_TOKEN]
+        paid = [resident for resident in self.residents if resident.base_token != ETH_TOKEN]
         self.random.choice(paid).pair.l2("entresol_setBaseTokenRatio", ratio)
 
     def _take_snapshot(self) -> None:

@@ -25,7 +25,7 @@ from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.pair import L1_CHAIN_ID, USER, Pair
 from tests.support.rpc_client import RpcError
 
-EXECUTOR, UNBUNDLER = (it.address.checksummed() for it in ACCOUNTS[4:6])
+EXECUTOR, UNBUNDLER = (account.address.checksummed() for account in ACCOUNTS[4:6])
 SENDER = USER.checksummed()
 ACCEPTS, REJECTS = bytes.fromhex("2432ef26"), bytes(4)
 TAKES_NOTHING = keccak256(b"TakesNothing()")[:4]
@@ -86,7 +86,7 @@ class InteropTraffic:
     @property
     def pairs(self) -> list[Pair]:
         """The chains with their L1."""
-        return [it.pair for it in self.ecosystem.residents]
+        return [resident.pair for resident in self.ecosystem.residents]
 
     def look(self) -> None:
         """Find all bundles that the chains have sent."""
@@ -132,8 +132,10 @@ class InteropTraffic:
     def send(self) -> None:
         """Send a bundle of some calls."""
         chains = range(len(self.bridges))
-        source = self.random.choice([it for it in chains if it not in self.ecosystem.stopped])
-        destination = self.random.choice([it for it in chains if it != source])
+        source = self.random.choice(
+            [chain for chain in chains if chain not in self.ecosystem.stopped]
+        )
+        destination = self.random.choice([chain for chain in chains if chain != source])
         rare = self.random.random
         builder = self.bridges[source].bundle(
             self.bridges[destination],
@@ -156,7 +158,7 @@ class InteropTraffic:
         if self.liar is not None and LIAR not in self.ecosystem.stopped:
             forged = self._amount()
             destination = self.random.choice(
-                [it for it in self.bridges if it is not self.bridges[LIAR]]
+                [bridge for bridge in self.bridges if bridge is not self.bridges[LIAR]]
             )
             self._remember(self.liar.send(destination, forged, self.random.random()))
 
@@ -247,7 +249,7 @@ class InteropTraffic:
         """Execute some calls; that reverts if and only if a recipient rejects one of them."""
         (destination,) = (at for at, it in enumerate(self.bridges) if it is bundle.destination)
         recipient = self._recipients[destination]
-        has_call = any(bundle.bundle.calls[it].to == recipient.address for it in calls)
+        has_call = any(bundle.bundle.calls[call].to == recipient.address for call in calls)
         expected = has_call and not self._accepts(destination)
         failure = _failure(lambda: act(sender or _executor(bundle)))
         assert (failure is not None) == expected, failure
@@ -259,10 +261,12 @@ class InteropTraffic:
         """Return a bundle with one of these statuses, of chains that are running, if there is any."""
         running = [it for at, it in enumerate(self.bridges) if at not in self.ecosystem.stopped]
         candidates = [
-            it for it in self.bundles.values() if it.destination in running and it.source in running
+            bundle
+            for bundle in self.bundles.values()
+            if bundle.destination in running and bundle.source in running
         ]
         self.random.shuffle(candidates)
-        return next((it for it in candidates if it.status in statuses), None)
+        return next((candidate for candidate in candidates if candidate.status in statuses), None)
 
     # Recipients
 
@@ -367,7 +371,7 @@ class InteropTraffic:
         if bundle.status in (BundleStatus.UNRECEIVED, BundleStatus.VERIFIED):
             eventually(lambda: bundle.stage is not BundleStage.NOT_COVERED)
             bundle.execute(_executor(bundle))
-        rest = [int(not it) for it in bundle.call_statuses]
+        rest = [int(not status) for status in bundle.call_statuses]
         if any(rest):
             bundle.unbundle(rest, _unbundler(bundle))
 

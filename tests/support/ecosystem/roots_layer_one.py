@@ -59,7 +59,7 @@ class Books:
 
     def leaves(self) -> list[bytes]:
         """Return the leaves of all chains."""
-        found = [chain_leaf(self.chain_root(it), it) for it in self.chains]
+        found = [chain_leaf(self.chain_root(chain), chain) for chain in self.chains]
         return [chain_leaf(bytes(32), L1_CHAIN_ID), *found]
 
     def root(self) -> Hash32:
@@ -126,7 +126,7 @@ class RootsLayerOne:
         self.states: int | None = None
         """Of how many blocks it has the state."""
         self._woken = asyncio.Event()
-        books = Books(list(genesis), {it: [] for it in genesis})
+        books = Books(list(genesis), {chain: [] for chain in genesis})
         self._add(books, [])
 
     @property
@@ -198,7 +198,9 @@ class RootsLayerOne:
         logs = [
             L1Log(
                 address=MESSAGE_ROOT,
-                topics=tuple(map(Hash32, [_SIGNATURES[name], *(it.to_bytes(32) for it in topics)])),
+                topics=tuple(
+                    map(Hash32, [_SIGNATURES[name], *(topic.to_bytes(32) for topic in topics)])
+                ),
                 data=data,
                 block_number=number,
                 block_hash=block_hash,
@@ -238,7 +240,7 @@ class RootsLayerOne:
         assert address == MESSAGE_ROOT
         assert not topics
         self.requests.append("logs")
-        found = [log for it in self.blocks[first : last + 1] for log in it.logs]
+        found = [log for block in self.blocks[first : last + 1] for log in block.logs]
         return found if self.lie is None else self.lie(found)
 
     async def code(self, address: Address, block: int | None = None) -> bytes:  # noqa: ARG002

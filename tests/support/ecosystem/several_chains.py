@@ -62,7 +62,7 @@ class SeveralChains(NamedTuple):
         batches = self.node.layer_twos[index].chain.batches
         head, last = int(self.pairs[0].l1("eth_blockNumber"), 16), batches.last()
         numbers = range(1, 1 + (0 if last is None or len(self.pairs) == 1 else last.number))
-        found = [batches.get(it) for it in numbers]
+        found = [batches.get(number) for number in numbers]
         sending = [it.number for it in found if it is not None and it.has_messages]
         is_booked = all(batches.books.get(it) is not None for it in sending)
         return is_booked and roots.block == head and not roots.importer.pending

@@ -47,7 +47,8 @@ def rejected(code: int, message: str) -> Fault:
         body = msgspec.json.decode(await request.read())
         members = body if isinstance(body, list) else [body]
         answers = [
-            {"jsonrpc": "2.0", "id": it["id"], "error": error_of(code, message)} for it in members
+            {"jsonrpc": "2.0", "id": member["id"], "error": error_of(code, message)}
+            for member in members
         ]
         return web.json_response(answers if isinstance(body, list) else answers[0])
 

@@ -127,15 +127,15 @@ def call(nonce: int, *words: int, to: Address | None = STORAGE, wei: int = 0) ->
         gas_limit=500_000,
         to=to,
         value=wei,
-        data=b"".join(it.to_bytes(32) for it in words),
+        data=b"".join(word.to_bytes(32) for word in words),
     )
     return sign(payload, SECRETS[0])
 
 
 def seal(chain: Chain, *transactions: Transaction) -> None:
     """Seal a block with these transactions."""
-    for it in transactions:
-        chain.add(it)
+    for transaction in transactions:
+        chain.add(transaction)
     chain.builder.seal()
     assert not len(chain.pool)
 

@@ -40,7 +40,7 @@ class PyEvmNode:
             ),
             chain_id=CHAIN_ID,
         )
-        accounts = {bytes(it): _account(10**21, 0, b"") for it in SENDERS} | {
+        accounts = {bytes(sender): _account(10**21, 0, b"") for sender in SENDERS} | {
             bytes(it): _account(1000, 1, bytes.fromhex(code)) for it, code in codes.items()
         }
         self.chain: Any = kind.from_genesis(AtomicDB(), _GENESIS, accounts)

@@ -47,7 +47,7 @@ def slot_of(number: int) -> bytes:
 
 def slots_of(numbers: Sequence[int]) -> list[RemoteKey]:
     """Return the keys of slots of the contract, as a table wants them."""
-    return [("slot", bytes(CONTRACT), slot_of(it)) for it in numbers]
+    return [("slot", bytes(CONTRACT), slot_of(number)) for number in numbers]
 
 
 class RemoteNode:

@@ -136,7 +136,8 @@ def _plain_block(block: PublishedBlock) -> dict[str, Any]:
         found["edits_by_hash"] = (bytes(block.edits.hash), block.edits.size)
     if block.roots:
         found["roots"] = [
-            (it.chain_id, it.block_number, it.timestamp, bytes(it.root)) for it in block.roots
+            (root.chain_id, root.block_number, root.timestamp, bytes(root.root))
+            for root in block.roots
         ]
     if block.deposits:
         found["deposits"] = block.deposits

@@ -37,8 +37,8 @@ class PublishedOnL1(NamedTuple):
     def genesis(self) -> PublishedGenesis:
         """Return the genesis, which is that of the batch 0 on L1."""
         parts = [
-            abi.decode("(uint256,bytes)", bytes.fromhex(it["data"][2:]))[1]
-            for it in self._logs(GENESIS_DATA)
+            abi.decode("(uint256,bytes)", bytes.fromhex(log["data"][2:]))[1]
+            for log in self._logs(GENESIS_DATA)
         ]
         encoded = decompress(b"".join(parts), max_bytes=MAX_GENESIS_BYTES)
         root = Hash32(bytes.fromhex(self._block(0)["stateRoot"][2:]))
@@ -52,7 +52,7 @@ class PublishedOnL1(NamedTuple):
 
     def genesis_blocks(self) -> list[int]:
         """Return the L1 blocks with parts of the genesis."""
-        return [int(it["blockNumber"], 16) for it in self._logs(GENESIS_DATA)]
+        return [int(log["blockNumber"], 16) for log in self._logs(GENESIS_DATA)]
 
     def commit_blocks(self) -> list[int]:
         """Return the L1 blocks of the commits, in the order of the commits."""
@@ -98,7 +98,7 @@ class PublishedOnL1(NamedTuple):
             for it, kind in zip(block["transactions"], types, strict=True)
             if kind not in PRIORITY_TYPES | {SYSTEM_TYPE}
         ]
-        assert [f"0x{it.hex()}" for it in published.transactions] == own
+        assert [f"0x{transaction.hex()}" for transaction in published.transactions] == own
 
     def _block(self, number: int) -> dict[str, Any]:
         found: dict[str, Any] = self.l2("eth_getBlockByNumber", hex(number), True)
@@ -110,11 +110,11 @@ class PublishedOnL1(NamedTuple):
     def _batch_logs(self) -> list[tuple[int, bytes, int]]:
         return [
             (
-                int(it["topics"][1], 16),
-                abi.decode("(bytes)", bytes.fromhex(it["data"][2:]))[0],
-                int(it["blockNumber"], 16),
+                int(log["topics"][1], 16),
+                abi.decode("(bytes)", bytes.fromhex(log["data"][2:]))[0],
+                int(log["blockNumber"], 16),
             )
-            for it in self._logs(BATCH_DATA)
+            for log in self._logs(BATCH_DATA)
         ]
 
     def _logs(self, topic: object) -> list[dict[str, Any]]:

@@ -82,8 +82,10 @@ def edits(draw: st.DrawFn) -> PublishedEdits:
             unique_by=lambda it: it.address,
         )
     )
-    used = {it.account.code_hash for it in changes if it.account is not None}
-    found = sorted((it for it in new_codes if keccak256(it) in used), key=keccak256)
+    used = {change.account.code_hash for change in changes if change.account is not None}
+    found = sorted(
+        (new_code for new_code in new_codes if keccak256(new_code) in used), key=keccak256
+    )
     return PublishedEdits(tuple(sorted(changes, key=lambda it: it.address)), tuple(found))
 
 

@@ -155,10 +155,10 @@ class FullNode:
 
     def _seal(self, *transactions: Transaction) -> Transaction:
         """Seal a block of these, and return the last."""
-        for it in transactions:
-            self.chain.add(it)
+        for transaction in transactions:
+            self.chain.add(transaction)
         self.chain.builder.seal()
-        assert all(it.succeeded for it in self.chain.blocks.record(self.number).results)
+        assert all(result.succeeded for result in self.chain.blocks.record(self.number).results)
         return transactions[-1]
 
     def _seal_transfers(self) -> Transaction:
@@ -191,7 +191,7 @@ class FullNode:
         for it in looping:
             self.chain.add(it)
         left = PoolConfig().limit - len(looping)
-        nonces = [self.chain.pool.next_nonce(it.address) for it in self.accounts[:10]]
+        nonces = [self.chain.pool.next_nonce(account.address) for account in self.accounts[:10]]
         for n in range(left):
             by = n % 10
             self.chain.add(self.transaction(by=by, nonce=nonces[by] + n // 10))

@@ -162,12 +162,14 @@ def _calls(full: FullNode) -> Iterator[Request]:
     loop = {"from": full.alice, "to": str(LOOPER), "gas": hex(TRANSACTION_GAS)}
     long_call = {"to": str(RECEIVER), "data": LONG_DATA}
     deep = [{"address": str(RECEIVER), "storageKeys": words(_MOST_WORDS)}]
-    wide = [{"address": it} for it in addresses(BODY_BYTES // 60)]
+    wide = [{"address": address} for address in addresses(BODY_BYTES // 60)]
     listed: list[dict[str, Any]] = [
         {"to": full.alice, "from": full.alice, "accessList": it} for it in (deep, wide)
     ]
-    slots = {str(RECEIVER): {"stateDiff": {it: it for it in words(LIMITS.override_slot_limit)}}}
-    accounts = {it: {"balance": "0x1"} for it in addresses(LIMITS.override_account_limit)}
+    slots = {
+        str(RECEIVER): {"stateDiff": {word: word for word in words(LIMITS.override_slot_limit)}}
+    }
+    accounts = {address: {"balance": "0x1"} for address in addresses(LIMITS.override_account_limit)}
     hashes = {"blockHash": {hex(number): words(1)[0] for number in range(200_000)}}
     for call in (loop, long_call, *listed):
         for name in ("eth_call", "eth_estimateGas", "eth_createAccessList"):
@@ -250,7 +252,7 @@ def _data(full: FullNode) -> Iterator[Request]:
     yield "eth_sendRawTransaction", (LONG_DATA,)
     yield "eth_sendRawTransactionSync", (LONG_DATA,)
     yield "eth_sendRawTransactionConditional", (LONG_DATA, {"blockNumberMin": 1})
-    known = {it: it for it in words(MAX_CONDITIONS)}
+    known = {word: word for word in words(MAX_CONDITIONS)}
     sent = hexed(full.transfers.raw)
     yield "eth_sendRawTransactionConditional", (sent, {"knownAccounts": {full.alice: known}})
     for prefix in ("zks", "unstable"):

@@ -123,11 +123,11 @@ async def check_settlement(chain: Chain, rollup: Rollup, nonce: int | None) -> N
     assert [n for it in proven for n in range(_number(it, 1) + 1, _number(it, 2) + 1)] == everything
     for step, logs in ((SettlementStep.COMMIT, committed), (SettlementStep.EXECUTE, executed)):
         recorded = [batches.settled(number, step) for number in everything]
-        assert [it and it.transaction for it in recorded] == [it.transaction_hash for it in logs]
+        assert [it and it.transaction for it in recorded] == [log.transaction_hash for log in logs]
     if nonce is None:
         return
     used = {it.transaction_hash for it in (*committed, *proven, *executed)}
-    nonces = [await l1.nonce(it.address) for it in rollup.settlement_layer.operator_keys.keys]
+    nonces = [await l1.nonce(key.address) for key in rollup.settlement_layer.operator_keys.keys]
     assert sum(nonces) - nonce == len(used)
 
 

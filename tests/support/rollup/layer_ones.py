@@ -210,11 +210,11 @@ class LyingLayerOne(EmbeddedLayerOne):
         mints, self.false_mints = self.false_mints, {}
         return [
             msgspec.structs.replace(
-                it,
-                block_hash=self.log_hashes.get(it.block_number, it.block_hash),
-                data=_with_mint(it, mints),
+                log,
+                block_hash=self.log_hashes.get(log.block_number, log.block_hash),
+                data=_with_mint(log, mints),
             )
-            for it in await super().logs(address, topics, first, last)
+            for log in await super().logs(address, topics, first, last)
         ]
 
     async def call(
@@ -335,7 +335,7 @@ def request_data(payload: PriorityTransaction) -> bytes:
         (payload.to_mint, int.from_bytes(payload.refund_recipient), 0, 0),
         payload.data,
         b"",
-        [int.from_bytes(it) for it in payload.factory_dep_hashes],
+        [int.from_bytes(factory_dep_hash) for factory_dep_hash in payload.factory_dep_hashes],
         b"",
         b"",
     )

@@ -82,7 +82,9 @@ class Traffic:
                 assert self.proofs.setdefault(transaction, proof) == proof
 
     def _claim(self, pair: Pair) -> None:
-        ready = [it for it in self.proofs if it not in self.claimed and self._pays(pair, it)]
+        ready = [
+            proof for proof in self.proofs if proof not in self.claimed and self._pays(pair, proof)
+        ]
         if ready:
             # A claim may have succeeded without its response.
             if not pair.is_claimed(ready[0]):

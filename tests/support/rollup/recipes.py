@@ -134,7 +134,7 @@ async def _worker(folder: Path) -> AsyncIterator[Node]:
 
 def _with_own_pages(start: WorkerStart) -> WorkerStart:
     """Return the message with file descriptors of the pages as another process has them."""
-    layers = (msgspec.structs.replace(it, page=os.dup(it.page)) for it in start.layers)
+    layers = (msgspec.structs.replace(layer, page=os.dup(layer.page)) for layer in start.layers)
     return msgspec.structs.replace(start, layers=tuple(layers))
 
 

@@ -12,6 +12,7 @@ def settled_in_metrics(url: str) -> list[int]:
     metrics = get(f"{url}/metrics").decode()
     steps = ("sealed", "committed", "proven", "executed")
     found = (
-        re.search(rf"^entresol_settlement_{it}_batch (\d+)$", metrics, re.MULTILINE) for it in steps
+        re.search(rf"^entresol_settlement_{step}_batch (\d+)$", metrics, re.MULTILINE)
+        for step in steps
     )
     return [int(it[1]) for it in found if it is not None]

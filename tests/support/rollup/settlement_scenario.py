@@ -27,7 +27,7 @@ from tests.support.rollup.settling_chain import CHAIN_ID, GENESIS, SettlingChain
 
 OPERATOR = ACCOUNTS[1]
 ONE_KEY = OperatorKeys.of(OPERATOR.secret)
-THREE_KEYS = OperatorKeys.of(*(it.secret for it in ACCOUNTS[1:4]))
+THREE_KEYS = OperatorKeys.of(*(account.secret for account in ACCOUNTS[1:4]))
 
 
 class Scenario:
@@ -65,7 +65,7 @@ class Scenario:
     async def deploy(self, on_l1: SettlementContracts | None = None) -> None:
         """Put the contracts on L1, unless they are there."""
         genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
-        validators = [it.address for it in self.keys.keys]
+        validators = [key.address for key in self.keys.keys]
         if on_l1 is None:
             self.contracts = await deploy(
                 self.l1, CHAIN_ID, genesis, *validators, chains_beside=self.chains_beside
@@ -85,7 +85,7 @@ class Scenario:
         return Settler(
             self.chain,
             self.contracts.chain,
-            {self._operator(it): it.steps for it in self.keys.keys},
+            {self._operator(key): key.steps for key in self.keys.keys},
             self.contracts.timelock,
             self.config,
             message_root=self.contracts.addresses.message_root,

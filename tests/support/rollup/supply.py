@@ -82,7 +82,7 @@ async def check_books(
     at = await keepers[0].head()
     ways = await _ways(keepers, at)
     for token in (ETH_TOKEN, *tokens):
-        supplies = [await it.supply(token, at, ways) for it in keepers]
+        supplies = [await keeper.supply(token, at, ways) for keeper in keepers]
         for supply in supplies:
             supply.check()
         assert await keepers[0].held(token) == sum(it.owed for it in supplies)
@@ -95,8 +95,10 @@ async def _check_own(
 ) -> None:
     """Assert that the vault of a chain holds what others have of its token, and what is on its way."""
     asset = asset_id(origin, token)
-    (home,) = (it for it in keepers if it.chain_id == origin)
-    abroad = [await it.bridged_supply(asset, at, ways) for it in keepers if it is not home]
+    (home,) = (keeper for keeper in keepers if keeper.chain_id == origin)
+    abroad = [
+        await keeper.bridged_supply(asset, at, ways) for keeper in keepers if keeper is not home
+    ]
     for supply in abroad:
         supply.check()
     there = sum(it.owed for it in abroad)
@@ -117,23 +119,25 @@ async def _ways(keepers: Sequence[Bookkeeper], at: int) -> list[Way]:
     found = []
     for keeper in keepers:
         booked: dict[tuple[int | None, int], bool] = {}
-        for it in keeper.crossings():
-            place = it.batch, it.leaf
+        for crossing in keeper.crossings():
+            place = crossing.batch, crossing.leaf
             if place not in booked:
-                booked[place] = await keeper.is_booked(it, at)
-            status = of_chain[it.destination].call_status(it)
-            assert booked[place] or not status, f"executed before L1 has booked it: {it}"
-            found.append(Way(it, booked[place], status == 1))
+                booked[place] = await keeper.is_booked(crossing, at)
+            status = of_chain[crossing.destination].call_status(crossing)
+            assert booked[place] or not status, f"executed before L1 has booked it: {crossing}"
+            found.append(Way(crossing, booked[place], status == 1))
     return found
 
 
 def _sent(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
-    named = (it for it in ways if (it.crossing.source, it.crossing.asset) == (chain_id, asset))
+    named = (way for way in ways if (way.crossing.source, way.crossing.asset) == (chain_id, asset))
     return sum(it.crossing.amount for it in named if not it.is_booked)
 
 
 def _due(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
-    named = (it for it in ways if (it.crossing.destination, it.crossing.asset) == (chain_id, asset))
+    named = (
+        way for way in ways if (way.crossing.destination, way.crossing.asset) == (chain_id, asset)
+    )
     return sum(it.crossing.amount for it in named if it.is_booked and not it.is_executed)
 
 
@@ -198,7 +202,9 @@ class Bookkeeper:
         withdrawn = self._balance(BASE_TOKEN, last)
         # What the holder has of genesis is backed by nothing, and what it got since has left or is burnt.
         held = self._balance(BASE_TOKEN_HOLDER, last) - self._balance(BASE_TOKEN_HOLDER, 0)
-        pending = [it for it in await self._deposits() if it.priority_id >= self._executed]
+        pending = [
+            deposit for deposit in await self._deposits() if deposit.priority_id >= self._executed
+        ]
         return Supply(
             owed=await self._owed(asset, at),
             circulating=self._sum(last) - withdrawn - held - await self._unbacked(asset),
@@ -216,7 +222,9 @@ class Bookkeeper:
             owed=await self._owed(asset, at),
             circulating=self._token_supply(asset),
             burnt=0,
-            arriving=sum([await self._arriving(it, asset) for it in await self._deposits()]),
+            arriving=sum(
+                [await self._arriving(deposit, asset) for deposit in await self._deposits()]
+            ),
             leaving=await self._leaving(asset),
             sent=_sent(ways, self.chain_id, asset),
             due=_due(ways, self.chain_id, asset),
@@ -292,7 +300,7 @@ class Bookkeeper:
         place = self._store.batches.position_of_block(block)
         leaf = 0 if place is None else place.logs_before
         for outcome in record.results:
-            sent = [it for it in outcome.logs if it[0] == L1_MESSENGER and _is_message(it[1])]
+            sent = [log for log in outcome.logs if log[0] == L1_MESSENGER and _is_message(log[1])]
             for number, (_, topics, data) in enumerate(sent):
                 where = None if place is None else (place.batch, leaf + number)
                 (message,) = abi.decode("(bytes)", data)

@@ -75,8 +75,8 @@ class CoveredContracts:
         digits = compiled["evm"]["bytecode"]["object"].removeprefix("0x")
         for libraries in compiled["evm"]["bytecode"].get("linkReferences", {}).values():
             for library, places in libraries.items():
-                for it in places:
-                    start = 2 * it["start"]
+                for place in places:
+                    start = 2 * place["start"]
                     end = start + 40
                     digits = digits[:start] + self._deployed[library][2:] + digits[end:]
         contract = Web3().eth.contract(abi=compiled["abi"], bytecode=digits)
@@ -111,7 +111,7 @@ def coverage_of_steps(settings: str = "plain") -> dict[str, SourceCoverage]:
         taken = [["send" if kind == "call" else kind, *rest] for kind, *rest in steps()]
         CoveredContracts(api, settings).take(taken)
         found = coverage_of(api.chain, FOLDER / f"{settings}-output.json")
-    return {it.source.name: it for it in found.files}
+    return {file.source.name: file for file in found.files}
 
 
 def coverage_of(chain: Chain, output: Path) -> Coverage:

@@ -40,7 +40,7 @@ def test_a_line_is_printed_once_a_second_and_at_the_end() -> None:
     lines = printed(
         *((0.1 * it, progress(it)) for it in range(25)), (2.5, progress(100)), (2.6, progress(100))
     )
-    assert [it.partition(",")[0] for it in lines] == [
+    assert [line.partition(",")[0] for line in lines] == [
         "batch 10 of 100",
         "batch 20 of 100",
         "batch 100 of 100",
@@ -102,6 +102,6 @@ def test_an_alarm_has_an_exit_code_of_its_own(
 def test_what_is_missing_is_named(
     flags: tuple[str, ...], problem: str, tmp_path: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [f"{tmp_path}/new" if it == "DIR" else it for it in flags]
+    words = [f"{tmp_path}/new" if flag == "DIR" else flag for flag in flags]
     assert main(["derive", *words]) == USAGE_ERROR
     assert f"error: {problem}" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_the_values_of_a_fork_are_counted(capsys: pytest.CaptureFixture[str]) ->
     assert main(["cache", "show", "1-19000000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == str(FORK)
-    assert [it.split(maxsplit=1) for it in lines[2:]] == [
+    assert [line.split(maxsplit=1) for line in lines[2:]] == [
         ["2", "answers"],
         ["2", "accounts"],
         ["1", "codes"],

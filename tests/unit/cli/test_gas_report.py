@@ -131,7 +131,9 @@ def test_contracts_in_vyper_are_reported(capsys: pytest.CaptureFixture[str]) -> 
     assert "  pay           1  21,860  21,860  21,860  21,860       1" in table
     assert "  sign          1  21,510  21,510  21,510  21,510" in table
     shown = [line.partition("│ ")[2] for line in text]
-    assert [it for it in (sources / "Vault.vy").read_text().splitlines() if it not in shown] == []
+    assert [
+        line for line in (sources / "Vault.vy").read_text().splitlines() if line not in shown
+    ] == []
     assert "        3       48,886              │         self.items.append(i)" in text
 
 

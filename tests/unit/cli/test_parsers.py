@@ -16,7 +16,7 @@ def test_a_replay_lists_only_what_it_reads() -> None:
     for flag in ("--fork-url", "--offline", "--fork-verify", "--abi", "--sources", "--config"):
         assert flag in text
     sections = {it.section for it in SETTINGS.all} - {"fork", "log", "api"}
-    assert not {it for it in sections if f"\n{it}:\n" in text}
+    assert not {section for section in sections if f"\n{section}:\n" in text}
     assert "--data-dir" not in text
     assert len(text.splitlines()) < 100
 

@@ -26,14 +26,14 @@ def test_the_help_of_a_command_fits_a_screen(
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     lines = printed(capsys, *command.split(), "--help").splitlines()
     assert len(lines) <= LINES
-    assert [it for it in lines if len(it) > COLUMNS] == []
+    assert [line for line in lines if len(line) > COLUMNS] == []
     assert lines[0].startswith(f"usage: entresol {command}".rstrip())
 
 
 def test_the_help_of_the_program_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert COMMANDS.keys() == PARSERS.keys()
     text = printed(capsys, "-h")
-    assert [it for it in COMMANDS if f"\n  {it} " not in text] == []
+    assert [command for command in COMMANDS if f"\n  {command} " not in text] == []
 
 
 @pytest.mark.parametrize("command", [it for it in SHORT_HELP if it])
@@ -50,7 +50,9 @@ def test_all_flags_are_in_the_long_help(capsys: pytest.CaptureFixture[str]) -> N
     text = printed(capsys, "--help-all")
     missing = [it.flag for it in SETTINGS.all if it.flag not in text]
     assert missing == []
-    assert [it.flags for it in node_parser().arguments() if "--help-all" in it.flags]
+    assert [
+        argument.flags for argument in node_parser().arguments() if "--help-all" in argument.flags
+    ]
 
 
 def test_a_default_is_that_of_the_setting(capsys: pytest.CaptureFixture[str]) -> None:

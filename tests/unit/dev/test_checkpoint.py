@@ -83,7 +83,7 @@ def test_a_revert_that_another_thread_prepared_is_the_same(chain: Chain) -> None
     assert (list(chain.pool), list(chain.pool.best())) == (pooled, order)
     (event,), lost = subscription.take()
     assert isinstance(event, BlocksReverted)
-    assert ([it.header().number for it in event.records], event.head) == ([5, 4, 3], 2)
+    assert ([record.header().number for record in event.records], event.head) == ([5, 4, 3], 2)
     assert lost == 0
     chain.verify()
 

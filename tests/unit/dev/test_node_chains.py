@@ -271,7 +271,7 @@ def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
     chains: tuple[Chain, Chain],
 ) -> None:
     first, second = chains
-    reverts = [Reverts(it) for it in chains]
+    reverts = [Reverts(chain) for chain in chains]
     node_chains, checkpoints = NodeChains(*reverts), Checkpoints(*reverts)
     second.builder.seal()
     snapshot = checkpoints.create()

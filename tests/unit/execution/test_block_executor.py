@@ -401,7 +401,9 @@ def test_only_l1_mints(transactions: list[Transaction]) -> None:
     store = Store.temporary()
     executed = Producer(store, codes=CODES).seal(*transactions)
     payloads = (it.payload for it in transactions)
-    minted = sum(it.to_mint for it in payloads if isinstance(it, PriorityTransaction))
+    minted = sum(
+        payload.to_mint for payload in payloads if isinstance(payload, PriorityTransaction)
+    )
     store.close()
     assert sums(executed.overlay.changes()) == minted
     for transaction, result in zip(transactions, executed.record.results, strict=True):

@@ -206,7 +206,7 @@ def test_a_delegation_does_not_judge(producer: Producer) -> None:
 def test_senders_of_many_blocks_are_recovered_at_once(producer: Producer) -> None:
     payload = PAYLOADS["fee market"]
     records = [
-        producer.seal(*(sign(replace(payload, nonce=it), secret(1)) for it in nonces)).record
+        producer.seal(*(sign(replace(payload, nonce=nonce), secret(1)) for nonce in nonces)).record
         for nonces in ((0, 1), (), (2,))
     ]
     found = list(recovered(iter(records)))

@@ -108,7 +108,7 @@ def test_what_is_written_is_what_the_contracts_would_write(number: int, root: Ha
         env = msgspec.structs.replace(env, number=number, fork_fields=fields)
         overlay = Overlay(chain.ledger.latest)
         make_system_calls(overlay, chain.rules.evm_rules(), env, Hash32(b"\7" * 32))
-        found.append({it.address: it.storage for it in overlay.changes().accounts})
+        found.append({account.address: account.storage for account in overlay.changes().accounts})
         chain.close()
     assert found[0] == found[1]
     assert found[0].keys() == {HISTORY_STORAGE, BEACON_ROOTS}

@@ -69,7 +69,7 @@ def test_requests_are_in_the_hash_of_their_block_and_of_no_other(chain: Chain) -
     request(chain, 0, CONSOLIDATION_REQUESTS, 5)
     request(chain, 1, WITHDRAWAL_REQUESTS, 7)
     chain.builder.seal()
-    assert [it.succeeded for it in chain.blocks.record(2).results] == [True, True]
+    assert [result.succeeded for result in chain.blocks.record(2).results] == [True, True]
     words = [kind + word.to_bytes(32) for kind, word in ((b"\1", 7), (b"\2", 5))]
     assert chain.head.requests_hash == hash_of(*words)
     assert chain.latest.slot(WITHDRAWAL_REQUESTS, bytes(32)) == bytes(32)

@@ -46,7 +46,9 @@ def other() -> Iterator[Chain]:
 
 
 def imported(*numbers: int, salt: int = GENESIS_NONCE) -> Transaction:
-    return Transaction.of_system(SystemTransaction.root_import([root(it) for it in numbers], salt))
+    return Transaction.of_system(
+        SystemTransaction.root_import([root(number) for number in numbers], salt)
+    )
 
 
 def executor_of(chain: Chain) -> BlockExecutor:

@@ -26,8 +26,8 @@ class Stateless:
 
     def __init__(self, witness: ExecutionWitness) -> None:
         self.nodes = {keccak256(it): it for it in witness.state}
-        self.codes = {keccak256(it): it for it in witness.codes}
-        self.headers = [Header.decode(it) for it in witness.headers]
+        self.codes = {keccak256(code): code for code in witness.codes}
+        self.headers = [Header.decode(header) for header in witness.headers]
         self.trie = StateTrie(self)
         self.root = self.headers[-1].state_root
 
@@ -49,7 +49,7 @@ class Stateless:
         return self.codes[code_hash]
 
     def block_hash(self, number: int) -> bytes:
-        return next(it.hash() for it in self.headers if it.number == number)
+        return next(header.hash() for header in self.headers if header.number == number)
 
 
 @pytest.fixture

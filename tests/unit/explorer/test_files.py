@@ -88,7 +88,7 @@ def test_what_is_loaded_when_it_is_needed_fits_the_budget_part_by_part() -> None
     start = loaded_with(START, texts)
     parts = {name for text in texts.values() for name in IMPORT_LATER.findall(text)} - {START}
     assert len(parts) > 10
-    added = {it: sum(size[name] for name in loaded_with(it, texts) - start) for it in parts}
+    added = {part: sum(size[name] for name in loaded_with(part, texts) - start) for part in parts}
     assert {it: bytes_ for it, bytes_ in added.items() if bytes_ > MAX_PART} == {}
 
 
@@ -102,7 +102,7 @@ def test_no_module_is_left_that_nothing_loads() -> None:
     roots = {START, "boot.js"} | {
         name for text in texts.values() for name in IMPORT_LATER.findall(text)
     }
-    used = set[str]().union(*(loaded_with(it, texts) for it in roots))
+    used = set[str]().union(*(loaded_with(root, texts) for root in roots))
     assert texts.keys() - used == set()
 
 

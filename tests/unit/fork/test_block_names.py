@@ -100,7 +100,7 @@ def test_one_of_several_urls_that_does_not_take_the_name_gets_the_number(node: R
 def test_state_by_number_without_batches_is_proven_if_it_can_be(node: RemoteNode) -> None:
     with node.fork(by_number=True, batch_size=1) as remote:
         assert wanted(remote.table, slots_of([1])) is None
-        assert [it["method"] for it in node.proxy.bodies] == ["eth_getProof"]
+        assert [body["method"] for body in node.proxy.bodies] == ["eth_getProof"]
         node.proxy.lies["eth_getProof"] = lambda _, it: it | {"storageProof": doubled(it)}
         assert isinstance(wanted(remote.table, slots_of([2])), AnchorLost)
 
@@ -111,7 +111,7 @@ def test_state_by_number_without_batches_and_proofs_is_checked_before_and_after_
     node.proxy.not_served("eth_getProof")
     with node.fork(by_number=True, batch_size=1) as remote:
         assert wanted(remote.table, slots_of([1])) is None
-        assert [it["method"] for it in node.proxy.bodies] == [
+        assert [body["method"] for body in node.proxy.bodies] == [
             "eth_getBlockByNumber",
             "eth_getStorageAt",
             "eth_getBlockByNumber",

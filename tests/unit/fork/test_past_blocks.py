@@ -23,8 +23,8 @@ def test_hashes_of_blocks_are_known_proven_by_the_state_or_linked(node: RemoteNo
     numbers = [0, 5, 40, BLOCKS - 1, BLOCKS]
     cache = ForkCache.memory()
     with node.fork(cache) as remote:
-        assert wanted(remote.table, [("hash", it) for it in numbers]) is None
-        assert cache.hashes(numbers) == {it: block_hash(node, it) for it in numbers}
+        assert wanted(remote.table, [("hash", number) for number in numbers]) is None
+        assert cache.hashes(numbers) == {number: block_hash(node, number) for number in numbers}
         assert node.proxy.posts == 1
 
 
@@ -75,8 +75,8 @@ def test_a_header_without_a_parent_is_linked_to_none(node: RemoteNode) -> None:
     numbers = [5, 9, 10, BLOCKS - 3, BLOCKS - 2, BLOCKS - 1]
     cache = ForkCache.memory()
     with node.fork(cache) as remote:
-        assert wanted(remote.table, [("hash", it) for it in numbers]) is None
-        assert cache.hashes(numbers) == {it: block_hash(node, it) for it in numbers}
+        assert wanted(remote.table, [("hash", number) for number in numbers]) is None
+        assert cache.hashes(numbers) == {number: block_hash(node, number) for number in numbers}
 
 
 def beginning_at(first: int, *, is_pruned: bool) -> Any:
@@ -103,7 +103,7 @@ def test_the_hash_of_a_block_below_the_first_one_is_zero(node: RemoteNode, first
     cache = ForkCache.memory()
     with node.fork(cache) as remote:
         for _ in range(2):
-            assert wanted(remote.table, [("hash", it) for it in numbers]) is None
+            assert wanted(remote.table, [("hash", number) for number in numbers]) is None
         expected = dict.fromkeys(numbers[:-1], bytes(32)) | {first: block_hash(node, first)}
         assert cache.hashes(numbers) == expected
 

@@ -81,8 +81,10 @@ def test_a_secret_of_url_or_headers_is_in_no_error_log_or_representation(
             failure = wanted(remote.table, [ACCOUNT])
             assert isinstance(failure, RemoteFailed)
             shown += traceback.format_exception(failure)
-        assert any("is slow" in it.getMessage() for it in caplog.records)
-        shown += [it.getMessage() for it in caplog.records if it.name.startswith("entresol")]
+        assert any("is slow" in record.getMessage() for record in caplog.records)
+        shown += [
+            record.getMessage() for record in caplog.records if record.name.startswith("entresol")
+        ]
         assert not [it for it in shown if SECRET in it]
         assert node.proxy.headers[0]["X-Api-Key"] == SECRET
 

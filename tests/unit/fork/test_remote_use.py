@@ -29,9 +29,11 @@ def test_what_comes_from_the_remote_is_a_miss_and_listed(node: RemoteNode) -> No
         assert (use.missed - before.missed, use.cached - before.cached) == (3, 0)
         assert use.requests > before.requests
         slots = ["/".join((f"0x{CONTRACT.hex()}", f"0x{slot_of(it).hex()}")) for it in (1, 2)]
-        found = [(it.what, it.which, it.is_kept) for it in remote.last_reads]
+        found = [
+            (last_read.what, last_read.which, last_read.is_kept) for last_read in remote.last_reads
+        ]
         assert ("account", f"0x{HOLDER.hex()}", True) in found
-        assert all(("slot", it, True) in found for it in slots)
+        assert all(("slot", slot, True) in found for slot in slots)
 
 
 def test_a_block_is_a_miss_once_and_a_hit_from_then_on(node: RemoteNode) -> None:
@@ -55,7 +57,9 @@ def test_a_remote_that_is_away_is_unreachable_until_it_responds(node: RemoteNode
         assert use.unreachable_seconds >= 0
         assert use.retries == {"no_response": 1}
         assert use.errors == {"remote_unreachable": 1}
-        assert [(it.what, it.is_kept) for it in remote.last_reads][:1] == [("account", False)]
+        assert [(last_read.what, last_read.is_kept) for last_read in remote.last_reads][:1] == [
+            ("account", False)
+        ]
         node.proxy.fault = None
         assert wanted(remote.table, [ACCOUNT]) is None
         assert (remote.use.is_reachable, remote.use.unreachable_seconds) == (True, 0.0)

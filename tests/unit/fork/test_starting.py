@@ -288,5 +288,7 @@ def test_in_a_directory_what_is_proven_has_a_file_of_its_own(
             cache = open_cache(CacheSettings(place=tmp_path, is_verified=verify), {})
             with node.fork(cache, verify=verify, block_hash=block_hash(node, 70)) as remote:
                 assert remote.verifies == verify
-    names = sorted(it.path.stem.endswith("-verified") for it in cached_forks(tmp_path))
+    names = sorted(
+        cached_fork.path.stem.endswith("-verified") for cached_fork in cached_forks(tmp_path)
+    )
     assert names == [False, True]

@@ -273,9 +273,9 @@ def test_several_chains_have_a_bridge_each_and_one_snapshot() -> None:
 
 def test_each_chain_may_have_settings_of_its_own(tmp_path: Path) -> None:
     config = devnet_config({"chains": [{"chain_id": 7}, {"chain_id": 8, "init": tmp_path}]})
-    assert [it.chain.chain_id for it in config.chains] == [7, 8]
-    assert [it.chain.init for it in config.chains] == [None, str(tmp_path)]
-    assert [it.server.port for it in config.chains] == [0, 0]
+    assert [chain.chain.chain_id for chain in config.chains] == [7, 8]
+    assert [chain.chain.init for chain in config.chains] == [None, str(tmp_path)]
+    assert [chain.server.port for chain in config.chains] == [0, 0]
 
 
 def test_the_ports_of_a_preset_are_left_to_nodes_on_the_command_line() -> None:
@@ -302,4 +302,4 @@ def test_nothing_of_a_devnet_exists_before_its_start() -> None:
 def test_the_layers_stay_what_they_are_when_a_chain_is_added() -> None:
     with devnet() as net:
         net.l2.request("entresol_addChain", {"chainId": 300})
-        assert [int(it.request("eth_chainId"), 16) for it in net.layers] == [31337, 270]
+        assert [int(layer.request("eth_chainId"), 16) for layer in net.layers] == [31337, 270]

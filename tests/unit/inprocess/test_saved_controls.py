@@ -151,7 +151,9 @@ def test_a_revert_logs_no_warning(net: Devnet, caplog: pytest.LogCaptureFixture)
             net.bridge.finalize(net.bridge.withdraw(10**18))
     with net.isolated():
         net.bridge.deposit(10**18)
-    assert [it.getMessage() for it in caplog.records if it.levelno >= logging.WARNING] == []
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
+    ] == []
 
 
 def test_what_stays_is_settled_by_each_test_anew(net: Devnet) -> None:

@@ -101,4 +101,4 @@ def test_a_deployment_for_chains_that_are_paid_in_ether_has_no_other_steps() -> 
 
     assert plain.steps() == renamed.steps()
     assert ETHER_TOKEN.l1_address == ETH_TOKEN
-    assert all(it.sender is None for it in plain.steps())
+    assert all(step.sender is None for step in plain.steps())

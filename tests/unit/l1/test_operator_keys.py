@@ -8,7 +8,7 @@ from entresol.l1.operator_keys import OperatorKeys
 from entresol.primitives.values import Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS
 
-A, B, C = (it.secret for it in ACCOUNTS[:3])
+A, B, C = (account.secret for account in ACCOUNTS[:3])
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ A, B, C = (it.secret for it in ACCOUNTS[:3])
 def test_each_distinct_key_has_its_steps_and_a_name(
     keys: OperatorKeys, expected: list[tuple[Hash32, str, str]]
 ) -> None:
-    assert [(it.secret, it.name, it.flag) for it in keys.keys] == expected
+    assert [(key.secret, key.name, key.flag) for key in keys.keys] == expected
     assert keys.deployer.secret == A
 
 

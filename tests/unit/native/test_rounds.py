@@ -278,7 +278,7 @@ def _minted(state: Snapshot | Overlay) -> Any:
         l1_payment=payment,
     )
     result = execute(state, RULES, BLOCK, transaction)
-    return result.output, result.gas_used, [it.address for it in result.changes.accounts]
+    return result.output, result.gas_used, [account.address for account in result.changes.accounts]
 
 
 CALL_TRACER: Final = Tracer(b'{"tracer": "callTracer"}')

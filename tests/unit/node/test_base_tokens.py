@@ -21,7 +21,7 @@ ELSEWHERE = "0x" + "42" * 20
 
 def tokens(*chains: dict[str, Any], l1: bool = True) -> tuple[BaseToken, ...]:
     return development_base_tokens(
-        [NodeConfig(chain=ChainConfig(**it), l1=L1Config(l1=l1)) for it in chains]
+        [NodeConfig(chain=ChainConfig(**chain), l1=L1Config(l1=l1)) for chain in chains]
     )
 
 

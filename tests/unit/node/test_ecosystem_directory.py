@@ -43,7 +43,7 @@ def opened_once(config: NodeConfig) -> None:
                 assert await hub.zk_chain(chain.rules.chain_id) == layer.contracts.chain
                 registered = await ZkChain(layer.l1, layer.contracts.chain).stored_batch_hash(0)
                 assert registered == genesis_batch_hash(chain)
-            assert tuple(it.chain.rules.chain_id for it in node.layer_twos) == CHAINS
+            assert tuple(layer_two.chain.rules.chain_id for layer_two in node.layer_twos) == CHAINS
         finally:
             await node.stop()
 

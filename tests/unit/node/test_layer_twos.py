@@ -21,7 +21,10 @@ def configured(file: Path | None = None, **flags: Any) -> NodeConfig:
 
 
 def ids_and_ports(config: NodeConfig) -> list[tuple[int, int]]:
-    return [(it.chain.chain_id, it.server.port) for it in layer_two_configs(config)]
+    return [
+        (layer_two_config.chain.chain_id, layer_two_config.server.port)
+        for layer_two_config in layer_two_configs(config)
+    ]
 
 
 def written(path: Path, text: str) -> Path:
@@ -91,7 +94,10 @@ def test_the_port_counts_up_in_tables_that_do_not_say_it(
 def test_a_flag_is_for_the_chains_whose_table_says_nothing_else(tmp_path: Path) -> None:
     text = "[[chains]]\nchain_id = 1000\nport = 1\ngas_price = 5\n[[chains]]\nchain_id = 1001\nport = 2\n"
     config = configured(written(tmp_path / "node.toml", text), gas_price=9)
-    assert [it.chain.gas_price for it in layer_two_configs(config)] == [5, 9]
+    assert [layer_two_config.chain.gas_price for layer_two_config in layer_two_configs(config)] == [
+        5,
+        9,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,8 +169,8 @@ def test_several_chains_need_sockets_of_their_own() -> None:
 
 def test_each_of_several_chains_has_a_folder_by_its_id(tmp_path: Path) -> None:
     folders = [
-        it.chain.data_dir
-        for it in layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
+        layer_two_config.chain.data_dir
+        for layer_two_config in layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
     ]
     assert folders == [str(tmp_path / "270"), str(tmp_path / "271")]
 

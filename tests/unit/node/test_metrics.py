@@ -49,7 +49,7 @@ def test_samples_of_one_name_share_their_description() -> None:
 
 def test_seconds_have_milliseconds_and_whole_numbers_stay_exact() -> None:
     samples = [Sample("waited_seconds", "How long.", 1.25), Sample("fee_wei", "A fee.", 10**30 + 1)]
-    values = [it for it in render(samples).splitlines() if not it.startswith("#")]
+    values = [line for line in render(samples).splitlines() if not line.startswith("#")]
     assert values == ["entresol_waited_seconds 1.250", f"entresol_fee_wei {10**30 + 1}"]
 
 
@@ -78,7 +78,7 @@ def test_a_chain_reports_its_head_and_pending_transactions() -> None:
     chain.transfer()
     chain.deposit()
     chain.set_finality(safe=1)
-    samples = {it.name: it.value for it in chain_samples(chain)}
+    samples = {chain_sample.name: chain_sample.value for chain_sample in chain_samples(chain)}
     chain.close()
     assert (samples["head_block"], samples["safe_block"], samples["finalized_block"]) == (1, 1, 0)
     assert (samples["pool_transactions"], samples["pool_priority_transactions"]) == (1, 1)
@@ -86,10 +86,16 @@ def test_a_chain_reports_its_head_and_pending_transactions() -> None:
 
 def test_a_chain_that_was_derived_reports_its_alarms() -> None:
     chain = SettlingChain.begin()
-    assert "derivation_alarms_total" not in {it.name for it in chain_samples(chain)}
+    assert "derivation_alarms_total" not in {
+        chain_sample.name for chain_sample in chain_samples(chain)
+    }
     chain.batches.derivation.set_alarm("batch 2, state_root: 0x01 on L1, 0x02 here")
     chain.batches.derivation.end()
-    (alarms,) = (it for it in chain_samples(chain) if it.name == "derivation_alarms_total")
+    (alarms,) = (
+        chain_sample
+        for chain_sample in chain_samples(chain)
+        if chain_sample.name == "derivation_alarms_total"
+    )
     chain.close()
     assert (alarms.value, alarms.kind) == (1, "counter")
 
@@ -102,7 +108,10 @@ def test_a_server_reports_its_connections() -> None:
     unsent.total, unsent.dropped = 300, 4
     requests = RequestBytes(100)
     assert requests.hold(200) is None
-    samples = {it.name: (it.value, it.kind) for it in server_samples(counters, unsent, requests)}
+    samples = {
+        server_sample.name: (server_sample.value, server_sample.kind)
+        for server_sample in server_samples(counters, unsent, requests)
+    }
     expected = {
         "connections_open": (2, "gauge"),
         "requests_total": (7, "counter"),
@@ -155,6 +164,6 @@ def test_the_documented_limits_of_memory_are_those_of_a_chain(client: ApiClient)
     page = (Path(__file__).resolve().parents[3] / "docs" / "reports" / "robustness.md").read_text()
     table = page.partition("## Memory that clients can fill")[2].partition("\nTogether ")
     uses = (*client.api.memory(), *request_memory(RequestBytes(ServerConfig().request_limit_bytes)))
-    parts = {it.part: it.limit for it in uses}
+    parts = {use.part: use.limit for use in uses}
     assert set(re.findall(r"^\| `([a-z_]+)` \|", table[0], re.MULTILINE)) == set(parts)
     assert table[2].startswith(f"{sum(parts.values()) >> 20} MiB a chain")

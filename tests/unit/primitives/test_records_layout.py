@@ -175,7 +175,7 @@ def _value(kind: type, at: int) -> Any:
 
 
 def _types_of(kind: type[Header]) -> dict[str, type]:
-    hints = {it.name: it.type for it in msgspec.structs.fields(kind)}
+    hints = {field.name: field.type for field in msgspec.structs.fields(kind)}
     return {
         name: next(
             (kind for kind in (Hash32, Address, Bloom, Nonce8, int) if _has(hint, kind)), bytes

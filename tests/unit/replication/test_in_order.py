@@ -142,7 +142,11 @@ def test_nothing_is_forwarded_again_that_may_have_been_carried_out() -> None:
         await turns()
         producer.respond.set()
         results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(it) for it in results] == [bytes, ProducerUnavailable, ProducerUnavailable]
+        assert [type(result) for result in results] == [
+            bytes,
+            ProducerUnavailable,
+            ProducerUnavailable,
+        ]
         assert len(producer.bodies) == 2
 
     play(scenario)

@@ -131,11 +131,11 @@ def test_a_client_that_is_no_member_gets_nothing_and_takes_no_place(body: bytes)
     events = ChainEvents()
     feed = PendingFeed(events, {"a"}, lambda: True)
     strangers = [Replica() for _ in range(2_000)]
-    assert {feed.accept(body, it) for it in strangers} == {REJECTED}
+    assert {feed.accept(body, stranger) for stranger in strangers} == {REJECTED}
     member = Replica()
     assert feed.accept(asks("a"), member) == ACCEPTED
     events.publish(PENDING)
-    assert [it.sent for it in strangers if it.sent] == []
+    assert [stranger.sent for stranger in strangers if stranger.sent] == []
     assert member.sent == [RAW.encode()]
 
 

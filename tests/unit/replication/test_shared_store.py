@@ -70,9 +70,11 @@ class Pair:
         self.follower.catch_up()
         events, _ = self.events.take()
         return [
-            f"+{it.number}" if isinstance(it, BlockSealed) else f"-{it.head}:{len(it.records)}"
-            for it in events
-            if isinstance(it, BlockSealed | BlocksReverted)
+            f"+{event.number}"
+            if isinstance(event, BlockSealed)
+            else f"-{event.head}:{len(event.records)}"
+            for event in events
+            if isinstance(event, BlockSealed | BlocksReverted)
         ]
 
     def close(self) -> None:

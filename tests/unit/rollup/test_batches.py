@@ -34,7 +34,10 @@ POLICY = SealingPolicy()
 
 def some_roots(first: int, count: int) -> list[InteropRoot]:
     numbers = range(first, first + count)
-    return [InteropRoot.of(31337, it, 1_000 + it, Hash32(it.to_bytes(32))) for it in numbers]
+    return [
+        InteropRoot.of(31337, number, 1_000 + number, Hash32(number.to_bytes(32)))
+        for number in numbers
+    ]
 
 
 def importing(record: BlockRecord, imported: list[InteropRoot]) -> BlockRecord:

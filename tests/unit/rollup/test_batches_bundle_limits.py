@@ -114,7 +114,7 @@ def test_what_cannot_be_booked_together_waits_for_the_next_block_and_batch(
     assert blocks_of(chain, one, other) == [1, 2]
     loads = sealed_loads(chain)
     assert len(loads) == 2
-    assert all(it.is_bookable for it in loads)
+    assert all(load.is_bookable for load in loads)
 
 
 def test_messages_without_bundles_share_a_block_and_a_batch_as_before(chain: SettlingChain) -> None:
@@ -140,7 +140,7 @@ def test_a_request_of_l1_with_bundles_that_no_block_can_hold_fails(chain: Settli
     assert blocks_of(chain, request, following) == [1, 1]
     record = chain.blocks.get_record(1)
     assert record is not None
-    assert [it.succeeded for it in record.results] == [False, True]
+    assert [result.succeeded for result in record.results] == [False, True]
     assert sealed_loads(chain) == [(3, 1, 64 + 96)]
 
 
@@ -176,7 +176,7 @@ def test_no_sequence_of_transactions_makes_a_batch_that_cannot_be_booked(
                 chain.builder.seal()
         while chain.filler.has_work:
             chain.builder.seal()
-        assert all(it.is_bookable for it in sealed_loads(chain))
+        assert all(sealed_load.is_bookable for sealed_load in sealed_loads(chain))
     finally:
         chain.close()
 

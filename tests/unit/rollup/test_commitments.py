@@ -211,7 +211,9 @@ def test_execute_data_is_version_2_and_the_priority_transactions_and_roots_of_ea
     ]
     executed, proofs, roots = decode(kinds, payload[1:])
     assert executed == tuple(map(stored_words, batches))
-    assert proofs == tuple((it.left_path, it.right_path, it.hashes) for it in operations)
+    assert proofs == tuple(
+        (operation.left_path, operation.right_path, operation.hashes) for operation in operations
+    )
     assert roots == tuple(map(tuple, imported))
 
 

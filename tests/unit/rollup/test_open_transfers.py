@@ -192,7 +192,7 @@ def test_a_failed_deposit_is_open_while_l1_holds_its_tokens(bridge: Bridge) -> N
 def test_a_deposit_that_no_block_has_is_open(bridge: Bridge) -> None:
     names = [bridge.chain.deposit() for _ in range(3)]
     assert [(it.kind, it.transaction) for it in bridge.open(limit=1)] == [
-        ("deposit", it) for it in names
+        ("deposit", name) for name in names
     ]
     bridge.chain.builder.seal()
     assert bridge.open() == []

@@ -79,7 +79,7 @@ def test_a_failure_is_logged_once_until_it_changes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     delays(Component(*errors))
-    assert [(it.levelname, it.getMessage()) for it in caplog.records] == logged
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == logged
 
 
 def test_the_problem_is_the_last_failure_and_recovery_is_logged(
@@ -95,7 +95,7 @@ def test_the_problem_is_the_last_failure_and_recovery_is_logged(
         assert started.problem is None
 
     asyncio.run(play())
-    assert [it.getMessage() for it in caplog.records][1:] == ["works again"]
+    assert [record.getMessage() for record in caplog.records][1:] == ["works again"]
 
 
 def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(

@@ -203,7 +203,7 @@ def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
         sender.send(*(transaction(nonce) for nonce in range(count)))
         await sender.wait()
         assert len(sender.outcomes) == count
-        assert all(isinstance(it, StoreFailed) for it in sender.outcomes.values())
+        assert all(isinstance(outcome, StoreFailed) for outcome in sender.outcomes.values())
         assert not len(chain.pool)
         monkeypatch.undo()
         sender.send(transaction(0, by=1))
@@ -240,7 +240,10 @@ def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Cha
         sender.send(transaction(0), transaction(0, by=1))
         chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
         await sender.wait()
-        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds, type(None)]
+        assert [type(outcome) for outcome in sender.outcomes.values()] == [
+            InsufficientFunds,
+            type(None),
+        ]
         await sender.automine.stop()
 
     asyncio.run(live())
@@ -254,7 +257,7 @@ def test_a_transaction_that_was_rejected_may_be_sent_again(chain: Chain) -> None
         sender.send(transaction(0))
         chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
         await sender.wait()
-        assert [type(it) for it in sender.outcomes.values()] == [InsufficientFunds]
+        assert [type(outcome) for outcome in sender.outcomes.values()] == [InsufficientFunds]
         chain.edits.restore(edited)
         sender.outcomes.clear()
         sender.send(transaction(0))
@@ -273,7 +276,7 @@ def test_stopping_tells_senders_that_their_transactions_are_in_no_block(chain: C
         await asyncio.sleep(0)
         await sender.automine.stop()
         assert not sender.automine.is_busy
-        assert all(isinstance(it, StoreFailed) for it in sender.outcomes.values())
+        assert all(isinstance(outcome, StoreFailed) for outcome in sender.outcomes.values())
 
     asyncio.run(live())
     assert chain.number == 0
@@ -381,7 +384,9 @@ def test_a_store_that_goes_on_failing_is_logged_once(
         await automine.stop()
 
     asyncio.run(live())
-    full, another, again = [it.getMessage() for it in caplog.records if it.levelname == "ERROR"]
+    full, another, again = [
+        record.getMessage() for record in caplog.records if record.levelname == "ERROR"
+    ]
     assert "no space left" in full
     # A block was sealed in between.
     assert another == again == "a block could not be sealed: another"
@@ -548,6 +553,6 @@ def test_a_failing_import_is_the_error_of_senders_and_is_tried_again(
 
     asyncio.run(live())
     assert (importing.number, importing.failure) == (1, None)
-    (logged,) = [it.getMessage() for it in caplog.records]
+    (logged,) = [record.getMessage() for record in caplog.records]
     assert "could not be sealed" in logged
     assert "InteropRootAlreadyExists" in logged

@@ -113,7 +113,7 @@ def test_a_long_block_of_the_pool_executes_on_a_thread(
         await sealer.stop()
 
     asyncio.run(live())
-    assert {it.partition("_")[0] for it in threads} == {"seal"}
+    assert {thread.partition("_")[0] for thread in threads} == {"seal"}
     chain.verify()
 
 
@@ -198,7 +198,7 @@ def test_a_thread_waits_for_a_slow_disk(chain: Chain, monkeypatch: pytest.Monkey
         await sealer.stop()
 
     asyncio.run(live())
-    assert [it.partition("_")[0] for it in threads] == ["seal"]
+    assert [thread.partition("_")[0] for thread in threads] == ["seal"]
     chain.verify()
 
 
@@ -226,7 +226,7 @@ def test_the_roots_of_many_edits_are_computed_on_a_thread(
 
     chain.edit(addresses[0], change, *addresses[1:])
     asyncio.run(live())
-    assert [it is not threading.main_thread() for it in threads] == [on_thread]
+    assert [thread is not threading.main_thread() for thread in threads] == [on_thread]
     assert balance(chain, addresses[-1]) == 7
     assert not chain.builder.is_heavy
 

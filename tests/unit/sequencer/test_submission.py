@@ -181,7 +181,7 @@ class Sending:
     async def stop(self) -> list[int]:
         await self._sequencer.stop()
         numbers = range(1, self._chain.number + 1)
-        return [len(self._chain.blocks.record(it).transactions) for it in numbers]
+        return [len(self._chain.blocks.record(number).transactions) for number in numbers]
 
 
 def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:

@@ -198,7 +198,7 @@ def test_a_deposit_that_the_remote_fails_stays_first_and_is_named(
     receipts = [
         eventually(partial(client, "eth_getTransactionReceipt", str(it))) for it in deposits
     ]
-    assert [it["transactionIndex"] for it in receipts] == ["0x0", "0x1"]
+    assert [receipt["transactionIndex"] for receipt in receipts] == ["0x0", "0x1"]
     assert client.sequencer.problem is None
 
 

@@ -28,14 +28,14 @@ def test_nobody_is_dropped_within_the_limit() -> None:
     unsent = UnsentBytes(LIMIT, connections)
     unsent.sweep(LIMIT)
     assert (unsent.total, unsent.dropped) == (LIMIT, 0)
-    assert not any(it.dropped for it in connections)
+    assert not any(connection.dropped for connection in connections)
 
 
 def test_the_greediest_are_dropped_until_the_rest_is_within_the_limit() -> None:
     connections = [Connection(size) for size in (1_000, 4_000, 2_000, 3_000)]
     unsent = UnsentBytes(LIMIT, connections)
     unsent.sweep(10_000)
-    assert [it.dropped for it in connections] == [False, True, False, False]
+    assert [connection.dropped for connection in connections] == [False, True, False, False]
     assert (unsent.total, unsent.dropped) == (6_000, 1)
 
 

@@ -63,7 +63,10 @@ def test_contracts_and_what_is_in_them_are_found() -> None:
 
 def test_a_definition_is_as_long_as_the_compilers() -> None:
     text = SOURCE.encode()
-    found = {it.name: text[it.start : it.end] for it in solidity_definitions(text)}
+    found = {
+        solidity_definition.name: text[solidity_definition.start : solidity_definition.end]
+        for solidity_definition in solidity_definitions(text)
+    }
     assert found["free"].startswith(b"function free(")
     assert found["free"].endswith(b"return a; }")
     assert found["onlyOne"].endswith(b"_; }")

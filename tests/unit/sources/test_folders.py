@@ -76,7 +76,7 @@ def standard_json(root: Path) -> Path:
 def test_contracts_have_names_codes_and_texts(
     tmp_path: Path, layout: Callable[[Path], Path]
 ) -> None:
-    found = {it.name: it for it in read_contracts([str(layout(tmp_path))])}
+    found = {contract.name: contract for contract in read_contracts([str(layout(tmp_path))])}
     # Interfaces and abstract contracts have no code.
     assert found.keys() == {
         name
@@ -85,9 +85,9 @@ def test_contracts_have_names_codes_and_texts(
         if it["evm"]["bytecode"]["object"]
     }
     assert found["Calls"].file == CALLS
-    names = [it.name for it in found["Failures"].sources if it is not None]
+    names = [source.name for source in found["Failures"].sources if source is not None]
     assert names == [CALLS, FAILURES]
-    assert all(it.text for it in found["Failures"].sources if it is not None)
+    assert all(source.text for source in found["Failures"].sources if source is not None)
     deployed = found["Failures"].deployed
     assert deployed is not None
     assert deployed.source_map.span(0).source == 1
@@ -98,7 +98,7 @@ def test_the_sources_of_foundry_are_those_of_the_build_that_numbered_them(tmp_pa
     newer = written(out / "build-info/cd.json", {"source_id_to_path": {"0": "src/Other.sol"}})
     later = newer.stat().st_mtime + 10
     os.utime(newer, (later, later))
-    found = {it.name: it for it in read_contracts([str(out)])}
+    found = {contract.name: contract for contract in read_contracts([str(out)])}
     own = found["Calls"].own_source
     assert own is not None
     assert own.text is not None
@@ -109,7 +109,7 @@ def test_vyper_is_read_with_the_input_beside_it() -> None:
     own = found.own_source
     assert (found.name, found.file) == ("T", "T.vy")
     assert own is not None
-    assert [it.name for it in own.definitions] == [
+    assert [definition.name for definition in own.definitions] == [
         "T",
         "constructor",
         "_check",
@@ -120,7 +120,7 @@ def test_vyper_is_read_with_the_input_beside_it() -> None:
 
 def test_an_output_that_begins_with_blanks_is_read(tmp_path: Path) -> None:
     written(tmp_path / "output.json", "\n \t" + json.dumps(output_of("plain")["output"]))
-    assert any(it.name == "Calls" for it in read_contracts([str(tmp_path)]))
+    assert any(contract.name == "Calls" for contract in read_contracts([str(tmp_path)]))
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_read(
     artifacts = hardhat_2(tmp_path)
     broken = written(artifacts / "build-info/broken.json", '{"output": {"contracts": [')
     nested = written(artifacts / "nested.json", '{"output":' + '{"a":' * 100_000)
-    assert any(it.name == "Calls" for it in read_contracts([str(artifacts)]))
+    assert any(contract.name == "Calls" for contract in read_contracts([str(artifacts)]))
     assert str(broken) in caplog.text
     assert str(nested) in caplog.text
 
@@ -139,7 +139,7 @@ def test_names_and_numbers_that_are_too_long_lose_only_their_file(tmp_path: Path
     numbers = {"9" * 5_000: "src/A.sol", "7": "n" * 300 + ".sol", "8": "a\0b"}
     later = written(out / "build-info/cd.json", {"source_id_to_path": numbers}).stat().st_mtime + 10
     os.utime(out / "build-info/cd.json", (later, later))
-    assert any(it.name == "Calls" for it in read_contracts([str(out)]))
+    assert any(contract.name == "Calls" for contract in read_contracts([str(out)]))
 
 
 def test_offsets_of_vyper_that_are_too_long_are_left_out(tmp_path: Path) -> None:
@@ -153,14 +153,14 @@ def test_offsets_of_vyper_that_are_too_long_are_left_out(tmp_path: Path) -> None
                 1,
             ]
     written(tmp_path / "output.json", output)
-    assert [it.name for it in read_contracts([str(tmp_path)])] == ["T"]
+    assert [contract.name for contract in read_contracts([str(tmp_path)])] == ["T"]
 
 
 def test_pipes_and_folders_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     artifacts = hardhat_2(tmp_path)
     os.mkfifo(artifacts / "pipe.json")
     (artifacts / "folder.json").mkdir()
-    assert any(it.name == "Calls" for it in read_contracts([str(artifacts)]))
+    assert any(contract.name == "Calls" for contract in read_contracts([str(artifacts)]))
     assert "pipe.json is not read: it is not a regular file" in caplog.text
     assert "folder.json is not read" in caplog.text
 
@@ -174,7 +174,11 @@ def test_outputs_of_one_folder_share_their_input_and_are_charged_once(
         written(tmp_path / f"json/before-{number}.json", content)
     total = sum(it.stat().st_size for it in (tmp_path / "json").iterdir())
     monkeypatch.setattr(file_reader, "MAX_TOTAL_BYTES", total)
-    found = [it for it in read_contracts([str(tmp_path / "json")]) if it.name == "Calls"]
+    found = [
+        contract
+        for contract in read_contracts([str(tmp_path / "json")])
+        if contract.name == "Calls"
+    ]
     assert len(found) == 5
     assert all(it.own_source is not None and it.own_source.text for it in found)
     assert not caplog.records

@@ -29,7 +29,9 @@ def folder(tmp_path: Path) -> Path:
 def described(contract: CompiledContract) -> list[object]:
     """Return what a contract consists of."""
     codes = [None if it is None else vars(it) for it in (contract.creation, contract.deployed)]
-    sources = [None if it is None else (it.name, it.text) for it in contract.sources]
+    sources = [
+        None if source is None else (source.name, source.text) for source in contract.sources
+    ]
     return [contract.name, contract.file, contract.abi, codes, sources]
 
 
@@ -43,7 +45,7 @@ def test_contracts_are_the_same_as_if_they_were_read_here(folder: Path) -> None:
 
 def test_contracts_of_a_compilation_share_their_sources(folder: Path) -> None:
     contracts = list(read_apart([str(folder / "plain-output.json")]))
-    assert len({id(it.sources) for it in contracts}) == 1
+    assert len({id(contract.sources) for contract in contracts}) == 1
     assert len(contracts) > 1
 
 

@@ -128,7 +128,7 @@ def test_a_library_function_is_shown_with_its_library_and_a_free_one_with_none(
     library = contracts.transaction(case("internal function of a library"))
     free = contracts.transaction(case("free function"))
     traces = [api("entresol_getCallStackTrace", it)["frames"][-1] for it in (library, free)]
-    assert [it["contract"] for it in traces] == ["Checks", None]
+    assert [trace["contract"] for trace in traces] == ["Checks", None]
 
 
 def test_a_sealed_transaction_has_the_trace_of_its_call(

@@ -71,7 +71,7 @@ def compare(client: ApiClient, sent: str) -> list[dict[str, Any]]:
 
 def with_steps(frames: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return types and accounts of the frames that have steps."""
-    return [(it["type"], it["to"]) for it in frames if it["firstStep"] is not None]
+    return [(frame["type"], frame["to"]) for frame in frames if frame["firstStep"] is not None]
 
 
 def test_the_code_of_an_account_is_another_once_it_is_created(client: ApiClient) -> None:

@@ -141,7 +141,7 @@ def test_an_account_and_its_slots_are_proved(chain: Chain) -> None:
     proof = chain.trie.prove(chain.root, address(7), slots)
     assert (proof.nonce, proof.balance) == (0, 7 * 10**18 + 1)
     assert proof.code_hash == keccak256(b"\x60\x00")
-    assert [it.value for it in proof.slots] == [0, 1, 29**20, 0, 0]
+    assert [slot.value for slot in proof.slots] == [0, 1, 29**20, 0, 0]
     check(chain.root, proof, exists=True)
 
 
@@ -150,7 +150,7 @@ def test_an_absent_account_is_proved_absent(chain: Chain, name: int) -> None:
     proof = chain.trie.prove(chain.root, address(name), [Hash32(word(1))])
     assert (proof.nonce, proof.balance) == (0, 0)
     assert (proof.storage_root, proof.code_hash) == (EMPTY_ROOT, EMPTY_CODE_HASH)
-    assert [(it.value, it.proof) for it in proof.slots] == [(0, ())]
+    assert [(slot.value, slot.proof) for slot in proof.slots] == [(0, ())]
     check(chain.root, proof, exists=False)
 
 

@@ -27,7 +27,7 @@ def test_all_leaves_from_a_key_on_come_in_order(
     changes = [(key, leaf(value)) for key, value in entries.items()]
     root, nodes = Trie(lambda _: None).update(EMPTY_ROOT, changes)
     found = Trie(dict(nodes).get).slots(root, start, count)
-    assert found == sorted(it for it in entries.items() if it[0] >= start)[:count]
+    assert found == sorted(item for item in entries.items() if item[0] >= start)[:count]
 
 
 def test_a_missing_node_is_named() -> None:

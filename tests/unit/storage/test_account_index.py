@@ -53,7 +53,9 @@ def index_of(store: Store) -> dict[bytes, bytes]:
 
 
 def holders(store: Store) -> list[bytes]:
-    return [it.holder for it in store.accounts.holders(TOKEN, b"", 10, store.head_number or 0)]
+    return [
+        holder.holder for holder in store.accounts.holders(TOKEN, b"", 10, store.head_number or 0)
+    ]
 
 
 def test_who_receives_a_token_is_its_holder(store: Store) -> None:
@@ -111,7 +113,7 @@ def test_who_receives_it_again_after_a_revert_is_found_at_the_new_block(store: S
     # One block earlier than before, and then another block in the place of the reverted one.
     earlier = block_of(chain[0], moved(HOLDER))
     fill(store, [earlier, block_of(earlier, nonce=1)])
-    assert [it.block for it in store.accounts.holders(TOKEN, b"", 10, 2)] == [1]
+    assert [holder.block for holder in store.accounts.holders(TOKEN, b"", 10, 2)] == [1]
 
 
 def random_blocks(randomness: random.Random, parent: BlockRecord, count: int) -> list[BlockRecord]:
@@ -251,7 +253,7 @@ def test_indexing_many_blocks_is_told(
     with caplog.at_level("INFO", account_index.__name__):
         store.index_accounts()
     store.close()
-    assert [it.getMessage() for it in caplog.records] == [
+    assert [record.getMessage() for record in caplog.records] == [
         "indexing the accounts and tokens of all blocks",
         "indexed the accounts and tokens of 5 blocks",
     ]

@@ -31,7 +31,7 @@ def test_every_table_and_key_is_described(name: str) -> None:
 )
 def test_every_table_has_a_byte_of_its_own(name: str) -> None:
     assert f"| `{name}` | `{TABLES[name].decode()}` |" in PAGE
-    assert [it for it in TABLES.values() if it == TABLES[name]] == [TABLES[name]]
+    assert [table for table in TABLES.values() if table == TABLES[name]] == [TABLES[name]]
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_others_co
 
     _, *traces, rest = asyncio.run(run())
     assert len(executed) == MAX_OF_BATCH
-    assert {it["fields"]["lines"][0] for it in traces} == {"execution reverted: second"}
+    assert {trace["fields"]["lines"][0] for trace in traces} == {"execution reverted: second"}
     assert rest["fields"] == {"method": "batch", "lines": ["496 more calls of the batch failed"]}
 
 
@@ -267,6 +267,6 @@ def test_few_failures_are_explained_at_a_time(client: ApiClient, known: SourceRe
         return [await lines.next() for _ in range(MAX_EXPLAINED)]
 
     entries: list[Any] = [json.loads(line) for line in asyncio.run(run())]
-    assert {it["message"] for it in entries} == {"Stack trace"}
+    assert {entry["message"] for entry in entries} == {"Stack trace"}
     assert entries[0]["fields"]["lines"][0] == "execution reverted: second"
     assert entries[0]["fields"]["method"] == "eth_call"

@@ -24,7 +24,7 @@ def contract(name: str, *functions: FunctionGas, file: str | None = "A.sol") -> 
 
 def names(report: GasReport, sort: str) -> list[str]:
     rows = (it.split() for it in gas_table(report, sort) if it.startswith("  "))
-    return [it[0] for it in rows if it[0] != "function"]
+    return [row[0] for row in rows if row[0] != "function"]
 
 
 def test_each_function_has_a_row_below_its_contract() -> None:
@@ -62,7 +62,7 @@ def test_rows_can_be_sorted(sort: str, expected: list[str]) -> None:
 def test_names_do_not_control_the_terminal() -> None:
     hostile = contract(HOSTILE, function(HOSTILE, 1, caller=HOSTILE), file=HOSTILE)
     lines = list(gas_table(GasReport([hostile])))
-    assert all(it.isprintable() for it in lines)
+    assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 600
 
 
@@ -70,7 +70,7 @@ def test_contracts_without_a_source_are_only_counted_beside_others() -> None:
     unknown = contract("0x" + "11" * 20, function("0x12345678", 1), file=None)
     lines = list(gas_table(GasReport([contract("A", function("f", 1)), unknown])))
     assert lines[-1] == "1 more contracts have no source"
-    assert not any("0x11" in it for it in lines)
+    assert not any("0x11" in line for line in lines)
 
 
 def test_without_any_source_they_are_shown_by_address_and_selector() -> None:
@@ -108,7 +108,7 @@ def test_a_source_has_its_gas_beside_each_line() -> None:
         "        2        1,000              │ a;",
         "        1           20        3,020 │     b();",
     ]
-    assert all(it.isprintable() for it in lines)
+    assert all(line.isprintable() for line in lines)
     assert lines[-1] == " " * 35 + " │ c;"
 
 

@@ -52,7 +52,7 @@ def logged(name: str, verbosity: int, *, is_json: bool = True) -> list[str]:
         _, sent = call_of(name, client)
         # A log that is closed writes what is left without traces.
         client.receipt(sent)
-        eventually(lambda: any(sent in it for it in lines))
+        eventually(lambda: any(sent in line for line in lines))
         log.close()
     return lines
 
@@ -62,7 +62,7 @@ def entries(name: str, verbosity: int) -> list[dict[str, Any]]:
 
 
 def test_the_log_names_the_contracts_that_are_created_and_called() -> None:
-    assert [it["contract"] for it in entries("overflow", 0)] == ["Failures", "Failures"]
+    assert [entry["contract"] for entry in entries("overflow", 0)] == ["Failures", "Failures"]
     created, called = logged("overflow", 0, is_json=False)
     rows = [line.split("  ") for it in (created, called) for line in it.splitlines()]
     named = [row[2] for row in rows if row[-1].endswith(" (Failures)")]

@@ -105,7 +105,7 @@ def test_sources_can_be_left_out_and_dependencies_are(runs: PytestRuns) -> None:
     ran = runs.run("-q", "--entresol-coverage", "--entresol-coverage-exclude=*/L*")
     names = list(record_of((runs.folder / "lcov.info").read_text()))
     assert ran.returncode == 0, ran.stdout
-    assert [it for it in names if "Ether" in it or "/L" in it] == []
+    assert [name for name in names if "Ether" in name or "/L" in name] == []
     assert len(names) == 10
 
 

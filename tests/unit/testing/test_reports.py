@@ -117,7 +117,7 @@ class Reports:
     def of(self, name: str) -> list[str]:
         """Return the lines of the report of a test, without empty ones."""
         text = self._parts[f"test_{name}"].partition("\nframes of ")[0].partition("\n====")[0]
-        return [it for it in text.splitlines() if it.strip()]
+        return [line for line in text.splitlines() if line.strip()]
 
     def problem_of(self, name: str) -> list[str]:
         """Return the lines that say what is wrong."""

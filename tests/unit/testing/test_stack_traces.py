@@ -90,4 +90,4 @@ def test_the_report_of_a_test_that_reverts_has_it(tmp_path: Path) -> None:
         """,
     )
     ran = runs.run("-q")
-    assert "\n".join(f"E       {it}" for it in LINES) in ran.stdout, ran.stdout + ran.stderr
+    assert "\n".join(f"E       {line}" for line in LINES) in ran.stdout, ran.stdout + ran.stderr

@@ -40,11 +40,11 @@ def base_token_of(alloc: Mapping[Address, GenesisAccount]) -> BaseToken:
 def base_token_in(record: BlockRecord) -> BaseToken | None:
     """Return the token of an L2 whose first record this is; None if it has no system contracts."""
     contracts = {
-        Address(it.address): GenesisAccount(
-            storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in it.slots}
+        Address(change.address): GenesisAccount(
+            storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in change.slots}
         )
-        for it in record.changes
-        if it.address in (L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT)
+        for change in record.changes
+        if change.address in (L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT)
     }
     return base_token_of(contracts) if L2_NATIVE_TOKEN_VAULT in contracts else None
 

@@ -17,14 +17,14 @@ def registered_contract(genesis: Genesis, chain_id: int) -> Address | None:
     """Return the contract that a Bridgehub in a genesis has for an L2; None if none knows it."""
     slot = _slot(chain_id)
     words = (it.storage.get(slot) for it in genesis.alloc.values())
-    return next((Address(it[-20:]) for it in words if it), None)
+    return next((Address(word[-20:]) for word in words if word), None)
 
 
 def registered_contract_in(record: BlockRecord, chain_id: int) -> Address | None:
     """Return the same of an L1 whose first record this is."""
     slot = _slot(chain_id)
-    words = (word for it in record.changes for key, word in it.slots if key == slot)
-    return next((Address(it.rjust(20, b"\0")[-20:]) for it in words), None)
+    words = (word for change in record.changes for key, word in change.slots if key == slot)
+    return next((Address(word.rjust(20, b"\0")[-20:]) for word in words), None)
 
 
 def _slot(chain_id: int) -> Hash32:

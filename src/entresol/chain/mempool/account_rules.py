@@ -278,4 +278,4 @@ class Penalties:
             self._until.put(culprit, self.block + THROTTLE_BLOCKS)
 
     def _recent(self, blocks: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(it for it in blocks if it > self.block - THROTTLE_BLOCKS)
+        return tuple(block for block in blocks if block > self.block - THROTTLE_BLOCKS)

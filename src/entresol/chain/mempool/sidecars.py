@@ -34,11 +34,11 @@ class BlobSidecars:
 
     def add(self, number: int, transactions: Iterable[Transaction]) -> None:
         """Add those of block `number`."""
-        for it in transactions:
-            if it.sidecar is not None:
-                self._remove(it.hash)
-                self._sealed[it.hash] = _Sealed(number, it.sidecar)
-                self.size += it.sidecar.size
+        for transaction in transactions:
+            if transaction.sidecar is not None:
+                self._remove(transaction.hash)
+                self._sealed[transaction.hash] = _Sealed(number, transaction.sidecar)
+                self.size += transaction.sidecar.size
         while self.size > self.max_bytes:
             self._remove(next(iter(self._sealed)))
 

@@ -87,7 +87,9 @@ class PriorityQueue:
     def replace(self, transactions: Sequence[Transaction]) -> None:
         """Replace the content of the queue."""
         if self._queued or transactions:
-            self._queued = OrderedDict((it.hash, it) for it in transactions)
+            self._queued = OrderedDict(
+                (transaction.hash, transaction) for transaction in transactions
+            )
 
 
 class BlockFiller:
@@ -188,16 +190,16 @@ class BlockFiller:
     def has_all(self, transactions: Iterable[Transaction]) -> bool:
         """Return whether roots and priority transactions of these are still the first, and others still in the pool."""
         first = iter(self.priority)
-        for it in transactions:
-            if isinstance(it.payload, SystemTransaction):
-                if not self.roots.begins_with(it.payload.roots):
+        for transaction in transactions:
+            if isinstance(transaction.payload, SystemTransaction):
+                if not self.roots.begins_with(transaction.payload.roots):
                     return False
                 continue
-            if isinstance(it.payload, PriorityTransaction):
+            if isinstance(transaction.payload, PriorityTransaction):
                 pending = next(first, None)
-                if pending is None or pending.hash != it.hash:
+                if pending is None or pending.hash != transaction.hash:
                     return False
-            elif self._pool.get(it.hash) is None:
+            elif self._pool.get(transaction.hash) is None:
                 return False
         return True
 

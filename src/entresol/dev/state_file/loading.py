@@ -132,7 +132,9 @@ class _Builder:
         changes = overlay.changes()
         record = BlockRecord(
             block.header.encode(),
-            tuple((it.raw, bytes(it.sender)) for it in block.transactions),
+            tuple(
+                (transaction.raw, bytes(transaction.sender)) for transaction in block.transactions
+            ),
             block.results,
             stored_changes(changes),
             tuple(code for _, code in sorted(changes.codes.items())),

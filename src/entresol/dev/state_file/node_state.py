@@ -64,10 +64,10 @@ class PreparedLoad:
 
     def close(self) -> None:
         """Delete what was prepared."""
-        for it in self.replacements:
-            it.store.close()
-            if it.copy is not None:
-                it.copy.close()
+        for replacement in self.replacements:
+            replacement.store.close()
+            if replacement.copy is not None:
+                replacement.copy.close()
 
 
 class NodeState:
@@ -140,7 +140,9 @@ class NodeState:
             if len(load.replacements) != len(self._node_chains.chains):
                 raise ChainReplaced("a chain was added meanwhile: send the request again")
             # What a chain keeps for its checkpoints is not closed with the rest.
-            replaced = [it for it in load.replacements if not self._replace(it)]
+            replaced = [
+                replacement for replacement in load.replacements if not self._replace(replacement)
+            ]
             load.replacements = [it._replace(copy=None) for it in replaced]
             self._node_chains.on_replaced()
         for chain, accounts in load.accounts.items():
@@ -173,7 +175,7 @@ class NodeState:
     def _replacement(self, chain: Chain, files: Mapping[Chain, StateFile]) -> Replacement:
         key, own = identity_of(chain), files.get(chain)
         sources = files.values() if own is None else [own]
-        parts = (it.part_of(chain.rules.chain_id) for it in sources)
+        parts = (source.part_of(chain.rules.chain_id) for source in sources)
         part = next((it for it in parts if it is not None), None)
         if part is not None:
             _check_anchor(chain, part)
@@ -219,7 +221,7 @@ class NodeState:
     ) -> None:
         """Reject blocks with transactions of an L1 that is in none of the files."""
         others = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
-        if all(any(file.part_of(it) for file in files.values()) for it in others):
+        if all(any(file.part_of(other) for file in files.values()) for other in others):
             return
         if chain in self._settling and any(record.priority_count() for record in part.records):
             raise LoadRejected(

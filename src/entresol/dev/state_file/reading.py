@@ -111,7 +111,7 @@ def _unpacked(data: bytes, max_bytes: int) -> bytes:
 
 def _read_file(item: dict[str, object], chain_id: int | None) -> StateFile:
     chains = required(item, "entresol", _read_own) if item.get("entresol") else ()
-    if any(it.chain_id == chain_id for it in chains):
+    if any(chain.chain_id == chain_id for chain in chains):
         return StateFile(chains=chains)
     block: dict[str, object] = optional(item, "block", read_object, dict[str, object]())
     number = required(block, "number", read_number) if block else None

@@ -87,4 +87,4 @@ class StateFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def part_of(self, chain_id: int) -> ChainPart | None:
         """Return our own part about a chain."""
-        return next((it for it in self.chains if it.chain_id == chain_id), None)
+        return next((chain for chain in self.chains if chain.chain_id == chain_id), None)

@@ -52,9 +52,11 @@ def transaction_fields(transaction: Transaction) -> dict[str, Any]:
         fields["accessList"] = [_access(it) for it in payload.access_list]
     if isinstance(payload, BlobTransaction):
         fields["maxFeePerBlobGas"] = hex(payload.max_fee_per_blob_gas)
-        fields["blobVersionedHashes"] = [str(it) for it in payload.blob_hashes]
+        fields["blobVersionedHashes"] = [str(blob_hash) for blob_hash in payload.blob_hashes]
     if payload.type == SetCodeTransaction.type:
-        fields["authorizationList"] = [_authorization(it) for it in payload.authorizations]
+        fields["authorizationList"] = [
+            _authorization(authorization) for authorization in payload.authorizations
+        ]
     if isinstance(payload, EthereumTransaction):
         fields |= {"r": hex(payload.r), "s": hex(payload.s), "v": hex(payload.v)}
         if payload.type != LegacyTransaction.type:
@@ -110,7 +112,7 @@ def _legacy_signature(item: dict[str, object]) -> dict[str, int | None]:
 
 
 def _access(access: Access) -> dict[str, Any]:
-    return {"address": str(access.account), "storageKeys": [str(it) for it in access.slots]}
+    return {"address": str(access.account), "storageKeys": [str(slot) for slot in access.slots]}
 
 
 def _authorization(it: Authorization) -> dict[str, str]:

@@ -72,18 +72,20 @@ class ChainDump:
 
     def _written(self, chains: Iterable[ChainDump], *, historical: bool) -> Iterator[bytes]:
         accounts = self._accounts(self._latest)
-        transactions = (it for record in self.records() for it in _transactions(record))
+        transactions = (
+            transaction for record in self.records() for transaction in _transactions(record)
+        )
         own = {
             "version": [_encode(FORMAT)],
-            "chains": _array(_object(it.own_part()) for it in chains),
+            "chains": _array(_object(chain.own_part()) for chain in chains),
         }
         return _object(
             {
                 "block": [_encode(_block_env(self._store.record(self.number).header()))],
                 "accounts": _object((key, [_encode(it)]) for key, it in accounts),
                 "best_block_number": [_encode(self.number)],
-                "blocks": _array([_encode(_block(it))] for it in self.records()),
-                "transactions": _array([_encode(it)] for it in transactions),
+                "blocks": _array([_encode(_block(record))] for record in self.records()),
+                "transactions": _array([_encode(transaction)] for transaction in transactions),
                 "historical_states": _array(self._states()) if historical else [b"null"],
                 "entresol": _object(own.items()),
             }.items()
@@ -121,8 +123,11 @@ class ChainDump:
             chain_id, number, block_hash = self._anchor
             anchor = {"chainId": chain_id, "number": number, "hash": str(block_hash)}
             yield "anchor", [_encode(anchor)]
-        yield "records", _array([_encode("0x" + it.encode().hex())] for it in self.records())
-        yield "rows", _array([_encode(it)] for it in rows)
+        yield (
+            "records",
+            _array([_encode("0x" + record.encode().hex())] for record in self.records()),
+        )
+        yield "rows", _array([_encode(row)] for row in rows)
         yield "edits", [_encode("0x" + edits.hex() if self._edits else None)]
 
     def records(self) -> Iterator[BlockRecord]:
@@ -133,8 +138,8 @@ class ChainDump:
         )
 
     def _accounts(self, state: State) -> Iterator[tuple[str, dict[str, Any]]]:
-        edited = {bytes(it.address) for it in self._edits}
-        slots_of = {it.address: [slot for slot, _ in it.slots] for it in self._edits}
+        edited = {bytes(edit.address) for edit in self._edits}
+        slots_of = {edit.address: [slot for slot, _ in edit.slots] for edit in self._edits}
         for address in dict.fromkeys((*self._store.state_keys.addresses(), *sorted(edited))):
             account = state.account(address)
             if account is None:
@@ -167,7 +172,7 @@ class ChainDump:
 
 
 def _check_current(chains: Iterable[ChainDump]) -> None:
-    if not all(it.is_current() for it in chains):
+    if not all(chain.is_current() for chain in chains):
         raise DumpInterrupted
 
 
@@ -251,10 +256,12 @@ def _block(record: BlockRecord) -> dict[str, Any]:
         "header": header_fields(record.header()),
         "transactions": [
             {
-                "transaction": transaction_fields(it),
-                "impersonated_sender": str(it.sender) if it.is_impersonated else None,
+                "transaction": transaction_fields(transaction),
+                "impersonated_sender": str(transaction.sender)
+                if transaction.is_impersonated
+                else None,
             }
-            for it in transactions
+            for transaction in transactions
         ],
         "ommers": [],
         "withdrawals": None,
@@ -294,11 +301,11 @@ def _receipt(receipt: Receipt, transaction: Transaction) -> dict[str, Any]:
         "cumulativeGasUsed": hex(receipt.cumulative_gas_used),
         "logs": [
             {
-                "address": str(it.address),
-                "topics": [str(topic) for topic in it.topics],
-                "data": "0x" + it.data.hex(),
+                "address": str(log.address),
+                "topics": [str(topic) for topic in log.topics],
+                "data": "0x" + log.data.hex(),
             }
-            for it in receipt.logs
+            for log in receipt.logs
         ],
         "logsBloom": str(receipt.bloom),
     }

@@ -41,7 +41,7 @@ def call_many(
     for bundle in bundles:
         bundle_env = override(EvmEnv(overlay, evm_env.rules, evm_env.block), block=bundle.block)
         results.append(
-            [_run(bundle_env, overlay, it, limits.gas_cap, budget) for it in bundle.calls]
+            [_run(bundle_env, overlay, call, limits.gas_cap, budget) for call in bundle.calls]
         )
     return results
 

@@ -48,7 +48,7 @@ class SignedBundle:
 
     def run(self, transactions: Iterable[Transaction]) -> list[BundledTransaction]:
         """Return what each transaction did."""
-        return [self._run(it) for it in transactions]
+        return [self._run(transaction) for transaction in transactions]
 
     def _run(self, transaction: Transaction) -> BundledTransaction:
         rules, block, payload = self._env.rules, self._env.block, transaction.payload

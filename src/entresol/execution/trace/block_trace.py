@@ -84,7 +84,7 @@ def trace_transaction(
     executor = block.replay()
     for before in range(index):
         replay_transaction(executor, block.record, before)
-    first_log = sum(len(it.logs) for it in block.record.results[:index])
+    first_log = sum(len(result.logs) for result in block.record.results[:index])
     outcome = _trace(executor, block, index, first_log, options, budget).outcome
     if isinstance(outcome, DeadlinePassed):
         raise outcome
@@ -96,7 +96,7 @@ def trace_block(
 ) -> Iterator[TracedTransaction]:
     """Yield all transactions of a block, or `only` some; one that takes too long has an error instead of a trace."""
     executor = block.replay()
-    logs_before = accumulate((len(it.logs) for it in block.record.results), initial=0)
+    logs_before = accumulate((len(result.logs) for result in block.record.results), initial=0)
     for index, first_log in zip(range(len(block.record.transactions)), logs_before, strict=False):
         if only is not None and index not in only:
             replay_transaction(executor, block.record, index)

@@ -132,7 +132,7 @@ class ForkCache:
     def accounts(self, block: bytes, addresses: Sequence[bytes]) -> dict[bytes, CachedAccount]:
         """Return the accounts that are known."""
         at = self._block(block)
-        rows = self._get("account", [(at, bytes(it)) for it in addresses])
+        rows = self._get("account", [(at, bytes(address)) for address in addresses])
         codes = self._codes({value[2] for value in rows.values()})
         return {
             address: CachedAccount(_number(nonce), _number(balance), codes[code_hash])
@@ -173,7 +173,7 @@ class ForkCache:
 
     def hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Return the hashes of blocks that are known, by number."""
-        rows = self._get("hash", [(it,) for it in numbers if it <= MAX_NUMBER])
+        rows = self._get("hash", [(number,) for number in numbers if number <= MAX_NUMBER])
         return {number: block_hash for (number,), (block_hash,) in rows.items()}
 
     def put_hashes(self, hashes: Mapping[int, bytes]) -> None:
@@ -249,7 +249,7 @@ class ForkCache:
     def _all_answers(self) -> Iterable[tuple[RowKey, RowValue]]:
         found: dict[RowKey, RowValue] = {}
         for database in self._files.read:
-            found = {it.key: it.value for it in database.rows("answer")} | found
+            found = {row.key: row.value for row in database.rows("answer")} | found
         return found.items()
 
     def _get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:

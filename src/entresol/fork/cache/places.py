@@ -122,7 +122,9 @@ class DirectoryPlace:
     def find(self, wanted: WantedFork) -> Fork | None:
         """Return the one fork that fits; several are an error that lists them."""
         cached = [
-            it for it in directory.cached_forks(self._path) if it.is_verified == self._is_verified
+            cached_fork
+            for cached_fork in directory.cached_forks(self._path)
+            if cached_fork.is_verified == self._is_verified
         ]
         fitting = [it.fork for it in cached if it.fork is not None and wanted.fits(it.fork)]
         if len(fitting) > 1 and wanted.answer is not None:

@@ -93,17 +93,17 @@ def keys_of(block: BlockToReplay) -> list[tuple[Any, ...]]:
     """Return what the block will surely read of its parent's state, to be asked for at once."""
     addresses: dict[bytes, None] = {bytes(block.header.beneficiary): None}
     slots: dict[tuple[bytes, bytes], None] = {}
-    for it in block.transactions:
-        if it.transaction is None:
+    for transaction in block.transactions:
+        if transaction.transaction is None:
             continue
-        addresses[bytes(it.transaction.sender)] = None
-        payload = it.transaction.payload
+        addresses[bytes(transaction.transaction.sender)] = None
+        payload = transaction.transaction.payload
         if payload.to is not None:
             addresses[bytes(payload.to)] = None
         for access in payload.access_list:
             addresses[bytes(access.account)] = None
             slots |= {(bytes(access.account), bytes(slot)): None for slot in access.slots}
-    return [("account", it) for it in addresses] + [("slot", *it) for it in slots]
+    return [("account", address) for address in addresses] + [("slot", *slot) for slot in slots]
 
 
 def _replayed(
@@ -147,7 +147,7 @@ def _trace(
         transaction_hash=remote.hash,
         transaction_index=index,
         block_hash=block.hash,
-        first_log=sum(len(it.logs) for it in executor.results),
+        first_log=sum(len(result.logs) for result in executor.results),
     )
     try:
         ran = executor.trace(remote.transaction, Tracing(tracer, TraceBudget(LIMITS).left()))

@@ -115,9 +115,11 @@ async def _receipts(
         found = None
     if not isinstance(found, list):
         method = "eth_getTransactionReceipt"
-        found = await asyncio.gather(*(_read(remote, method, str(it.hash)) for it in transactions))
+        found = await asyncio.gather(
+            *(_read(remote, method, str(transaction.hash)) for transaction in transactions)
+        )
     hashes = [it.get("transactionHash") if isinstance(it, dict) else None for it in found]
-    if hashes != [str(it.hash) for it in transactions]:
+    if hashes != [str(transaction.hash) for transaction in transactions]:
         raise RemoteMalformed(remote.host, method, f"other receipts than those of block {block}")
     return found
 

@@ -68,7 +68,11 @@ def _log(log: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
 
 
 def _log_text(address: bytes, topics: tuple[bytes, ...], data: bytes) -> str:
-    words = [f"0x{address.hex()}", *(f"0x{it.hex()}" for it in topics), f"0x{data[:64].hex()}"]
+    words = [
+        f"0x{address.hex()}",
+        *(f"0x{topic.hex()}" for topic in topics),
+        f"0x{data[:64].hex()}",
+    ]
     return " ".join(words) + ("…" if len(data) > 64 else "")
 
 

@@ -135,7 +135,7 @@ class ForkClient:
         self._regain()
         size = max(self.batch_size - (guard is not None), 1)
         pieces = [calls[n : n + size] for n in range(0, len(calls), size)]
-        done = await asyncio.gather(*(self._piece(it, guard, max_bytes) for it in pieces))
+        done = await asyncio.gather(*(self._piece(piece, guard, max_bytes) for piece in pieces))
         return [outcome for outcomes in done for outcome in outcomes]
 
     def at(self, url: str) -> ForkClient:
@@ -198,7 +198,7 @@ class ForkClient:
         self._limited_at = self._patience.clock()
         halves = (calls[:half], calls[half:])
         left, right = await asyncio.gather(
-            *(self._piece(it, guard, max_bytes) for it in halves),
+            *(self._piece(half, guard, max_bytes) for half in halves),
         )
         return left + right
 
@@ -234,7 +234,7 @@ class ForkClient:
     async def _retried(self, calls: Sequence[Call], max_bytes: int) -> list[Outcome]:
         """Return the outcomes of one batch; what the remote's rate limit rejected is sent again."""
         name = name_of(calls)
-        units = sum(cost_of(it.method) for it in calls)
+        units = sum(cost_of(call.method) for call in calls)
         attempts = Attempts(self.endpoints, self._patience, name, units)
         outcomes: list[Outcome | None] = [None] * len(calls)
         left = list(range(len(calls)))

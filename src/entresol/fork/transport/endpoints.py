@@ -160,7 +160,7 @@ class Endpoints:
 def _secrets(headers: Sequence[tuple[str, str]]) -> list[str]:
     """Return the values of headers, and their parts that may be secret (`Bearer …`), the longest first."""
     parts = {part for _, value in headers for part in (value, *value.split())}
-    return sorted((it for it in parts if len(it) >= _MIN_SECRET), key=len, reverse=True)
+    return sorted((part for part in parts if len(part) >= _MIN_SECRET), key=len, reverse=True)
 
 
 def host_of(url: str) -> str:

@@ -102,7 +102,7 @@ def name_of(calls: Sequence[Call]) -> str:
     """Return what errors call a request: its method, with the number of calls if there are several."""
     if len(calls) == 1:
         return calls[0].method
-    names = sorted({it.method for it in calls})
+    names = sorted({call.method for call in calls})
     shown = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
     return f"{shown} ({len(calls)} calls)"
 

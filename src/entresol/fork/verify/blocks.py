@@ -120,7 +120,7 @@ class ProvenBlocks:
             given = await self._given(block, outcomes.get(block.hash))
             told = Told(self.host, BLOCK_RECEIPTS)
             receipts = proven_receipts(told, block.header, block.transactions, given)
-            weight = 256 + sum(4_096 + 8 * len(it.raw) for it in receipts)
+            weight = 256 + sum(4_096 + 8 * len(receipt.raw) for receipt in receipts)
             self._receipts.put(block.hash, receipts, weight)
             found[block.hash] = receipts
         return [found[it.hash] for it in blocks]
@@ -132,7 +132,7 @@ class ProvenBlocks:
                 method, f"it takes more than {MAX_HEADERS} headers: ask for fewer blocks at a time"
             )
         numbers = range(first, last + 1)
-        calls = [Call(BY_NUMBER, (hex(it), _HASHES_ONLY)) for it in numbers]
+        calls = [Call(BY_NUMBER, (hex(number), _HASHES_ONLY)) for number in numbers]
         found = [
             self._header(number, outcome)
             for number, outcome in zip(numbers, await self._client.ask(calls), strict=True)
@@ -188,7 +188,7 @@ class ProvenBlocks:
             return []
         if not isinstance(outcome, RemoteRejected):
             return _decoded(self.host, BLOCK_RECEIPTS, _required(outcome))
-        calls = [Call(RECEIPT, (str(it.hash),)) for it in block.transactions]
+        calls = [Call(RECEIPT, (str(transaction.hash),)) for transaction in block.transactions]
         outcomes = await self._client.ask(calls)
         return [_decoded(self.host, RECEIPT, _required(it)) for it in outcomes]
 

@@ -48,7 +48,7 @@ class ProvenBlock(msgspec.Struct, frozen=True):
     @property
     def weight(self) -> int:
         """About how many bytes it takes in memory."""
-        return 4_096 + sum(4_096 + 8 * len(it.raw) for it in self.transactions)
+        return 4_096 + sum(4_096 + 8 * len(transaction.raw) for transaction in self.transactions)
 
     def json(self, *, with_transactions: bool) -> dict[str, Any]:
         """Return the block as a node responds with it."""
@@ -56,9 +56,10 @@ class ProvenBlock(msgspec.Struct, frozen=True):
             **self.header.json(),
             "size": hex(len(self.encoded())),
             "transactions": [
-                it.json if with_transactions else str(it.hash) for it in self.transactions
+                transaction.json if with_transactions else str(transaction.hash)
+                for transaction in self.transactions
             ],
-            "uncles": [str(it.hash) for it in self.uncles],
+            "uncles": [str(uncle.hash) for uncle in self.uncles],
         }
         if self.withdrawals is not None:
             members["withdrawals"] = self.withdrawals
@@ -69,13 +70,15 @@ class ProvenBlock(msgspec.Struct, frozen=True):
         items: list[Any] = [
             rlp_decode(self.header.encoded),
             [
-                rlp_decode(it.raw) if it.raw[0] >= _FIRST_LIST else it.raw
-                for it in self.transactions
+                rlp_decode(transaction.raw)
+                if transaction.raw[0] >= _FIRST_LIST
+                else transaction.raw
+                for transaction in self.transactions
             ],
-            [rlp_decode(it.encoded) for it in self.uncles],
+            [rlp_decode(uncle.encoded) for uncle in self.uncles],
         ]
         if self.withdrawals is not None:
-            items.append([_withdrawal_items(it) for it in self.withdrawals])
+            items.append([_withdrawal_items(withdrawal) for withdrawal in self.withdrawals])
         return rlp_encode(items)
 
 
@@ -98,12 +101,12 @@ def proven_block(
         _withdrawals(told, header, fields.get("withdrawals")),
         list(uncles),
     )
-    if keccak256(rlp_encode([rlp_decode(it.encoded) for it in uncles])) != header.data(
+    if keccak256(rlp_encode([rlp_decode(uncle.encoded) for uncle in uncles])) != header.data(
         "sha3Uncles"
     ):
         raise told.lied(f"the uncles are not those of block {header.hash}")
     # Header and transactions were compared already; of its size, nodes have several notions.
-    told.agreed(f"block {header.hash}", fields, {"uncles": [str(it.hash) for it in uncles]})
+    told.agreed(f"block {header.hash}", fields, {"uncles": [str(uncle.hash) for uncle in uncles]})
     return block
 
 
@@ -121,7 +124,7 @@ def _transactions(told: Told, header: HashedHeader, given: object) -> list[Prove
     if not isinstance(given, list) or len(given) > MAX_TRANSACTIONS:
         raise told.lied(f"a block has an array of up to {MAX_TRANSACTIONS} transactions")
     fields = told.read(lambda: [results.mapping(it) for it in given])
-    encoded = [encoded_payload(told, it) for it in fields]
+    encoded = [encoded_payload(told, field) for field in fields]
     if ordered_root([raw for _, raw in encoded]) != header.data("transactionsRoot"):
         raise told.lied(f"the transactions do not have the root of block {header.hash}")
     return [

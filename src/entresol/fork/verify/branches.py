@@ -92,7 +92,7 @@ class BranchContents:
         if wanted.get("blockHash") is not None:
             return Branch.OURS
         criteria, last = LogCriteria.of(wanted), int(wanted["toBlock"], 16)
-        there = {int(it["blockNumber"], 16) for it in logs}
+        there = {int(log["blockNumber"], 16) for log in logs}
         first = max(int(wanted["fromBlock"], 16), self._past.first_recent)
         for number in range(first, last + 1):
             block = None if number in there else await self._recent(number)

@@ -25,14 +25,16 @@ async def proven_fees(
     first = max(last - count + 1, 0)
     following = min(last + 1, anchor)
     headers = await blocks.headers(METHOD, first, following)
-    base_fees = [hex(it.quantity("baseFeePerGas")) for it in headers]
+    base_fees = [hex(header.quantity("baseFeePerGas")) for header in headers]
     headers = headers[: last - first + 1]
     history: dict[str, Any] = {
         "oldestBlock": hex(first),
         "baseFeePerGas": base_fees,
-        "gasUsedRatio": [_ratio(it) for it in headers],
+        "gasUsedRatio": [_ratio(header) for header in headers],
     }
-    if not any(it.quantity("excessBlobGas") or it.quantity("blobGasUsed") for it in headers):
+    if not any(
+        header.quantity("excessBlobGas") or header.quantity("blobGasUsed") for header in headers
+    ):
         # Other prices follow from the schedule of the chain's blobs, which no header has.
         history["baseFeePerBlobGas"] = [_LOWEST] * (len(headers) + 1)
         history["blobGasUsedRatio"] = [0.0] * len(headers)

@@ -58,7 +58,7 @@ class HashedHeader(msgspec.Struct, frozen=True):
             if fields.get(name) is None:
                 break
             values[name] = _value(fields, name, parse)
-        encoded = rlp_encode([_item(it) for it in values.values()])
+        encoded = rlp_encode([_item(value) for value in values.values()])
         return cls(values, encoded, Hash32(keccak256(encoded)))
 
     @property

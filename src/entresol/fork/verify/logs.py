@@ -36,7 +36,7 @@ class LogCriteria(msgspec.Struct, frozen=True):
         if not any(bloom):
             return False
         return all(
-            any(_has(bloom, it) for it in choices)
+            any(_has(bloom, choice) for choice in choices)
             for choices in (self.addresses, *self.topics)
             if choices
         )
@@ -62,7 +62,7 @@ async def proven_logs(blocks: ProvenBlocks, wanted: dict[str, Any]) -> list[dict
         first = results.member(wanted, "fromBlock", results.number)
         last = results.member(wanted, "toBlock", results.number)
         headers = await blocks.headers(METHOD, first, last) if first <= last else []
-    positive = [it for it in headers if criteria.may_be_in(it.data("logsBloom"))]
+    positive = [header for header in headers if criteria.may_be_in(header.data("logsBloom"))]
     if len(positive) > MAX_BODIES:
         raise Unprovable(
             METHOD,

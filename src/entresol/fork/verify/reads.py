@@ -121,13 +121,17 @@ class VerifiedReads:
 
     async def _receipts(self, _: str, params: Params) -> Any:
         block = await self._named(params[0])
-        return None if block is None else [it.json for it in await self._blocks.receipts(block)]
+        return (
+            None
+            if block is None
+            else [receipt.json for receipt in await self._blocks.receipts(block)]
+        )
 
     async def _raw_receipts(self, _: str, params: Params) -> Any:
         block = await self._named(params[0])
         if block is None:
             return None
-        return [hex_of(it.raw) for it in await self._blocks.receipts(block)]
+        return [hex_of(receipt.raw) for receipt in await self._blocks.receipts(block)]
 
     async def _transaction(self, _: str, params: Params) -> Any:
         return _json(await self._sent(params[0]))
@@ -181,7 +185,7 @@ class VerifiedReads:
     async def _proof(self, _: str, params: Params) -> Any:
         address, keys, block = Address.parse(params[0]), list(params[1]), params[2]
         header = await self._header(block)
-        slots = [int(str(it), 16).to_bytes(32, "big") for it in keys]
+        slots = [int(str(key), 16).to_bytes(32, "big") for key in keys]
         raw = await self._client.request(PROOF, *params)
         given = results.decoded(self._client.host, PROOF, raw, results.mapping)
         told = Told(self._client.host, PROOF)

@@ -40,7 +40,7 @@ def proven_receipts(
 ) -> list[ProvenReceipt]:
     """Return the receipts of a block; raise `RemoteLied` if they do not have its root, or say anything else."""
     fields = told.read(lambda: _objects(given, "receipts"))
-    raws = told.read(lambda: [_encoded(it) for it in fields])
+    raws = told.read(lambda: [_encoded(field) for field in fields])
     if ordered_root(raws) != header.data("receiptsRoot"):
         raise told.lied(f"the receipts do not have the root of block {header.hash}")
     if len(fields) != len(transactions):
@@ -97,7 +97,7 @@ def _agreed_log(
     address, topics, data = _log(log)
     true = {
         "address": hex_of(address),
-        "topics": [hex_of(it) for it in topics],
+        "topics": [hex_of(topic) for topic in topics],
         "data": hex_of(data),
         **place,
         "blockTimestamp": hex(header.quantity("timestamp")),
@@ -130,7 +130,7 @@ def _encoded(receipt: dict[str, Any]) -> bytes:
         outcome,
         rlp.encode_uint(results.member(receipt, "cumulativeGasUsed", results.nonce)),
         results.member(receipt, "logsBloom", Bloom.parse),
-        [list(_log(it)) for it in logs],
+        [list(_log(log)) for log in logs],
     ]
     kind = results.member(receipt, "type", quantity(0x7F)) if "type" in receipt else 0
     return (bytes([kind]) if kind else b"") + rlp_encode(item)
@@ -142,6 +142,6 @@ def _log(log: dict[str, Any]) -> tuple[Address, list[Hash32], bytes]:
         raise MalformedValue("topics are an array")
     return (
         results.member(log, "address", Address.parse),
-        [Hash32.parse(it) for it in topics],
+        [Hash32.parse(topic) for topic in topics],
         bytes(results.member(log, "data", Data.parse)),
     )

@@ -128,18 +128,18 @@ def _payload_json(payload: EthereumTransaction) -> dict[str, Any]:
     if isinstance(payload, BlobTransaction):
         members |= {
             "maxFeePerBlobGas": hex(payload.max_fee_per_blob_gas),
-            "blobVersionedHashes": [str(it) for it in payload.blob_hashes],
+            "blobVersionedHashes": [str(blob_hash) for blob_hash in payload.blob_hashes],
         }
     if isinstance(payload, SetCodeTransaction):
         members["authorizationList"] = [
             {
-                "chainId": hex(it.chain_id),
-                "address": str(it.address),
-                "nonce": hex(it.nonce),
-                "yParity": hex(it.y_parity),
-                "r": hex(it.r),
-                "s": hex(it.s),
+                "chainId": hex(authorization.chain_id),
+                "address": str(authorization.address),
+                "nonce": hex(authorization.nonce),
+                "yParity": hex(authorization.y_parity),
+                "r": hex(authorization.r),
+                "s": hex(authorization.s),
             }
-            for it in payload.authorizations
+            for authorization in payload.authorizations
         ]
     return members

@@ -94,7 +94,9 @@ class BundleBuilder:
         """Send it, and return it once a block has it."""
         for token, amount in self._approved.items():
             self._approve(token, amount)
-        starters = [(it.to, it.data, list(it.attributes)) for it in self._starters]
+        starters = [
+            (starter.to, starter.data, list(starter.attributes)) for starter in self._starters
+        ]
         chain = erc7930.encode(self._destination.l2.eth.chain_id)
         center = self._source.interop_center
         call = center.functions.sendBundle(chain, starters, self._attributes)
@@ -106,8 +108,8 @@ class BundleBuilder:
         """Return what the center takes: the fee of each call, and the values that are this chain's base token."""
         fee = self._source.interop_center.functions.interopProtocolFee().call()
         is_same = self._source.base_asset == self._destination.base_asset
-        values = sum(it.value for it in self._starters) if is_same else 0
-        indirect = sum(it.indirect_value for it in self._starters)
+        values = sum(starter.value for starter in self._starters) if is_same else 0
+        indirect = sum(starter.indirect_value for starter in self._starters)
         return int(fee) * len(self._starters) + values + indirect
 
     def _asset(self, token: str) -> tuple[str, Hash32]:

@@ -149,7 +149,7 @@ class SentBundle:
 
         The sender has to be the unbundler, who is the account that sent the bundle if none was named.
         """
-        wanted = [int(it) for it in statuses]
+        wanted = [int(status) for status in statuses]
         arguments = (self.bundle.source, self.bundle.encode(), wanted)
         call = self.destination.interop_handler.functions.unbundleBundle(*arguments)
         return sent(self.destination, call, {"from": sender or self.receipt["from"]})

@@ -85,11 +85,11 @@ class Profiler:
     def _block(self, chain: Chain, number: int) -> None:
         budget = TraceBudget(LIMITS)
         try:
-            for it in block_profiles(chain.ledger.sealed_block(number), budget):
-                if it is None:
+            for block_profile in block_profiles(chain.ledger.sealed_block(number), budget):
+                if block_profile is None:
                     self._leave_out()
                 else:
-                    self._add(*it)
+                    self._add(*block_profile)
         except EntresolError as error:
             log.debug("block %d is not profiled: %s", number, error)
             self._leave_out()

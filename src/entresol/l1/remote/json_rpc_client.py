@@ -157,7 +157,7 @@ def _decode(result: msgspec.Raw) -> Any:
 
 def _may_lag(params: Sequence[object], rejection: LayerOneRejected) -> bool:
     """Return whether a block that was named by its hash is unknown: another node behind the URL may have it."""
-    is_named = any(isinstance(it, dict) and "blockHash" in it for it in params)
+    is_named = any(isinstance(param, dict) and "blockHash" in param for param in params)
     return is_named and _UNKNOWN_BLOCK.search(rejection.message.lower()) is not None
 
 

@@ -120,7 +120,7 @@ class ChainAdder:
 
     async def start(self) -> None:
         """Complete what an addition that was interrupted has left; chains start when they are added."""
-        indexes = {it.index for it in self._added.chains}
+        indexes = {chain.index for chain in self._added.chains}
         for index, layer_two in enumerate(self._ecosystem.layer_twos):
             if index in indexes:
                 await self._tell_all(layer_two, index)
@@ -297,7 +297,7 @@ class ChainAdder:
     def _parts_of(self, layer_two: LayerTwo, service: ChainService) -> Sequence[Part]:
         # As in the recipe: from the end, requests in progress need the sequencer.
         parts = (layer_two.sequencer, service, layer_two.rollup)
-        return [it for it in parts if it is not None]
+        return [part for part in parts if part is not None]
 
 
 @contextlib.asynccontextmanager

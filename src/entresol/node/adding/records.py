@@ -117,11 +117,11 @@ class AddedChains:
 
     def complete(self, l1_chain: Chain) -> Sequence[AddedChain]:
         """Return the chains that L1 has registered, and forget those whose addition was interrupted before."""
-        for it in self.chains:
-            if not it.is_registered(l1_chain):
-                self.forget(it)
+        for chain in self.chains:
+            if not chain.is_registered(l1_chain):
+                self.forget(chain)
                 continue
-            folder = self.folder(it.chain_id)
+            folder = self.folder(chain.chain_id)
             if folder is not None and not (folder / FORMAT_FILE).exists():
                 raise InvalidConfig(
                     "--data-dir",

@@ -69,9 +69,11 @@ class ClusterStatus(NamedTuple):
             f"block {self.head}, log entry {self.seq}, {counted(self.pending, 'transaction')} in the pool",
             f"{'role':<10}{'head':>10}{'lag':>8}{'epoch':>8}{'seen':>9}  address",
         ]
-        for it in self.nodes:
-            lag, seen = self.head - it.head, f"{it.age_seconds:.1f} s"
-            lines.append(f"{it.role:<10}{it.head:>10}{lag:>8}{it.epoch:>8}{seen:>9}  {it.url}")
+        for node in self.nodes:
+            lag, seen = self.head - node.head, f"{node.age_seconds:.1f} s"
+            lines.append(
+                f"{node.role:<10}{node.head:>10}{lag:>8}{node.epoch:>8}{seen:>9}  {node.url}"
+            )
         return "\n".join(lines)
 
 

@@ -114,7 +114,9 @@ class Settings(Generic[T]):
             return config
         # A table is for one item, and so more specific than a flag.
         tables = [self._counted(it, config, index) for index, it in enumerate(tables)]
-        merged = (self._with_given(self._merge([*sources, it]), [*given_by, it]) for it in tables)
+        merged = (
+            self._with_given(self._merge([*sources, table]), [*given_by, table]) for table in tables
+        )
         items: Any = {self._tables.name: tuple(merged)}
         return msgspec.structs.replace(config, **items)
 
@@ -259,9 +261,9 @@ def _has_encoding(value: Any) -> bool:
     """Return whether the texts of a value were UTF-8 where they come from."""
     items = value if isinstance(value, list | tuple) else [value]
     return all(
-        it.isascii() or it == it.encode(errors="ignore").decode()
-        for it in items
-        if isinstance(it, str)
+        item.isascii() or item == item.encode(errors="ignore").decode()
+        for item in items
+        if isinstance(item, str)
     )
 
 
@@ -273,7 +275,7 @@ def _split_list(setting: Setting, value: Any) -> Any:
         return split_list(value, "\n" if setting.is_repeated else ",")
     # A program or a file may have numbers, and one alone.
     items = value if isinstance(value, list | tuple) else [value] if type(value) is int else None
-    return value if items is None else [str(it) if type(it) is int else it for it in items]
+    return value if items is None else [str(item) if type(item) is int else item for item in items]
 
 
 def _flatten(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

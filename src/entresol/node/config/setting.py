@@ -91,9 +91,9 @@ def sections_of(schema: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]
     """Return the sections of a schema by name: its fields that are structs themselves."""
     fields = msgspec.structs.fields(schema)
     return {
-        it.name: it.type
-        for it in fields
-        if isinstance(it.type, type) and issubclass(it.type, msgspec.Struct)
+        field.name: field.type
+        for field in fields
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
     }
 
 

@@ -85,8 +85,8 @@ def value_at(values: Mapping[str, Any], path: str) -> Any:
 def unknown_key(key: str, settings: Iterable[Setting]) -> str:
     """Return the problem of a key of a file that is no setting: where it belongs, the nearest, or those there are."""
     sections: dict[str, list[str]] = {}
-    for it in settings:
-        sections.setdefault(it.section, []).append(it.name)
+    for setting in settings:
+        sections.setdefault(setting.section, []).append(setting.name)
     section, _, name = key.rpartition(".")
     if not section and key in sections:
         return f"it is a section: write [{key}], and its settings below it"

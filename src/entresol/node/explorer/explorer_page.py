@@ -94,7 +94,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
 
     def _info(self, houses: Sequence[House]) -> dict[str, Any]:
         names: dict[str, str] = {}
-        for page in (*(it.page for it in reversed(houses)), self):
+        for page in (*(house.page for house in reversed(houses)), self):
             names |= page.l1_names()
         return {
             "version": VERSION,

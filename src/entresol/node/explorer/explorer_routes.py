@@ -72,9 +72,9 @@ def connect_layers(
     It is called again for one more L2.
     """
     l1 = remote if layer_one is None else layer_one.handler
-    for it in layer_twos:
+    for layer_two in layer_twos:
         if l1 is not None:
-            it.routes.add(L1_PATH, l1)
+            layer_two.routes.add(L1_PATH, l1)
     if layer_one is not None:
         layer_one.routes.add(L2_PATH, layer_twos[0].handler)
     _connect_houses(layer_twos, layer_one)
@@ -82,7 +82,11 @@ def connect_layers(
 
 def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService | None) -> None:
     """Let every port of the node reach each of its L2s by its id, and list them."""
-    houses = [(it, House(it.explorer, it)) for it in layer_twos if it.explorer is not None]
+    houses = [
+        (layer_two, House(layer_two.explorer, layer_two))
+        for layer_two in layer_twos
+        if layer_two.explorer is not None
+    ]
     for service in (*layer_twos, *([] if layer_one is None else [layer_one])):
         if service.explorer is None:
             continue

@@ -118,8 +118,8 @@ class LayerForks:
         begun = self._begun()
         assert target.url is not None or self._fork is not None
         urls = (target.url,) if target.url is not None else self._fork.remote.settings.urls  # type: ignore[union-attr]
-        hosts = set() if begun is None else {host_of(it) for it in begun.settings.urls}
-        is_given = all(host_of(it) in hosts for it in urls)
+        hosts = set() if begun is None else {host_of(url) for url in begun.settings.urls}
+        is_given = all(host_of(url) in hosts for url in urls)
         section: Any = base.fork if self._layer == "l2" else base.l1_fork
         at_start: Any = (
             self._reopening.start.fork if self._layer == "l2" else self._reopening.start.l1_fork

@@ -121,7 +121,13 @@ def fork_page(remote: RemoteChain) -> dict[str, Any]:
         "kept": use.kept,
         "keptBytes": use.kept_bytes,
         "reads": [
-            {"what": it.what, "which": it.which, "size": it.size, "at": it.at, "kept": it.is_kept}
-            for it in remote.last_reads
+            {
+                "what": last_read.what,
+                "which": last_read.which,
+                "size": last_read.size,
+                "at": last_read.at,
+                "kept": last_read.is_kept,
+            }
+            for last_read in remote.last_reads
         ],
     }

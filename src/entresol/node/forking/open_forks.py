@@ -213,7 +213,7 @@ def _of_l2s(planned: PlannedForks) -> tuple[PlannedFork | None, ...]:
 
 
 def _earliest(forks: Iterable[OpenFork | None]) -> int | None:
-    return min((it.timestamp for it in forks if it is not None), default=None)
+    return min((fork.timestamp for fork in forks if fork is not None), default=None)
 
 
 def _written(config: NodeConfig) -> tuple[Address, ...]:
@@ -334,7 +334,7 @@ def _of_l1(config: NodeConfig, fork: OpenFork) -> NodeConfig:
 
 def _with_distinct_ids(config: NodeConfig, forks: OpenForks) -> NodeConfig:
     """Give the development L1 another id if a copy above it has its default; two copies with one id are rejected."""
-    l1, ids = config.l1, {it.chain.chain_id for it in config.chains or (config,)}
+    l1, ids = config.l1, {chain.chain.chain_id for chain in config.chains or (config,)}
     if not l1.l1 or l1.l1_url is not None or l1.l1_chain_id not in ids:
         return config
     chain_id = l1.l1_chain_id
@@ -348,7 +348,7 @@ def _with_distinct_ids(config: NodeConfig, forks: OpenForks) -> NodeConfig:
     log.warning(
         "the fork has chain id %d, so the development L1 takes %d", chain_id, OTHER_L1_CHAIN_ID
     )
-    chains = tuple(_with_other_id(it) for it in config.chains)
+    chains = tuple(_with_other_id(chain) for chain in config.chains)
     return structs.replace(_with_other_id(config), chains=chains)
 
 

@@ -39,7 +39,7 @@ def genesis_of_fork(
     return fork_genesis(
         fork.remote.anchor,
         chain_id=chain_id,
-        funded={it: found[it] for it in accounts},
+        funded={account: found[account] for account in accounts},
         balance=balance,
         contracts=contracts,
         kept={it: found[it] for it in (BEACON_ROOTS, HISTORY_STORAGE) if found[it].code},

@@ -78,7 +78,7 @@ def open_layer_one(
     accounts = deployment_accounts(
         deployment, rules.fork, _balance(config), salt=None if fork is None else fork.salt
     )
-    amounts = {it.rules.chain_id: _vault_balance(it) for it in layer_twos}
+    amounts = {layer_two.rules.chain_id: _vault_balance(layer_two) for layer_two in layer_twos}
     predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
     predeploys = with_pairs(predeploys, deployment)
     predeploys |= {
@@ -93,7 +93,10 @@ def open_layer_one(
         time_of_l2 = layer_twos[0].genesis.timestamp
         expected = LayerOneGenesis(config, deployment, predeploys, time_of_l2).expected
     else:
-        funded = [it.address for it in development_accounts(config.chain)]
+        funded = [
+            development_account.address
+            for development_account in development_accounts(config.chain)
+        ]
         expected = ExpectedGenesis(
             genesis_of_fork(fork, rules.chain_id, funded, _balance(config), predeploys)
         )
@@ -118,9 +121,9 @@ def open_layer_one(
             chain.schedule.seal_every(blocks.l1_block_time, time.monotonic())
         elif config.l1.l1_delay:
             chain.schedule.seal_after(config.l1.l1_delay)
-        for it in layer_twos:
-            contract = deployment.contracts_of(it.rules.chain_id).chain
-            limit_requests(chain, contract, it.rules.gas_limit)
+        for layer_two in layer_twos:
+            contract = deployment.contracts_of(layer_two.rules.chain_id).chain
+            limit_requests(chain, contract, layer_two.rules.gas_limit)
     return chain
 
 
@@ -130,17 +133,19 @@ def _agree_on_time(layer_one: Chain, layer_twos: Sequence[Chain]) -> None:
     The blocks that two forks stand on are not of the same second, and an L2 settles at a time that its L1 has reached.
     """
     layers = (layer_one, *layer_twos)
-    if all(it.ledger.anchor is None for it in layers):
+    if all(layer.ledger.anchor is None for layer in layers):
         return
-    given = [it.clock.now() for it in layers if it.clock.state != ClockState()]
-    latest = max(*given, *(it.head.timestamp for it in layers))
-    for it in layers:
-        it.clock.set_time(min(latest, LATEST))
+    given = [layer.clock.now() for layer in layers if layer.clock.state != ClockState()]
+    latest = max(*given, *(layer.head.timestamp for layer in layers))
+    for layer in layers:
+        layer.clock.set_time(min(latest, LATEST))
 
 
 def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
     """Reject to create an L1 below an L2 that has blocks: it would know nothing of their deposits and batches."""
-    begun = next((it for it in layer_twos if it.number > it.ledger.first), None)
+    begun = next(
+        (layer_two for layer_two in layer_twos if layer_two.number > layer_two.ledger.first), None
+    )
     if begun is not None and not (folder / FORMAT_FILE).exists():
         raise InvalidConfig(
             "--data-dir",

@@ -42,7 +42,7 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
         genesis = anvil_genesis(config)
         base_fee = genesis.base_fee  # In anvil it moves from block 2 on.
     else:
-        accounts = [it.address for it in requested_accounts(settings)]
+        accounts = [requested_account.address for requested_account in requested_accounts(settings)]
         genesis = genesis_of_fork(fork, settings.chain_id, accounts, settings.balance * ETHER)
         remote = fork.remote.table
         if "l1_base_fee" in config.given:

@@ -105,7 +105,7 @@ class RelayLane:
     def problem(self) -> str | None:
         """Why it does not relay; None if it does."""
         parts = (self.bundles, self.withdrawals, *self._tasks)
-        found = (it.problem for it in parts if it is not None and it.problem is not None)
+        found = (part.problem for part in parts if part is not None and part.problem is not None)
         return next(found, None)
 
     def start(self) -> None:
@@ -180,8 +180,8 @@ class NodeRelay:
     @property
     def problem(self) -> str | None:
         """What fails and is tried again."""
-        lanes = (it.problem for it in self._lanes.values())
-        first = next((it for it in lanes if it is not None), None)
+        lanes = (lane.problem for lane in self._lanes.values())
+        first = next((lane for lane in lanes if lane is not None), None)
         return first or self._steps.problem or self._looking.problem
 
     async def start(self) -> None:

@@ -164,7 +164,7 @@ def ecosystem(
 
         # What clients reach.
         adds = chain_control(config, adder)
-        names = [name_of(it.chain, len(layer_twos)) for it in layer_twos]
+        names = [name_of(layer_two.chain, len(layer_twos)) for layer_two in layer_twos]
         l1_name = "" if l1_chain is None else name_of(l1_chain, len(layer_twos))
         parts.services += [
             serve_layer_two(
@@ -200,11 +200,11 @@ def ecosystem(
         # From the end: workers forward to the services, whose requests in progress need the sequencers.
         builder.add(Closing(dumper.dump_last))
         builder.add(l1_sequencer, chain=l1_name)
-        builder.add_each((it.sequencer for it in layer_twos), names)
+        builder.add_each((layer_two.sequencer for layer_two in layer_twos), names)
         builder.add_each(parts.services, names)
         builder.add(layer_one, chain=l1_name)
-        builder.add(dumper, *(Closing(it.settlement_layer.l1.close) for it in rollups))
-        builder.add_each((it.rollup for it in layer_twos), names)
+        builder.add(dumper, *(Closing(rollup.settlement_layer.l1.close) for rollup in rollups))
+        builder.add_each((layer_two.rollup for layer_two in layer_twos), names)
         # The forks stop first: whatever waits for a remote fails then.
         builder.add(adder, parts.relay, workers, *forks.parts)
         return builder.build(parts.services, info=parts.info, rollups=rollups, layer_one=layer_one)

@@ -117,7 +117,7 @@ def _base_tokens(start: WorkerStart, configs: Sequence[NodeConfig]) -> Sequence[
     """Return the tokens that pay for gas, as the producer has them."""
     if start.layers[-1].is_layer_one:
         return development_base_tokens(configs)
-    return [it.base_token for it in start.layers]
+    return [layer.base_token for layer in start.layers]
 
 
 def _rollup(start: WorkerStart, layer: int, chain: Chain) -> FollowedRollup | None:

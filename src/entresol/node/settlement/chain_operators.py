@@ -46,7 +46,7 @@ class ChainOperators:
 
     def _derived(self, secret: Hash32, chain_id: int) -> Hash32:
         found = derived_key(secret, chain_id)
-        self.derived.update(it.address for it in OperatorKeys.of(found).keys)
+        self.derived.update(key.address for key in OperatorKeys.of(found).keys)
         return found
 
     def _check_distinct(self, chains: Sequence[NodeConfig]) -> None:
@@ -65,7 +65,9 @@ class ChainOperators:
 
 def is_public(secret: Hash32, chain_id: int) -> bool:
     """Return whether anybody can have the key of a chain: it is publicly known, or follows from one that is."""
-    return any(secret in {it, derived_key(it, chain_id)} for it in public_keys())
+    return any(
+        secret in {public_key, derived_key(public_key, chain_id)} for public_key in public_keys()
+    )
 
 
 def derived_key(secret: Hash32, chain_id: int) -> Hash32:

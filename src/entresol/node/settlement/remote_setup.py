@@ -105,7 +105,7 @@ class RemoteSetup:
         if self._deploys:
             contracts = await self._deploy(l1_chain_id)
         else:
-            contracts = [await self._discover(it, l1_chain_id) for it in self._chains]
+            contracts = [await self._discover(chain, l1_chain_id) for chain in self._chains]
         tokens = [await self._base_token(*it) for it in zip(self._chains, contracts, strict=True)]
         blocks = [
             await self._deployment_block(*it) for it in zip(self._chains, contracts, strict=True)
@@ -147,12 +147,12 @@ class RemoteSetup:
     @property
     def _manifests(self) -> list[SettlementManifest]:
         """Those that exist; a start that was interrupted may have written a part of them, and sent nothing yet."""
-        return [it.file.manifest for it in self._chains if it.file.manifest is not None]
+        return [chain.file.manifest for chain in self._chains if chain.file.manifest is not None]
 
     @property
     def _deploys(self) -> bool:
         # Contracts that existed before are found as those of others.
-        is_ours = all(it.first_nonce is not None for it in self._manifests)
+        is_ours = all(manifest.first_nonce is not None for manifest in self._manifests)
         return self._config.l1.deploy_l1 and self._bridgehub is None and is_ours
 
     async def _discover(self, chain: ChainToSettle, l1_chain_id: int) -> SettlementContracts:
@@ -221,12 +221,17 @@ class RemoteSetup:
         deployer = self._deployer.address
         nonce = await agreed(self.l1, "the nonce of the deployer", lambda: self.l1.nonce(deployer))
         first = next(
-            (it.first_nonce for it in self._manifests if it.first_nonce is not None), nonce
+            (
+                manifest.first_nonce
+                for manifest in self._manifests
+                if manifest.first_nonce is not None
+            ),
+            nonce,
         )
         # Before the chains are opened, whose genesis is that of these contracts.
         self._check_deployment(first, nonce)
         deployment = await self._deployment(l1_chain_id, first)
-        contracts = [deployment.contracts_of(it.chain_id) for it in self._chains]
+        contracts = [deployment.contracts_of(chain.chain_id) for chain in self._chains]
         # All of them before the first transaction, so that every chain knows its deployment.
         await self._record(deployment, contracts)
         await deploy(self.l1, self._deployer, deployment, _log_progress, done=nonce - first)
@@ -248,7 +253,7 @@ class RemoteSetup:
         if not new:
             return
         block = await block_before_now(self.l1)
-        paid_in = {it.chain_id: it.base_token for it in deployment.chains}
+        paid_in = {chain.chain_id: chain.base_token for chain in deployment.chains}
         for it, found in new:
             token = paid_in[it.chain_id]
             it.file.write(
@@ -267,12 +272,12 @@ class RemoteSetup:
 
     def _check_deployment(self, first: int, nonce: int) -> None:
         bridgehub = addresses_of(self._deployer.address, first).bridgehub
-        for it in self._chains:
-            manifest = it.file.manifest
+        for chain in self._chains:
+            manifest = chain.file.manifest
             if manifest is not None and manifest.contracts.bridgehub != bridgehub:
                 raise InvalidConfig(
                     "--operator-key",
-                    f"the contracts in {it.file.path} were deployed by another account: give its "
+                    f"the contracts in {chain.file.path} were deployed by another account: give its "
                     "key, or omit --deploy-l1",
                 )
         if nonce < first:
@@ -286,14 +291,14 @@ class RemoteSetup:
         deployer = self._deployer.address
         contracts = addresses_of(deployer, first_nonce)
         chains = []
-        for it in self._chains:
-            manifest = it.file.manifest
+        for chain in self._chains:
+            manifest = chain.file.manifest
             token = (
-                await requested_token(self.l1, it.config)
+                await requested_token(self.l1, chain.config)
                 if manifest is None
                 else manifest.base_token
             )
-            chains.append(registered_chain(it.config, it.keys, l1_chain_id, contracts, token))
+            chains.append(registered_chain(chain.config, chain.keys, l1_chain_id, contracts, token))
         return Deployment(
             l1_chain_id=l1_chain_id,
             deployer=deployer,
@@ -318,7 +323,7 @@ class RemoteSetup:
                     f"its chain id is {l1_chain_id}, but the chain in {self._config.chain.data_dir} "
                     f"settles on chain {manifest.l1_chain_id}",
                 )
-        if l1_chain_id in {it.chain_id for it in self._chains}:
+        if l1_chain_id in {chain.chain_id for chain in self._chains}:
             raise InvalidConfig(
                 "--l1-url", f"its chain id is {l1_chain_id}, the same as that of the L2"
             )
@@ -326,7 +331,7 @@ class RemoteSetup:
         if problem is not None and self._deploys:
             raise InvalidConfig("--deploy-l1", problem)
         is_new = len(self._manifests) < len(self._chains)
-        if problem is not None and is_new and any(funding(it.config) for it in self._chains):
+        if problem is not None and is_new and any(funding(chain.config) for chain in self._chains):
             raise InvalidConfig(
                 "--accounts", f"they would have ether that nobody deposited: {problem}"
             )

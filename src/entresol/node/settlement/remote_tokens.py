@@ -30,10 +30,10 @@ _WORD: Final = 32
 
 def stored_base_tokens(chains: Sequence[NodeConfig]) -> Sequence[BaseToken]:
     """Return the tokens of chains in data directories, from these and the flags alone."""
-    manifests = [ManifestFile(it.chain).manifest for it in chains]
-    if all(it is None for it in manifests):
+    manifests = [ManifestFile(chain.chain).manifest for chain in chains]
+    if all(manifest is None for manifest in manifests):
         return development_base_tokens(chains)
-    return [ETHER_TOKEN if it is None else it.base_token for it in manifests]
+    return [ETHER_TOKEN if manifest is None else manifest.base_token for manifest in manifests]
 
 
 async def requested_token(l1: LayerOne, config: NodeConfig) -> BaseToken:

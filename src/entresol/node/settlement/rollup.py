@@ -101,7 +101,7 @@ class Rollup:
         )
         keys, limits = settlement_layer.operator_keys.keys, fee_limits(config.l1)
         low = int(config.l1.operator_low_balance * ETHER)
-        self.balances = [OperatorBalance(settlement_layer.l1, it, low) for it in keys]
+        self.balances = [OperatorBalance(settlement_layer.l1, key, low) for key in keys]
         self.clock = L1Clock(settlement_layer.l1, chain.clock)
         self.settler = Settler(
             chain,
@@ -109,10 +109,10 @@ class Rollup:
             {
                 Operator(
                     settlement_layer.l1,
-                    *(it.secret, limits, it.name),
+                    *(key.secret, limits, key.name),
                     chain_id=settlement_layer.l1_chain_id,
-                ): it.steps
-                for it in keys
+                ): key.steps
+                for key in keys
             },
             settlement_layer.contracts.validator_timelock,
             SettlementConfig(
@@ -197,7 +197,7 @@ class Rollup:
             services["batches"] = lambda: self.batcher.run(self._chain.events)
             if self._chain.rules.publishes:
                 services["genesis"] = self.genesis.run
-            services |= {f"balance of {it.key.name}": it.run for it in self.balances}
+            services |= {f"balance of {balance.key.name}": balance.run for balance in self.balances}
         if self._is_remote:
             services["clock of L1"] = self.clock.run
         if self._settles or self._is_remote:
@@ -264,7 +264,8 @@ class Rollup:
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
             "interop": self.roots.problem,
-            "operator": "; ".join(it.problem for it in self.balances if it.problem) or None,
+            "operator": "; ".join(balance.problem for balance in self.balances if balance.problem)
+            or None,
         }
 
     def report(self) -> dict[str, Any]:

@@ -43,15 +43,15 @@ def ready_line(info: NodeInfo) -> str:
 def _accounts(info: NodeInfo) -> Iterator[str]:
     balance = f"{info.balance:,} {info.base_token.symbol}"
     shown = [
-        f"{it.address.checksummed()} ({balance}){RICH if it in ZK_STACK_ACCOUNTS else ''}"
-        for it in info.accounts
+        f"{account.address.checksummed()} ({balance}){RICH if account in ZK_STACK_ACCOUNTS else ''}"
+        for account in info.accounts
     ]
     yield from _section("Available accounts", shown)
     if info.mnemonic_file is not None:
         yield f"Mnemonic     in {info.mnemonic_file}; --config-out writes the private keys"
         return
     title = "Private keys, publicly known" if info.has_public_keys else "Private keys"
-    yield from _section(title, (it.secret for it in info.accounts))
+    yield from _section(title, (account.secret for account in info.accounts))
     yield f"Mnemonic     {info.mnemonic}"
     yield f"Path         {info.path}"
 
@@ -97,18 +97,18 @@ def _prices(info: NodeInfo) -> Iterator[str]:
 
 def _other_chains(info: NodeInfo) -> Iterator[str]:
     """Yield where the other L2s are; all that is not said of them is as above."""
-    for it in info.others:
+    for other in info.others:
         yield ""
-        yield f"Chain id     {it.chain_id}"
-        if it.base_token != info.base_token:
-            yield from _prices(it)
-        if it.forked is not None:
-            yield from it.forked.rows()
-        yield f"Head         block {it.head:,}"
-        if it.data_dir is not None:
-            yield f"Directory    {it.data_dir}"
-        yield f"HTTP         {it.http_url}"
-        yield f"WebSocket    {it.websocket_url}"
+        yield f"Chain id     {other.chain_id}"
+        if other.base_token != info.base_token:
+            yield from _prices(other)
+        if other.forked is not None:
+            yield from other.forked.rows()
+        yield f"Head         block {other.head:,}"
+        if other.data_dir is not None:
+            yield f"Directory    {other.data_dir}"
+        yield f"HTTP         {other.http_url}"
+        yield f"WebSocket    {other.websocket_url}"
 
 
 def _layer_one(info: NodeInfo) -> Iterator[str]:

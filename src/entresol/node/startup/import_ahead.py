@@ -28,7 +28,7 @@ def import_ahead() -> None:
 
 def names_remote(words: Iterable[str], environment: Mapping[str, str]) -> bool:
     """Say whether a command line or a variable has the URL of a remote."""
-    return any(it.partition("=")[0] in FLAGS for it in words) or bool(
+    return any(word.partition("=")[0] in FLAGS for word in words) or bool(
         VARIABLES & environment.keys()
     )
 

@@ -142,7 +142,9 @@ class ProducerRole(ServiceRole):
         # At each block and transaction: operators of flags, or a list of all workers, would take longer than the rest.
         wanted_by, flag = self.page.wanted, int(wanted)
         return [
-            it for it in self._workers.processes() if wanted_by(it.index) & flag and it.is_running
+            process
+            for process in self._workers.processes()
+            if wanted_by(process.index) & flag and process.is_running
         ]
 
     def _send(self, workers: list[WorkerProcess], message: WorkerMessage, payload: bytes) -> None:

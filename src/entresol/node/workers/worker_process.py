@@ -175,7 +175,7 @@ class WorkerProcess:
         """Run the process until it ends."""
         ours, theirs = socket.socketpair()
         self.started_at = time.monotonic()
-        inherited: Sequence[int] = (theirs.fileno(), *(it.page for it in self._start.layers))
+        inherited: Sequence[int] = (theirs.fileno(), *(layer.page for layer in self._start.layers))
         try:
             self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - our own module, by vfork
                 [sys.executable, "-m", MODULE, str(theirs.fileno())],

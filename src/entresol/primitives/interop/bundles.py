@@ -86,8 +86,8 @@ class InteropBundle(NamedTuple):
     def encode(self) -> bytes:
         """Return the bundle as it is executed."""
         calls = [
-            (it.version, it.has_shadow_account, it.to, it.sender, it.value, it.data)
-            for it in self.calls
+            (call.version, call.has_shadow_account, call.to, call.sender, call.value, call.data)
+            for call in self.calls
         ]
         attributes = (self.executor, self.unbundler, self.has_fixed_fee)
         head = (self.version, self.source, self.destination, self.base_token, self.salt)

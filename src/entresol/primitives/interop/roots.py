@@ -108,8 +108,8 @@ def import_error(output: bytes) -> str | None:
 def rolling_hash(roots: Iterable[InteropRoot]) -> Hash32:
     """Return the hash over the roots of a batch, as L1 computes it; zero without any."""
     found = Hash32.zero()
-    for it in roots:
-        words = (it.chain_id, it.block_number, it.timestamp)
-        packed = b"".join(word.to_bytes(32) for word in words) + b"".join(it.sides)
+    for root in roots:
+        words = (root.chain_id, root.block_number, root.timestamp)
+        packed = b"".join(word.to_bytes(32) for word in words) + b"".join(root.sides)
         found = Hash32(keccak256(found + packed))
     return found

@@ -82,7 +82,7 @@ class PublishedPrices(msgspec.Struct, frozen=True):
         """Return the gas price of L1, then both numbers of the price of ether."""
         parts = (self.ether.nominator, self.ether.denominator)
         return writer.varint(self.l1_gas_price, "prices.l1_gas_price") + b"".join(
-            writer.number(it, "prices.ether", highest_size=_PRICE_BYTES) for it in parts
+            writer.number(part, "prices.ether", highest_size=_PRICE_BYTES) for part in parts
         )
 
 
@@ -245,7 +245,7 @@ def _encode_root(root: InteropRoot) -> bytes:
     if len(root.sides) != 1:
         raise NotPublishable("roots", "a root has one side")
     numbers = (root.chain_id, root.block_number, root.timestamp)
-    return b"".join(writer.varint(it, "roots") for it in numbers) + writer.fixed(
+    return b"".join(writer.varint(number, "roots") for number in numbers) + writer.fixed(
         root.root, Hash32.size, "roots"
     )
 

@@ -125,8 +125,8 @@ def encode_body(batch: PublishedBatch) -> bytes:
             batch.header.encode(),
             writer.varint(len(batch.blocks), "blocks", lowest=1, highest=MAX_BLOCKS),
             *(
-                it.encode() if isinstance(it, EmptyRun) else encode_block(it)
-                for it in entries(batch.blocks)
+                entry.encode() if isinstance(entry, EmptyRun) else encode_block(entry)
+                for entry in entries(batch.blocks)
             ),
             writer.fixed(batch.last_hash, Hash32.size, "last_hash"),
         )

@@ -38,7 +38,7 @@ class PublishedEdits(msgspec.Struct, frozen=True):
         """Return the edits of a block, of which some of these codes are; an account without code needs none."""
         edits = tuple(sorted(changes, key=lambda it: it.address))
         code_of = {keccak256(code): code for code in codes}
-        used = {_code_hash(it) for it in edits}
+        used = {_code_hash(edit) for edit in edits}
         return cls(edits, tuple(code for key, code in sorted(code_of.items()) if key in used))
 
     @classmethod
@@ -55,15 +55,15 @@ class PublishedEdits(msgspec.Struct, frozen=True):
         count = reader.count("accounts", _LEAST_ACCOUNT)
         changes = tuple(_read_changes(reader, count))
         count = reader.count("codes", _LEAST_CODE, lowest=0)
-        codes = tuple(_read_codes(reader, count, {_code_hash(it) for it in changes}))
+        codes = tuple(_read_codes(reader, count, {_code_hash(change) for change in changes}))
         return cls(changes, codes)
 
     def encode(self) -> bytes:
         """Return the only encoding; raise `NotPublishable` for values that it cannot hold."""
-        writer.check_ascending([it.address for it in self.changes], "edits.accounts")
+        writer.check_ascending([change.address for change in self.changes], "edits.accounts")
         hashes = [keccak256(code) for code in self.codes]
         writer.check_ascending(hashes, "edits.codes")
-        if not {*hashes} <= {_code_hash(it) for it in self.changes}:
+        if not {*hashes} <= {_code_hash(change) for change in self.changes}:
             raise NotPublishable("edits.codes", "no account of the edits has this code")
         return b"".join(
             (

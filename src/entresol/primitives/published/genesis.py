@@ -84,7 +84,7 @@ class PublishedGenesis(msgspec.Struct, frozen=True, kw_only=True):
 
     def encode(self) -> bytes:
         """Return the only encoding; raise `NotPublishable` for values that it cannot hold."""
-        writer.check_ascending([it.address for it in self.accounts], "genesis.accounts")
+        writer.check_ascending([account.address for account in self.accounts], "genesis.accounts")
         return b"".join(
             (
                 bytes((VERSION,)),

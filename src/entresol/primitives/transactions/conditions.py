@@ -29,7 +29,7 @@ class TransactionConditions(msgspec.Struct, frozen=True, kw_only=True):
 
     def encode(self) -> bytes:
         """Return the conditions in MessagePack: the bounds, and addresses, slots and values."""
-        slots = [tuple(map(bytes, it)) for it in self.slots]
+        slots = [tuple(map(bytes, slot)) for slot in self.slots]
         bounds = (
             self.block_number_min,
             self.block_number_max,

@@ -118,7 +118,7 @@ def _check_call(data: bytes) -> None:
     if not 1 <= len(roots) <= MAX_ROOTS_PER_IMPORT:
         problem = f"1 to {MAX_ROOTS_PER_IMPORT} roots expected, got {len(roots)}"
         raise MalformedValue(problem, field="input")
-    if any(len(it.sides) != 1 for it in roots):
+    if any(len(root.sides) != 1 for root in roots):
         raise MalformedValue("a root has one side", field="input")
     if import_call(roots) != data:
         raise MalformedValue("the encoding is not canonical", field="input")

@@ -137,8 +137,8 @@ class LogWriter:
                 end.digest,
                 head,
                 self._valid,
-                [it.seq for it in positions],
-                [it.digest for it in positions],
+                [position.seq for position in positions],
+                [position.digest for position in positions],
                 [kind_of(entry) for entry in entries],
                 payloads,
                 pool.removed,
@@ -313,7 +313,7 @@ class PoolRows:
         self._hashes.update(added)
         gone = self._conditional.intersection(removed)
         self._conditional -= gone
-        self._conditional.update(it.hash for it in rows if it.conditions is not None)
+        self._conditional.update(row.hash for row in rows if row.conditions is not None)
         kept = {bytes(it.hash): it.conditions.encode() for it in block if it.conditions is not None}
         return PoolChanges(rows, removed, kept, list(gone.difference(included)))
 

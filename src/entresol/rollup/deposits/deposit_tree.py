@@ -43,7 +43,9 @@ class DepositTree:
         """
         removals = self._chain.use.removals
         before = self._frontier()
-        new = [it.payload.hash() for it in deposits if it.priority_id >= before.count]
+        new = [
+            deposit.payload.hash() for deposit in deposits if deposit.priority_id >= before.count
+        ]
         if not new:
             return
         after = before.extend(new)

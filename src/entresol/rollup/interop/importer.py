@@ -54,7 +54,9 @@ class RootImporter:
 
     def check(self, first: int, last: int, roots: Sequence[InteropRoot]) -> None:
         """Raise `InteropRootReplaced` if blocks of L1 have other roots than those that the chain has imported of them."""
-        self.contradiction = self._contradiction(first, last, {it.block_number: it for it in roots})
+        self.contradiction = self._contradiction(
+            first, last, {root.block_number: root for root in roots}
+        )
         if self.contradiction is not None:
             raise InteropRootReplaced(*self.contradiction)
 

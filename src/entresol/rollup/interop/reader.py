@@ -187,9 +187,9 @@ class _Replay:
         self._l1_chain_id = trees.l1_chain_id
         self._chain_id = chain_id
         self._l1_name = l1_name
-        self._ids = [it.chain_id for it in trees.chains]
+        self._ids = [chain.chain_id for chain in trees.chains]
         self._places = {chain_id: index for index, chain_id in enumerate(self._ids, start=1)}
-        self._batches = {it.chain_id: it.batches for it in trees.chains}
+        self._batches = {chain.chain_id: chain.batches for chain in trees.chains}
         self._tree = LeafTree(trees.leaves())
         self.roots: list[tuple[int, int, Hash32]] = []
         """Number and time of each block with roots, and its last one."""

@@ -85,7 +85,10 @@ class MessageTrees(msgspec.Struct, frozen=True, array_like=True):
 
     def leaves(self) -> list[bytes]:
         """Return the leaves of the tree of all chains."""
-        return [chain_leaf(Hash32.zero(), self.l1_chain_id), *(it.leaf() for it in self.chains)]
+        return [
+            chain_leaf(Hash32.zero(), self.l1_chain_id),
+            *(chain.leaf() for chain in self.chains),
+        ]
 
     def root(self) -> Hash32:
         """Return the root over all chains."""
@@ -93,7 +96,7 @@ class MessageTrees(msgspec.Struct, frozen=True, array_like=True):
 
     def has(self, chain_id: int) -> bool:
         """Return whether a chain is registered."""
-        return any(it.chain_id == chain_id for it in self.chains)
+        return any(chain.chain_id == chain_id for chain in self.chains)
 
     def encode(self) -> bytes:
         """Return them in MessagePack."""

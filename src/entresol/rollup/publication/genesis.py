@@ -49,10 +49,13 @@ def genesis_of(published: PublishedGenesis) -> Genesis:
         mix_hash=published.mix_hash,
         nonce=published.nonce,
         alloc={
-            it.address: GenesisAccount(
-                balance=it.balance, nonce=it.nonce, code=it.code, storage=dict(it.slots)
+            account.address: GenesisAccount(
+                balance=account.balance,
+                nonce=account.nonce,
+                code=account.code,
+                storage=dict(account.slots),
             )
-            for it in published.accounts
+            for account in published.accounts
         },
     )
 

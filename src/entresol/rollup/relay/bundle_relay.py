@@ -122,7 +122,7 @@ class BundleRelay:
 
     def close(self) -> None:
         """Follow no chain any more."""
-        for chain in (self._chain, *(it.chain for it in self._sources.values())):
+        for chain in (self._chain, *(source.chain for source in self._sources.values())):
             chain.events.remove(self._on_block)
 
     async def run(self) -> None:
@@ -135,7 +135,10 @@ class BundleRelay:
         await self._hold_more(now)
         await self._dispatch.follow()
         has_more = await self._try_some(now)
-        unread = any(it.has_more and self._queue.room(it.chain_id) for it in self._sources.values())
+        unread = any(
+            source.has_more and self._queue.room(source.chain_id)
+            for source in self._sources.values()
+        )
         if has_more or unread:
             return 0.0
         due = self._queue.next_due(now)

@@ -134,9 +134,9 @@ class WithdrawalRelay:
             if self._queue.room() <= 0:
                 return
             page = await self._transfers.page(self._after, min(self._queue.room(), PAGE_SIZE))
-            for it in page.transfers:
-                found = OpenWithdrawal(it.transaction, it.index)
-                is_open = it.kind == "withdrawal" and it.status == "claimable"
+            for transfer in page.transfers:
+                found = OpenWithdrawal(transfer.transaction, transfer.index)
+                is_open = transfer.kind == "withdrawal" and transfer.status == "claimable"
                 if is_open and self._queue.room() and found not in self._queue:
                     self._queue.add(found, found, now, sender=self._sender(found))
             # From the beginning next time: what follows may be old and have become claimable.

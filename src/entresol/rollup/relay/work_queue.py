@@ -156,7 +156,9 @@ class WorkQueue(Generic[K, T]):
 
     def due(self, now: float) -> Iterator[tuple[K, T]]:
         """Yield what may be tried now: what was never tried first, then what was tried longest ago."""
-        ready = [it for it in self._entries.items() if it[1].due <= now and not it[1].is_taken]
+        ready = [
+            item for item in self._entries.items() if item[1].due <= now and not item[1].is_taken
+        ]
         ready.sort(key=lambda it: it[1].tried)
         # The sort is stable, and those that were never tried are ranked apart from the others.
         ranked = _in_turns(ready, lambda entry: (not entry.tries, entry.source, entry.sender))
@@ -166,7 +168,7 @@ class WorkQueue(Generic[K, T]):
 
     def next_due(self, now: float) -> float | None:
         """Return the time at which something may be tried or read that waits for a time later than `now`."""
-        waiting = (it.due for it in self._entries.values() if not it.is_taken)
+        waiting = (entry.due for entry in self._entries.values() if not entry.is_taken)
         times = [at for at in itertools.chain(waiting, self._look_back_at.values()) if at > now]
         return min(times, default=None)
 

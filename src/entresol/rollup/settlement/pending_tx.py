@@ -104,10 +104,14 @@ class PendingSettlement(RecordPart, frozen=True):
         Above the maximum the one with the lowest fee is forgotten. If L1 includes that nevertheless, its effect or the
         nonce shows it.
         """
-        others = [it for it in reversed(self.transactions()) if it.hash != signed.hash]
+        others = [
+            transaction
+            for transaction in reversed(self.transactions())
+            if transaction.hash != signed.hash
+        ]
         attempts = [*others[-(MAX_ATTEMPTS - 1) :], signed]
         attempts.sort(key=lambda it: it.fees)
-        return msgspec.structs.replace(self, attempts=tuple(it.raw for it in attempts))
+        return msgspec.structs.replace(self, attempts=tuple(attempt.raw for attempt in attempts))
 
     def transactions(self) -> list[SignedTransaction]:
         """Return every transaction, the one with the highest fee first."""

@@ -136,7 +136,7 @@ class Settler:
     @property
     def problem(self) -> str | None:
         """Why batches cannot be settled at the moment."""
-        found = [it.problem for it in self._senders]
+        found = [sender.problem for sender in self._senders]
         return self._steps.problem or "; ".join(it for it in found if it is not None) or None
 
     @property
@@ -243,7 +243,7 @@ class Settler:
 
     def has_key_of(self, account: Address) -> bool:
         """Return whether one of the keys is that of an account."""
-        return any(it.transactions.address == account for it in self._senders)
+        return any(sender.transactions.address == account for sender in self._senders)
 
     async def send_call(
         self, account: Address, to: Address, data: bytes, *, value: int = 0
@@ -375,4 +375,4 @@ class Settler:
         )
 
     def _sender(self, step: SettlementStep) -> StepSender:
-        return next(it for it in self._senders if step in it.steps)
+        return next(sender for sender in self._senders if step in sender.steps)

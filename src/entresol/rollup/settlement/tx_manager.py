@@ -156,7 +156,11 @@ class TxManager:
             return
         self._sent_at = now
         balance = await self._operator.balance()
-        sendable = [it for it in pending.transactions() if self._is_sendable(it, balance)]
+        sendable = [
+            transaction
+            for transaction in pending.transactions()
+            if self._is_sendable(transaction, balance)
+        ]
         if not sendable:
             best = await self._operator.sign_again(pending.transactions()[-1], head.hash)
             await self._persist(pending.with_attempt(best), head.number, now)

@@ -47,7 +47,7 @@ class BlockLogs:
         self._record = msgspec.structs.replace(record, changes=(), codes=(), edits=())
         self._removed = removed
         self._logs = tuple(log for result in record.results for log in result.logs)
-        self._starts = tuple(accumulate((len(it.logs) for it in record.results), initial=0))
+        self._starts = tuple(accumulate((len(result.logs) for result in record.results), initial=0))
         self._rendered: list[bytes | None] = [None] * len(self._logs)
         # The transaction rendered last, and the members that its logs share.
         self._context = -1, b""

@@ -54,7 +54,7 @@ class LogCache:
         if number in self._cache:
             return False
         record = self._blocks.get_record(number)
-        return record is not None and sum(len(it.logs) for it in record.results) > limit
+        return record is not None and sum(len(result.logs) for result in record.results) > limit
 
     def logs_of(self, number: int) -> BlockLogs | None:
         """Return the logs of a block."""

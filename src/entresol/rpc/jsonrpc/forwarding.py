@@ -121,7 +121,7 @@ class Forwarding:
 
     def has_forwarded(self, items: list[Item], connection: ClientConnection) -> bool:
         """Return whether the producer serves an item of a batch."""
-        return any(self._is_forwarded(it, connection) for it in items)
+        return any(self._is_forwarded(item, connection) for item in items)
 
     async def batch(
         self,
@@ -191,7 +191,7 @@ class Forwarding:
             return await self._router.forward(
                 body,
                 connection,
-                waits=any(it.waits for it in methods),
+                waits=any(method.waits for method in methods),
                 ordered=any(map(_is_ordered, methods)),
             )
         except EntresolError as error:
@@ -202,7 +202,11 @@ class Forwarding:
 
 def own_methods(methods: Iterable[Method], router: Router | None) -> list[Method]:
     """Return the methods that are served here whenever reads are; all without a router."""
-    return [it for it in methods if router is None or router.is_never_forwarded(Declared.of(it))]
+    return [
+        method
+        for method in methods
+        if router is None or router.is_never_forwarded(Declared.of(method))
+    ]
 
 
 def is_absent(result: object) -> bool:

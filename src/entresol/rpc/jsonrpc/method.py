@@ -319,7 +319,11 @@ class _Signature(msgspec.Struct, frozen=True):
 def _signature(function: Callable[..., Any]) -> _Signature:
     # Once a process, for the methods of both layers and of every chain.
     hints = get_type_hints(function, include_extras=True)
-    declared = [it for it in inspect.signature(function).parameters.values() if it.name != "self"]
+    declared = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "self"
+    ]
     wire = [it for it in declared if hints[it.name] is not ClientConnection]
     return _Signature(
         [_parameter(p, hints) for p in wire],
@@ -380,7 +384,7 @@ def _takes_data(parameters: list[Parameter]) -> bool:
     return (
         bool(parameters)
         and parameters[0].hint is Data
-        and not any(it.required for it in parameters[1:])
+        and not any(parameter.required for parameter in parameters[1:])
     )
 
 

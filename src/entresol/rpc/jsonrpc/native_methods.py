@@ -71,8 +71,8 @@ def native_dispatcher(
 def _getter(method: Method) -> Getter:
     return Getter(
         method.function,
-        [_kind(method, it) for it in method.parameters],
-        required=sum(it.required for it in method.parameters),
+        [_kind(method, parameter) for parameter in method.parameters],
+        required=sum(parameter.required for parameter in method.parameters),
         is_cached=method.is_cached,
     )
 
@@ -93,7 +93,7 @@ def _kind(method: Method, parameter: Parameter) -> str | Callable[[int | None], 
 
 def _without_none(hint: Any) -> Any:
     """Return what a parameter is if it is given, and not null, which is left to Python."""
-    kinds = [it for it in get_args(hint) if it is not type(None)]
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)]
     return kinds[0] if get_origin(hint) in (UnionType, Union) and len(kinds) == 1 else hint
 
 

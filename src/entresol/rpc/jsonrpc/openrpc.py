@@ -170,7 +170,9 @@ def _say_presence(results: Iterable[Any], components: Json) -> None:
     for kind in _structs(results):
         if kind.__struct_config__.omit_defaults:
             continue
-        missing = {it.encode_name for it in msgspec.structs.fields(kind) if it.default is UNSET}
+        missing = {
+            field.encode_name for field in msgspec.structs.fields(kind) if field.default is UNSET
+        }
         schema = components[kind.__name__]
         schema["required"] = [name for name in schema["properties"] if name not in missing]
         for member in schema["properties"].values():

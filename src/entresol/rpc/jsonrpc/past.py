@@ -52,6 +52,6 @@ def named_by(hint: Any) -> tuple[Any, Named | None]:
     """Return a type without the annotation that says what its values name, and what they name."""
     if get_origin(hint) is Annotated and isinstance(kind := get_args(hint)[1], Named):
         return get_args(hint)[0], kind
-    kinds = [it for it in get_args(hint) if it is not type(None)] or [hint]
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
     found = getattr(kinds[0], "names", None) if len(kinds) == 1 else None
     return hint, found if isinstance(found, Named) else None

@@ -97,10 +97,10 @@ def gas_report_page(
 ) -> GasReportPage:
     """Return the result of a page."""
     return GasReportPage(
-        contracts=[_contract(it) for it in report.contracts],
+        contracts=[_contract(contract) for contract in report.contracts],
         executions=report.executions,
         left_out=report.left_out,
-        sources=[_source(it) for it in files],
+        sources=[_source(file) for file in files],
         next=None if next_block is None else Quantity(next_block),
     )
 

@@ -63,13 +63,13 @@ def known_contracts(contracts: Iterable[CompiledContract | None]) -> list[KnownC
     """Return contracts as results, with as much of their ABIs as there is room for."""
     room = MAX_ABI_BYTES
     results: list[KnownContract | None] = []
-    for it in contracts:
-        if it is None:
+    for contract in contracts:
+        if contract is None:
             results.append(None)
             continue
         abi: list[AbiItem] = []
         read = 0
-        for entry in it.abi[:MAX_ENTRIES]:
+        for entry in contract.abi[:MAX_ENTRIES]:
             item = _item(entry)
             room -= 0 if item is None else len(msgspec.json.encode(item))
             if room < 0:
@@ -79,11 +79,11 @@ def known_contracts(contracts: Iterable[CompiledContract | None]) -> list[KnownC
                 abi.append(item)
         results.append(
             KnownContract(
-                name=it.name,
-                file=it.file,
+                name=contract.name,
+                file=contract.file,
                 abi=abi,
-                omitted=len(it.abi) - read,
-                optimized=it.is_optimized,
+                omitted=len(contract.abi) - read,
+                optimized=contract.is_optimized,
             )
         )
     return results

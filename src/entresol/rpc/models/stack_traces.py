@@ -45,13 +45,13 @@ def failure_trace(trace: StackTrace | None) -> FailureTrace | None:
         message=trace.message,
         frames=[
             SourceFrame(
-                contract=it.contract,
-                function=it.function,
-                file=it.file,
-                line=it.line,
-                address=None if it.address is None else Address.parse(it.address),
+                contract=frame.contract,
+                function=frame.function,
+                file=frame.file,
+                line=frame.line,
+                address=None if frame.address is None else Address.parse(frame.address),
             )
-            for it in trace.frames
+            for frame in trace.frames
         ],
         omitted=trace.omitted,
         text=trace.lines(),

@@ -218,7 +218,7 @@ def _payload(built: ExecutedBlock) -> BuiltPayload:
             extra_data=Data(header.extra_data),
             base_fee_per_gas=Quantity(header.base_fee_per_gas),
             block_hash=header.hash(),
-            transactions=[Data(it.raw) for it in built.transactions],
+            transactions=[Data(transaction.raw) for transaction in built.transactions],
             withdrawals=UNSET if header.withdrawals_root is None else [],
             blob_gas_used=Quantity(header.blob_gas_used or 0) if has_blobs else UNSET,
             excess_blob_gas=Quantity(header.excess_blob_gas or 0) if has_blobs else UNSET,
@@ -228,7 +228,7 @@ def _payload(built: ExecutedBlock) -> BuiltPayload:
         should_override_builder=False,
         execution_requests=UNSET
         if header.requests_hash is None
-        else [Data(it) for it in built.requests],
+        else [Data(request) for request in built.requests],
     )
 
 
@@ -239,9 +239,11 @@ def _tip(transaction: Transaction, header: Header) -> int:
 
 
 def _blobs(transactions: Iterable[Transaction]) -> BlobsBundle:
-    sidecars = [it.sidecar for it in transactions if it.sidecar is not None]
+    sidecars = [
+        transaction.sidecar for transaction in transactions if transaction.sidecar is not None
+    ]
     return BlobsBundle(
-        commitments=[Data(it) for one in sidecars for it in one.commitments],
-        proofs=[Data(it) for one in sidecars for it in one.proofs],
-        blobs=[Data(it) for one in sidecars for it in one.blobs],
+        commitments=[Data(commitment) for one in sidecars for commitment in one.commitments],
+        proofs=[Data(proof) for one in sidecars for proof in one.proofs],
+        blobs=[Data(blob) for one in sidecars for blob in one.blobs],
     )

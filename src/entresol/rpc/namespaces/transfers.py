@@ -120,7 +120,7 @@ class EntresolTransfers:
         found = await self._produced().page(bytes(cursor or b""), wanted)
         following = found.following
         return OpenTransferList(
-            transfers=[_transfer(it) for it in found.transfers],
+            transfers=[_transfer(transfer) for transfer in found.transfers],
             next=None if following is None else Data(following),
         )
 

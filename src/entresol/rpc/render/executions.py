@@ -58,11 +58,11 @@ def execution_overview(
         error=outermost.error,
         steps=recording.total,
         recorded=[
-            RecordedRange(from_=it.first, count=len(it.steps))
-            for it in recording.ranges
-            if it.steps
+            RecordedRange(from_=range_.first, count=len(range_.steps))
+            for range_ in recording.ranges
+            if range_.steps
         ],
-        frames=[_frame(it, names) for it in recording.frames],
+        frames=[_frame(frame, names) for frame in recording.frames],
         omitted_frames=recording.omitted_frames,
         sources=[
             ExecutedSource(
@@ -137,7 +137,7 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
         step=int(number),
         storage_address=None if address is None else Address.parse(address),
         call_stack=[_open_call(recording, it) for it in call_stack(recording, number)],
-        stack=None if words is None else [Quantity.parse(it) for it in words],
+        stack=None if words is None else [Quantity.parse(word) for word in words],
         memory=None if memory is None else Data(memory[:MAX_MEMORY_SHOWN]),
         memory_size=None if memory is None else len(memory),
         storage=_storage(recording, number, frame),
@@ -178,9 +178,9 @@ def _storage(
     layout = None if frame.contract is None else frame.contract.storage_layout
     names = None
     if layout is not None:
-        values = {it.key.slot: it.value for it in slots if not it.key.is_transient}
+        values = {slot.key.slot: slot.value for slot in slots if not slot.key.is_transient}
         names = StorageNames(layout, recording.preimages, values)
-    return [_slot(it, names) for it in slots[:MAX_SLOTS]]
+    return [_slot(slot, names) for slot in slots[:MAX_SLOTS]]
 
 
 def _slot(slot: SlotValue, names: StorageNames | None) -> UsedSlot:
@@ -191,7 +191,10 @@ def _slot(slot: SlotValue, names: StorageNames | None) -> UsedSlot:
         before=_word(slot.before),
         value=_word(slot.value),
         transient=key.is_transient,
-        variables=[StorageVariable(name=it.name, type=it.type, value=it.value) for it in variables],
+        variables=[
+            StorageVariable(name=variable.name, type=variable.type, value=variable.value)
+            for variable in variables
+        ],
     )
 
 

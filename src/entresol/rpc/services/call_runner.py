@@ -72,7 +72,7 @@ class CallRunner:
         count = len(accounts) + len(authorizations)
         gas = ACCESSED_ACCOUNT_GAS * len(accounts) + AUTHORIZATION_GAS * len(authorizations)
         if gas <= self._limits.gas_cap:
-            slots = sum(len(it.storage_keys or ()) for it in accounts)
+            slots = sum(len(account.storage_keys or ()) for account in accounts)
             count, gas = count + slots, gas + ACCESSED_SLOT_GAS * slots
         if gas > self._limits.gas_cap:
             raise IntrinsicGasTooLow(self._limits.gas_cap, gas)

@@ -189,7 +189,7 @@ class ClientThreads:
             for job in self._running:
                 job.flag.set()
             lines = (self._own, *self._lines.values())
-            dropped = [job for it in lines for job in self._turns.drop(it, lambda _: True)]
+            dropped = [job for line in lines for job in self._turns.drop(line, lambda _: True)]
         for job in dropped:
             job.reject(ChainReplaced())
         self._pool.shutdown(wait=wait, cancel_futures=True)

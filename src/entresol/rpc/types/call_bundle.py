@@ -48,6 +48,6 @@ class CallBundle(JsonModel, frozen=True, kw_only=True):
         """Return the domain value."""
         block = self.block_override
         return Bundle(
-            calls=tuple(it.request() for it in self.transactions),
+            calls=tuple(transaction.request() for transaction in self.transactions),
             block=None if block is None else block.override(),
         )

@@ -20,7 +20,7 @@ class BlockStateCalls(JsonModel, frozen=True, kw_only=True):
         """Return the domain value."""
         block = self.block_overrides
         return BlockCalls(
-            calls=tuple(it.request() for it in self.calls or ()),
+            calls=tuple(call.request() for call in self.calls or ()),
             accounts=state_overrides(self.state_overrides),
             block=BlockOverrides() if block is None else block.override(),
         )

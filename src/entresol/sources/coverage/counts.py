@@ -67,7 +67,7 @@ class SourceCoverage:
         parts = self.index.parts
         self._functions = [0] * len(parts.functions)
         self._statements = [0] * len(parts.statements)
-        self._ways = [[0] * len(it.arms) for it in parts.branches]
+        self._ways = [[0] * len(branch.arms) for branch in parts.branches]
         self._with_code: set[int] = set()
         """Functions that have code; of others all parts are counted, as not covered."""
         self._known: set[tuple[str, int]] = set()
@@ -76,10 +76,10 @@ class SourceCoverage:
     def know(self, places: SourcePlaces) -> None:
         """Remember what a code has of the source."""
         self._with_code.update(places.functions)
-        self._known.update(("statement", it) for it in places.statements)
-        self._known.update(("branch", it) for it in places.branches)
+        self._known.update(("statement", statement) for statement in places.statements)
+        self._known.update(("branch", branch) for branch in places.branches)
         self._known.update(("branch", number) for number, _ in places.arms)
-        self._known.update(("branch", it) for it in places.selections)
+        self._known.update(("branch", selection) for selection in places.selections)
 
     def add(
         self, places: SourcePlaces, executions: Mapping[int, int], taken: Mapping[int, int]
@@ -94,12 +94,12 @@ class SourceCoverage:
         for number, pcs in places.statements.items():
             self._statements[number] += times(pcs)
         for number, jumps in places.branches.items():
-            for it in jumps:
-                jumped = taken.get(it.pc, 0)
-                other = executions.get(it.pc, 0) - jumped
+            for jump in jumps:
+                jumped = taken.get(jump.pc, 0)
+                other = executions.get(jump.pc, 0) - jumped
                 ways = self._ways[number]
-                ways[0] += jumped if it.is_taken_first else other
-                ways[1] += other if it.is_taken_first else jumped
+                ways[0] += jumped if jump.is_taken_first else other
+                ways[1] += other if jump.is_taken_first else jumped
         for number, branch in enumerate(self.index.parts.branches):
             if branch.kind == SELECTION:
                 self._select(places, number, times)
@@ -109,12 +109,14 @@ class SourceCoverage:
     ) -> None:
         """Add the clauses of a selection; one without code has what is left of its executions."""
         arms = range(len(self._ways[number]))
-        counts = {it: times(places.arms[number, it]) for it in arms if (number, it) in places.arms}
+        counts = {
+            arm: times(places.arms[number, arm]) for arm in arms if (number, arm) in places.arms
+        }
         reached = times(places.selections.get(number, ()))
-        for it in arms:
-            if it in counts:
-                self._ways[number][it] += counts[it]
-        missing = [it for it in arms if it not in counts]
+        for arm in arms:
+            if arm in counts:
+                self._ways[number][arm] += counts[arm]
+        missing = [arm for arm in arms if arm not in counts]
         if len(missing) == 1:
             self._ways[number][missing[0]] += max(0, reached - sum(counts.values()))
 
@@ -169,8 +171,8 @@ class SourceCoverage:
         return (
             Share.of(self.lines.values()),
             Share.of(count for _, count in self.statements),
-            Share.of(way or 0 for it in self.branches for way in it.ways),
-            Share.of(it.times for it in self.functions),
+            Share.of(way or 0 for branch in self.branches for way in branch.ways),
+            Share.of(function.times for function in self.functions),
         )
 
     def _counts(self, part: tuple[str, int], place: Range) -> bool:
@@ -185,7 +187,7 @@ def _entered(places: SourcePlaces, number: int, executions: Mapping[int, int]) -
     """Return how often a function was entered."""
     first = places.first_statements.get(number)
     if entries := places.functions[number]:
-        return sum(executions.get(it, 0) for it in entries)
+        return sum(executions.get(entry, 0) for entry in entries)
     if first is not None:
         # A constructor or a modifier, or what the optimizer has put into others.
         return sum(executions.get(it, 0) for it in places.statements[first])

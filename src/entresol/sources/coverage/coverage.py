@@ -44,18 +44,18 @@ class Coverage:
     @property
     def is_inexact(self) -> bool:
         """Whether a contract was compiled with an optimizer, which merges lines and removes some."""
-        return any(it.is_optimized for it in self._contracts)
+        return any(contract.is_optimized for contract in self._contracts)
 
     @property
     def has_vyper(self) -> bool:
         """Whether a contract is in Vyper, of which nothing is counted."""
-        own = (it.own_source for it in self._contracts)
+        own = (contract.own_source for contract in self._contracts)
         return any(it is not None and it.is_vyper for it in own)
 
     @property
     def files(self) -> list[SourceCoverage]:
         """The sources that have anything to execute, by name."""
-        found = (it for it in self._sources.values() if it.index.parts.functions)
+        found = (source for source in self._sources.values() if source.index.parts.functions)
         return sorted(found, key=lambda it: it.source.name)
 
     def add(
@@ -79,7 +79,7 @@ class Coverage:
         if found is None:
             # Tests and dependencies are most of the code, and their instructions need not be read.
             numbers = compiled.source_map.sources()
-            is_counted = any(self._source(contract, it) is not None for it in numbers)
+            is_counted = any(self._source(contract, number) is not None for number in numbers)
             index_of = partial(self._index, contract)
             read = places_of(compiled, index_of) if is_counted else {}
             pairs = ((self._source(contract, number), it) for number, it in read.items())

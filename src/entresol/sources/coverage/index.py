@@ -21,8 +21,8 @@ class PartsIndex:
 
     def __init__(self, parts: SourceParts) -> None:
         self.parts = parts
-        self._functions = [it.whole for it in parts.functions]
-        self._statements = [it.evaluated for it in parts.statements]
+        self._functions = [function.whole for function in parts.functions]
+        self._statements = [statement.evaluated for statement in parts.statements]
         jumps = [(number, it) for number, it in enumerate(parts.branches) if it.kind != SELECTION]
         selections = [(n, it) for n, it in enumerate(parts.branches) if it.kind == SELECTION]
         self._wholes = {it.whole: number for number, it in jumps}

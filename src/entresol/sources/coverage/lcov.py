@@ -41,8 +41,11 @@ def _record(path: str, found: SourceCoverage) -> Iterator[str]:
 
 def _names(functions: Sequence[FunctionCount]) -> list[str]:
     """Return names that are different, as readers need them: functions of the same name have their line, too."""
-    count = Counter(it.name for it in functions)
-    return [it.name if count[it.name] == 1 else f"{it.name}:{it.line}" for it in functions]
+    count = Counter(function.name for function in functions)
+    return [
+        function.name if count[function.name] == 1 else f"{function.name}:{function.line}"
+        for function in functions
+    ]
 
 
 def _in_one_line(path: str) -> str:

@@ -78,12 +78,12 @@ class ContractGas(msgspec.Struct):
     @property
     def calls(self) -> int:
         """How often all of its functions were called."""
-        return sum(it.calls for it in self.functions)
+        return sum(function.calls for function in self.functions)
 
     @property
     def total(self) -> int:
         """The gas of its deployments and functions."""
-        return self.deployments.total + sum(it.total for it in self.functions)
+        return self.deployments.total + sum(function.total for function in self.functions)
 
     def merge(self, other: ContractGas) -> None:
         """Add what others have."""
@@ -202,5 +202,5 @@ class _Builder:
             names = Counter(
                 str(it.get("name")) for it in compiled.abi if it.get("type") == "function"
             )
-            self._overloaded[key] = frozenset(it for it in names if names[it] > 1)
+            self._overloaded[key] = frozenset(name for name in names if names[name] > 1)
         return self._overloaded[key]

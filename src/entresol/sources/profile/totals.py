@@ -116,7 +116,7 @@ class ProfileTotals:
 
     def add(self, profile: Profile, gas_used: int | None = None) -> None:
         """Add one execution; `gas_used` is all of its gas, which is more than that of its frames."""
-        keys = [self._add_code(it) for it in profile.codes]
+        keys = [self._add_code(code) for code in profile.codes]
         self.executions += 1
         outermost = [it for it in profile.frames if it.is_outermost]
         is_single = sum(times for it in outermost for _, times in it.gas) == 1
@@ -161,7 +161,7 @@ class ProfileTotals:
         totals.codes = decoded.codes
         totals.functions = dict(decoded.functions)
         totals.left_out, totals.executions = decoded.left_out, decoded.executions
-        totals._code_bytes = sum(len(it.code) for it in decoded.codes.values())
+        totals._code_bytes = sum(len(code.code) for code in decoded.codes.values())
         return totals
 
     def _add_code(self, profile: CodeProfile) -> str | None:

@@ -59,7 +59,7 @@ class RecordedFrames:
             frame, outer = pending.pop()
             self._storages[id(frame)] = self._owner(frame, outer)
             self._add(frame, None if outer is None else self._indexes[id(outer)])
-            pending += [(it, frame) for it in reversed(frame.calls)]
+            pending += [(call, frame) for call in reversed(frame.calls)]
 
     def index(self, walk: FrameWalk) -> int:
         """Return the place of a frame, or of the one around it that has one."""
@@ -99,8 +99,8 @@ class RecordedFrames:
 
     def close(self) -> list[RecordedFrame]:
         """Return the frames, without what is only needed while steps are followed."""
-        for it in self.frames:
-            it.frame = without_inner(it.frame, keep_data=it.has_data)
+        for frame in self.frames:
+            frame.frame = without_inner(frame.frame, keep_data=frame.has_data)
         self._indexes.clear()
         self._storages.clear()
         return self.frames

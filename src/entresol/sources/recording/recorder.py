@@ -74,7 +74,7 @@ def record(
 
     `run` returns its trace with a tracer of these options.
     """
-    counts = {it.opcode: it.count for it in _counts(run(COUNTS))}
+    counts = {count.opcode: count.count for count in _counts(run(COUNTS))}
     total = sum(counts.values())
     outermost = decode_call_frame(run(CALL_FRAMES))
 
@@ -86,7 +86,7 @@ def record(
     root = FrameWalk(outermost, walker.contract_of(outermost))
     recorder = _Recorder(walker, root, total, SlotLog(value_before))
     recorder.follow(_steps(run, total))
-    has_layout = any(it.storage_layout is not None for it in recorder.contracts())
+    has_layout = any(contract.storage_layout is not None for contract in recorder.contracts())
     preimages = slot_preimages(run) if has_layout and "KECCAK256" in counts else {}
     return recorder.close(_stack_trace(walker, root), preimages)
 
@@ -159,9 +159,9 @@ class _Recorder:
 
     def contracts(self) -> Iterator[CompiledContract]:
         """Yield the contracts of the frames that were entered."""
-        for it in self._frames.frames:
-            if it.contract is not None:
-                yield it.contract
+        for frame in self._frames.frames:
+            if frame.contract is not None:
+                yield frame.contract
 
     def close(
         self, stack_trace: StackTrace | None, preimages: dict[int, bytes]

@@ -94,7 +94,7 @@ class ExecutionRecording(NamedTuple):
     @property
     def is_optimized(self) -> bool | None:
         """Whether an optimizer has moved instructions; None if that is not known, or no source is."""
-        known = [it.contract.is_optimized for it in self.frames if it.contract is not None]
+        known = [frame.contract.is_optimized for frame in self.frames if frame.contract is not None]
         if True in known:
             return True
         return None if None in known or not known else False
@@ -108,18 +108,20 @@ class ExecutionRecording(NamedTuple):
         """Return the range that has a step; raise `StepNotRecorded` if there is none."""
         found = self.range_at(step)
         if found is None:
-            ranges = [f"{it.first:d} to {it.end - 1:d}" for it in self.ranges if it.steps]
+            ranges = [
+                f"{range_.first:d} to {range_.end - 1:d}" for range_ in self.ranges if range_.steps
+            ]
             raise StepNotRecorded(step, self.total, " and ".join(ranges))
         return found
 
     def range_at(self, step: int) -> StepRange | None:
         """Return the range that has a step."""
-        return next((it for it in self.ranges if it.first <= step < it.end), None)
+        return next((range_ for range_ in self.ranges if range_.first <= step < range_.end), None)
 
 
 def size_of(ranges: Sequence[StepRange], data_bytes: int, frames: int, accesses: int) -> int:
     """Return about how many bytes a recording takes: steps with stacks, frames, accesses, and what else is kept."""
-    stacks = sum(len(step.stack or b"") for it in ranges for step in it.steps)
-    steps = sum(len(it.steps) for it in ranges)
+    stacks = sum(len(step.stack or b"") for range_ in ranges for step in range_.steps)
+    steps = sum(len(range_.steps) for range_ in ranges)
     fixed = steps * _STEP_BYTES + frames * _FRAME_BYTES + accesses * _ACCESS_BYTES
     return stacks + fixed + data_bytes

@@ -103,12 +103,12 @@ class SlotLog:
         if self.complete_until is not None and step > self.complete_until:
             return None
         found: dict[SlotKey, SlotValue] = {}
-        for it in self._accesses:
-            if it.step >= step:
+        for access in self._accesses:
+            if access.step >= step:
                 break
-            if it.key.owner == owner:
-                first = found.pop(it.key, it)
-                found[it.key] = SlotValue(it.key, first.before, it.value)
+            if access.key.owner == owner:
+                first = found.pop(access.key, access)
+                found[access.key] = SlotValue(access.key, first.before, access.value)
         return reversed(found.values())
 
     def _value(self, key: SlotKey) -> int:

@@ -105,7 +105,7 @@ def _declarations(code: bytes, start: int) -> Declarations:
         results = _listed(code[returns.end() : last])
         head = code[closing + 1 : returns.start()] + code[last + 1 : body]
     words = re.sub(rb"\boverride\s*\([^)]*+\)", b"", head).split()
-    is_plain = all(it in _MODIFIERS for it in words)
+    is_plain = all(word in _MODIFIERS for word in words)
     found: list[DeclaredVariable] | None = None
     if is_plain and _UNKNOWN.search(code, body) is None:
         found = [

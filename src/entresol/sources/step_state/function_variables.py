@@ -111,7 +111,7 @@ def _declared(
     at = _position(reader.step, opened, located)
     base = None
     if opened.height is not None and reader.is_plain:
-        base = opened.height - sum(it.words for it in found.parameters)
+        base = opened.height - sum(parameter.words for parameter in found.parameters)
     is_entry = reader.step.op == "JUMPDEST" and opened.height == reader.height
     in_body = at is not None
     for it in found.parameters:
@@ -228,7 +228,7 @@ def _items(kind: str, data: bytes, start: int, size: int) -> str | None:
     item = kind.removesuffix("[]")
     words = _words(data, start, min(size, MAX_ITEMS))
     # Of a type of the user the text does not tell whether it is a value or a pointer.
-    shown = [_elementary(item, it) for it in words]
+    shown = [_elementary(item, word) for word in words]
     if None in shown:
         return None
     return f"[{', '.join(filter(None, shown))}{', …' if size > MAX_ITEMS else ''}]"

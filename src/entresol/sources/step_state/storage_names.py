@@ -133,8 +133,8 @@ class StorageNames:
         if kind.encoding != "inplace":
             yield _Item(name, kind)
         elif kind.members:
-            for it in kind.members:
-                yield from self._of_variable(it, f"{name}.", start, slot, depth + 1)
+            for member in kind.members:
+                yield from self._of_variable(member, f"{name}.", start, slot, depth + 1)
         elif kind.base is not None:
             found = _FIXED.search(kind.label)
             length = None if found is None else _number(found[1])
@@ -184,7 +184,7 @@ def _slot_of(preimage: bytes) -> int:
 def _slot_hashes(slots: Iterable[int]) -> dict[int, bytes]:
     """Return slots as preimages: the data of an array is after the hash of its slot, which may be a constant."""
     words = (slot.to_bytes(WORD) for slot in slots)
-    return {int.from_bytes(keccak256(it)): it for it in words}
+    return {int.from_bytes(keccak256(word)): word for word in words}
 
 
 def _shown(item: _Item, value: int) -> SlotVariable | None:

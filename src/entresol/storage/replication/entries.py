@@ -173,7 +173,7 @@ class RootsEntry(_EntryPart, frozen=True, tag="roots"):
         paths: Iterable[tuple[int, BatchPath]] = (),
     ) -> RootsEntry:
         """Return the entry of a range of blocks."""
-        numbered = tuple((*it[:3], bytes(it.root)) for it in roots)
+        numbered = tuple((*root[:3], bytes(root.root)) for root in roots)
         packed = tuple((batch, path.pack()) for batch, path in paths)
         block, block_hash, trees = cursor
         return cls(first, block, bytes(block_hash), trees, numbered, packed)

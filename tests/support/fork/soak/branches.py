@@ -71,7 +71,7 @@ class Branches(NamedTuple):
 
 def words(*values: int) -> str:
     """Return calldata."""
-    return "0x" + "".join(f"{it:064x}" for it in values)
+    return "0x" + "".join(f"{value:064x}" for value in values)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class _Soak:
             self._call_locally,
             *(self._reader(self._random.random()) for _ in range(READERS)),
         ]
-        threads = [threading.Thread(target=self._guarded, args=(it,)) for it in works]
+        threads = [threading.Thread(target=self._guarded, args=(work,)) for work in works]
         for thread in threads:
             thread.start()
         self._over.wait(seconds * CALM_SHARE)
@@ -215,7 +215,7 @@ class _Soak:
 
         def run() -> None:
             while not self._over.wait(seconds / 30):
-                (line,) = (it for it in status.read_text().splitlines() if "VmRSS" in it)
+                (line,) = (line for line in status.read_text().splitlines() if "VmRSS" in line)
                 self._memory.append(int(line.split()[1]) >> 10)
 
         return run

@@ -15,7 +15,9 @@ def past_methods() -> dict[str, Past]:
     """Return what a fork does with the past, by the name of each method that asks for it."""
     node = ecosystem(NodeConfig())
     try:
-        methods = [it for one in node.services for it in one.api.dispatcher.methods.values()]
+        methods = [
+            method for one in node.services for method in one.api.dispatcher.methods.values()
+        ]
     finally:
         asyncio.run(node.stop())
-    return {it.name: it.past for it in methods if it.past not in (None, Past.LOCAL)}
+    return {method.name: method.past for method in methods if method.past not in (None, Past.LOCAL)}

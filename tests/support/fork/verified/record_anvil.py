@@ -66,13 +66,15 @@ def record() -> None:
         anchor = Hash32.parse(anvil("eth_getBlockByNumber", "latest", False)["hash"])
         asyncio.run(_read_all(RecordedClient(respond), anchor, queries))
         own = {
-            str(it): _asked(anvil, it.method, list(it.params)).get("result")
-            for it in queries
-            if not it.keys
+            str(query): _asked(anvil, query.method, list(query.params)).get("result")
+            for query in queries
+            if not query.keys
         }
     written = {
         "anchor": str(anchor),
-        "queries": [[it.method, it.params, [_hex(key) for key in it.keys]] for it in queries],
+        "queries": [
+            [query.method, query.params, [_hex(key) for key in query.keys]] for query in queries
+        ],
         "responses": [responses[it] for it in sorted(responses)],
         "own": own,
     }

@@ -40,7 +40,7 @@ class Query(NamedTuple):
     keys: tuple[StateKey, ...] = ()
 
     def __str__(self) -> str:
-        keys = " ".join(it[1].hex()[:4] for it in self.keys)
+        keys = " ".join(key[1].hex()[:4] for key in self.keys)
         return f"{self.method} {json.dumps(self.params)} {keys}".strip()
 
 
@@ -70,7 +70,7 @@ class RecordedClient:
         del max_bytes
         if guard is not None:
             guard[1](cast("msgspec.Raw", self._outcome(guard[0])))
-        return [self._outcome(it) for it in calls]
+        return [self._outcome(call) for call in calls]
 
     def _outcome(self, call: Call) -> Outcome:
         params = msgspec.json.decode(msgspec.json.encode(call.params))

@@ -257,5 +257,5 @@ def test_a_block_of_an_import_alone_has_no_transactions_of_users(chain: Chain) -
     chain.filler.roots.extend(roots(1, first=2))
     chain.builder.seal()
     records = [chain.blocks.record(number) for number in (1, 2, 3)]
-    assert [it.has_user_transactions for it in records] == [False, False, True]
-    assert [it.has_system_transaction for it in records] == [False, True, True]
+    assert [record.has_user_transactions for record in records] == [False, False, True]
+    assert [record.has_system_transaction for record in records] == [False, True, True]

@@ -19,8 +19,8 @@ def test_a_transaction_has_its_codes_and_frames() -> None:
         budget = TraceBudget(TraceLimits())
         ran = trace_transaction(ledger.sealed_block(1), 0, PROFILE, budget)
     profile = decode_profile(ran.trace or b"")
-    assert [it.addresses for it in profile.codes] == [[str(OUTER)], [str(INNER)]]
-    outermost = next(it for it in profile.frames if it.is_outermost)
+    assert [code.addresses for code in profile.codes] == [[str(OUTER)], [str(INNER)]]
+    outermost = next(frame for frame in profile.frames if frame.is_outermost)
     assert outermost.gas == [(used(profile.codes[outermost.code]), 1)]
     assert used(profile.codes[outermost.code]) == ran.gas_used - 21_000
 
@@ -34,4 +34,6 @@ def test_the_steps_of_an_account_that_is_a_contract_are_outermost_frames() -> No
     block = world.chain.ledger.sealed_block(world.chain.number)
     profile = decode_profile(trace_transaction(block, 0, PROFILE, budget).trace or b"")
     assert isinstance(profile, Profile)
-    assert sum(count for it in profile.frames if it.is_outermost for _, count in it.gas) > 1
+    assert (
+        sum(count for frame in profile.frames if frame.is_outermost for _, count in frame.gas) > 1
+    )

@@ -168,7 +168,7 @@ def test_a_directory_has_a_file_for_each_fork(tmp_path: Path) -> None:
         cache.bind(OTHER)
         assert cache.hashes([FORK.number - 1]) == {}
         assert cache.start() is None
-    assert {it.fork for it in directory.cached_forks(tmp_path)} == {FORK, OTHER}
+    assert {cached_fork.fork for cached_fork in directory.cached_forks(tmp_path)} == {FORK, OTHER}
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

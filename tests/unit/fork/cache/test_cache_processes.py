@@ -25,7 +25,9 @@ def writer(place: Path, first: int, count: int, step: int) -> subprocess.Popen[s
 def found(place: Path, numbers: list[int]) -> dict[int, int]:
     """Return the values of slots by number."""
     with closing(cache_at(place)) as cache:
-        slots = cache.slots(FORK.hash, [(ADDRESS, it.to_bytes(32, "big")) for it in numbers])
+        slots = cache.slots(
+            FORK.hash, [(ADDRESS, number.to_bytes(32, "big")) for number in numbers]
+        )
     return {
         int.from_bytes(slot, "big"): int.from_bytes(value, "big")
         for (_, slot), value in slots.items()

@@ -33,7 +33,7 @@ def recorded(directory: Path, *forks: Fork) -> None:
 
 
 def names(directory: Path) -> list[Fork | None]:
-    return [it.fork for it in cached_forks(directory)]
+    return [cached_fork.fork for cached_fork in cached_forks(directory)]
 
 
 def test_the_fork_that_was_used_last_is_listed_first(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_the_fork_that_was_used_last_is_listed_first(tmp_path: Path) -> None:
 
 def test_the_least_recently_used_fork_goes_first(tmp_path: Path) -> None:
     recorded(tmp_path, FORK, OTHER, THIRD)
-    size = sum(it.size for it in cached_forks(tmp_path))
+    size = sum(cached_fork.size for cached_fork in cached_forks(tmp_path))
     assert make_room(tmp_path, size)
     assert len(names(tmp_path)) == 3
     assert make_room(tmp_path, size - 1)

@@ -56,8 +56,8 @@ def test_no_receipt_differs_and_a_deposit_is_named(sample: SampleChain) -> None:
     deposit, *others = found
     assert deposit.result is None
     assert deposit.note == "it cannot be executed here: type 0xff, a priority transaction of Era"
-    assert [(it.note, it.differences) for it in others] == [("", [])] * 8
-    assert all(it.is_same for it in others)
+    assert [(other.note, other.differences) for other in others] == [("", [])] * 8
+    assert all(other.is_same for other in others)
 
 
 def test_the_wanted_transaction_is_the_last_one_and_has_a_trace(sample: SampleChain) -> None:
@@ -83,7 +83,7 @@ def test_every_step_is_traced_if_that_is_asked_for(sample: SampleChain) -> None:
 
 def test_a_receipt_that_differs_is_counted(sample: SampleChain) -> None:
     block = to_replay(sample)
-    receipts = [it | {"gasUsed": "0x1"} for it in block.receipts]
+    receipts = [receipt | {"gasUsed": "0x1"} for receipt in block.receipts]
     found = replayed(sample, block._replace(receipts=receipts))
     assert [it.is_same for it in found] == [False] * 9
     assert [len(it.differences) for it in found] == [0] + [1] * 8
@@ -108,4 +108,4 @@ def test_what_a_block_surely_reads_is_known_before(sample: SampleChain) -> None:
     assert len(keys) == len(set(keys))
     for sent in sample.sent.values():
         assert ("account", bytes(sent.sender)) in keys
-    assert [it[2] for it in keys if it[0] == "slot"] == [bytes(SLOT)]
+    assert [key[2] for key in keys if key[0] == "slot"] == [bytes(SLOT)]

@@ -75,10 +75,10 @@ def remote(sample: SampleChain) -> SampleRemote:
 def test_a_block_is_read_with_its_transactions_and_receipts(remote: SampleRemote) -> None:
     block = asyncio.run(read_block(remote, 2))
     assert block.header.hash() == block.hash
-    assert [it.hash for it in block.transactions] == [
-        Hash32.parse(it["transactionHash"]) for it in block.receipts
+    assert [transaction.hash for transaction in block.transactions] == [
+        Hash32.parse(receipt["transactionHash"]) for receipt in block.receipts
     ]
-    assert sum(it.transaction is None for it in block.transactions) == 1
+    assert sum(transaction.transaction is None for transaction in block.transactions) == 1
     assert remote.final == ["eth_getRawTransactionByHash", "eth_getBlockReceipts"]
 
 
@@ -93,7 +93,11 @@ def test_a_remote_without_raw_transactions_has_some_that_are_not_executed(
     remote: SampleRemote,
 ) -> None:
     remote.missing = {"eth_getRawTransactionByHash"}
-    notes = [it.note for it in asyncio.run(read_block(remote, 2)).transactions if it.note]
+    notes = [
+        transaction.note
+        for transaction in asyncio.run(read_block(remote, 2)).transactions
+        if transaction.note
+    ]
     assert notes[-1] == "type 0x71, whose raw bytes the remote does not have"
 
 

@@ -22,7 +22,7 @@ def sample() -> Iterator[SampleChain]:
 def compared(sample: SampleChain, name: str, **change: Any) -> list[str]:
     """Return what differs between a result and its own receipt, with some members of it changed."""
     result = sample.record.results[sample.index(name)]
-    return [str(it) for it in differences(result, sample.receipt(name) | change)]
+    return [str(difference) for difference in differences(result, sample.receipt(name) | change)]
 
 
 @pytest.mark.parametrize(

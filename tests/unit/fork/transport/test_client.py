@@ -253,8 +253,8 @@ def test_requests_behind_others_that_get_no_response_wait_no_longer_than_those(
         node.proxy.fault = faults.stalled
         node.proxy.forget()
         outcomes = asyncio.run(flood(remote))
-        assert {type(it) for it in outcomes} == {RemoteTimeout}
-        assert any("requests wait before it" in str(it) for it in outcomes)
+        assert {type(outcome) for outcome in outcomes} == {RemoteTimeout}
+        assert any("requests wait before it" in str(outcome) for outcome in outcomes)
         # Not ten times as many requests as may be under way.
         assert node.proxy.posts <= 4 * client.IN_FLIGHT
         node.proxy.fault = None

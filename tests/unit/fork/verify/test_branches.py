@@ -122,7 +122,7 @@ def test_what_shows_no_branch_is_asked_for_between_two_looks_at_its_block(
     params = [str(LOGGER), hex(LAST)]
     assert read_at(fork, "eth_getBalance", params) == "0x0"
     block = "eth_getBlockByNumber"
-    assert [it["method"] for it in node.proxy.bodies] == [block, "eth_getBalance", block]
+    assert [body["method"] for body in node.proxy.bodies] == [block, "eth_getBalance", block]
     # The branch was the other one before, and is ours again after.
     node.proxy.lies[block] = once(lambda it: it | {"hash": OTHER_HASH})
     with pytest.raises(AnchorLost):

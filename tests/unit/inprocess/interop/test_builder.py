@@ -86,7 +86,7 @@ def test_bridged_ether_goes_home_as_value(net: Devnet) -> None:
 
 
 def test_a_bundle_names_who_executes_and_who_unbundles_it(net: Devnet) -> None:
-    bob, carol = (it.address for it in net.accounts[1:3])
+    bob, carol = (account.address for account in net.accounts[1:3])
     bundle = net.bridge.send(1, chain=net.l2s[1], executor=bob, unbundler=carol).bundle
     assert erc7930.decode(bundle.executor) == (None, Address.parse(bob))
     assert erc7930.decode(bundle.unbundler) == (None, Address.parse(carol))

@@ -76,7 +76,7 @@ def test_a_call_of_nobody_is_named(net: Devnet) -> None:
 
 
 def test_only_the_executor_executes_and_only_the_unbundler_cancels(net: Devnet) -> None:
-    bob, carol = (it.address for it in net.accounts[1:3])
+    bob, carol = (account.address for account in net.accounts[1:3])
     bundle = net.bridge.send(1, chain=net.l2s[1], executor=bob, unbundler=carol)
     with pytest.raises(BundleReverted, match=r"ExecutingNotAllowed\("):
         bundle.execute()

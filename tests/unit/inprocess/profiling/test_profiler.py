@@ -48,8 +48,8 @@ def _empty(net: Devnet, shop: ShopRun) -> None:  # noqa: ARG001 - its deployment
 
 def counted(net: Devnet, name: str) -> FunctionGas | None:
     report = GasReport.of(net.profile().totals, SOURCES)
-    functions = (it for contract in report.contracts for it in contract.functions)
-    return next((it for it in functions if it.name == name), None)
+    functions = (function for contract in report.contracts for function in contract.functions)
+    return next((function for function in functions if function.name == name), None)
 
 
 def test_sealed_transactions_are_counted_with_the_gas_of_their_receipts(

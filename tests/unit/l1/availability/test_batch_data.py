@@ -75,7 +75,7 @@ def test_a_log_that_no_contract_emits_is_rejected_by_name(log: L1Log) -> None:
 
 WORDS = st.sampled_from([0, 1, 31, 32, 33, 64, 96, 2**31, 2**64 - 1, 2**255, 2**256 - 1])
 HOSTILE = st.binary(max_size=200) | st.lists(WORDS, max_size=6).map(
-    lambda words: b"".join(it.to_bytes(32) for it in words)
+    lambda words: b"".join(word.to_bytes(32) for word in words)
 )
 
 

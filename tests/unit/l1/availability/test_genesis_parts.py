@@ -145,7 +145,7 @@ def test_hostile_logs_neither_fail_nor_hide_the_genesis(
 ) -> None:
     parts = GenesisParts(has_hash(Hash32(keccak256(WHOLE))))
     for topics, data in hostile:
-        words = tuple(Hash32(it.to_bytes(32)) for it in topics)
+        words = tuple(Hash32(topic.to_bytes(32)) for topic in topics)
         parts.add(msgspec.structs.replace(log(0, 1, b""), topics=(GENESIS_DATA, *words), data=data))
     assert parts.genesis is None
     for it in published(*RIGHT):
@@ -195,8 +195,8 @@ def test_a_part_that_is_repeated_is_judged_once() -> None:
 def test_a_genesis_is_divided_into_few_parts(size: int, count: int) -> None:
     steps = publication_steps(CHAIN, bytes(size))
     assert len(steps) == count
-    assert {it.to for it in steps} == {CHAIN}
-    assert max(len(it.data) for it in steps) < MAX_GENESIS_PART + 200
+    assert {step.to for step in steps} == {CHAIN}
+    assert max(len(step.data) for step in steps) < MAX_GENESIS_PART + 200
     assert steps[-1].description == f"publish part {count} of {count} of the genesis"
 
 

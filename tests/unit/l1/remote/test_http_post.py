@@ -46,13 +46,13 @@ def test_of_many_large_bodies_a_few_are_received_at_a_time() -> None:
     size = 4 * LARGE_BYTES
     bodies = Bodies(size)
     outcomes = asyncio.run(received(bodies, size, 16))
-    assert [len(it) for it in outcomes] == [size] * 16
+    assert [len(outcome) for outcome in outcomes] == [size] * 16
     assert bodies.most == MAX_LARGE
 
 
 def test_a_body_that_is_too_long_leaves_its_turn_to_others() -> None:
     outcomes = asyncio.run(received(Bodies(4 * LARGE_BYTES), 2 * LARGE_BYTES, 5))
-    assert [type(it) for it in outcomes] == [BodyTooLong] * 5
+    assert [type(outcome) for outcome in outcomes] == [BodyTooLong] * 5
 
 
 @pytest.mark.parametrize("size", [0, len(PIECE), LARGE_BYTES])

@@ -35,7 +35,7 @@ def test_the_l1_below_is_anvils_whatever_the_l2_is() -> None:
 def test_the_l1_holds_responses_unless_there_is_a_delay(delay: float | None, held: float) -> None:
     node = ecosystem(NodeConfig(l1=L1Config(l1_delay=delay)))
     try:
-        found = [it.api.services.dialect.held_seconds for it in node.services]
+        found = [service.api.services.dialect.held_seconds for service in node.services]
         assert found == [0.0, held]
     finally:
         asyncio.run(node.stop())

@@ -22,7 +22,10 @@ def chosen(config: NodeConfig) -> tuple[int, int, bool]:
 
 
 def ids_and_ports(config: NodeConfig) -> list[tuple[int, int]]:
-    return [(it.chain.chain_id, it.server.port) for it in layer_two_configs(config)]
+    return [
+        (layer_two_config.chain.chain_id, layer_two_config.server.port)
+        for layer_two_config in layer_two_configs(config)
+    ]
 
 
 @pytest.mark.parametrize(

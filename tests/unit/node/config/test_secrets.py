@@ -109,7 +109,7 @@ def test_a_file_that_others_may_read_is_warned_of(
     caplog.set_level(logging.WARNING)
     config = NodeConfig(l1=L1Config(operator_key_file=secret_file(tmp_path, KEY, mode)))
     read_secret_files(config)
-    assert len([it for it in caplog.messages if "chmod 600" in it]) == count
+    assert len([message for message in caplog.messages if "chmod 600" in message]) == count
 
 
 def test_words_as_long_as_a_key_are_redacted() -> None:

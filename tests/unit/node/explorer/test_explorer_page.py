@@ -84,7 +84,7 @@ def test_each_chain_of_several_is_listed_with_its_path_its_port_and_its_token() 
 
 def test_every_port_has_the_names_of_all_chains_contracts() -> None:
     houses = houses_on_one_ground()
-    for page in (*(it.page for it in houses), ExplorerPage(layer=1, other="here")):
+    for page in (*(house.page for house in houses), ExplorerPage(layer=1, other="here")):
         names = info(page, *houses)["l1"]
         contracts = development_contracts()
         assert names[str(contracts.asset_router)] == "L1AssetRouter"

@@ -56,7 +56,7 @@ def test_chains_after_the_first_derive_every_key_by_their_ids() -> None:
         OperatorKeys.of(derived_key(A, 271), None, derived_key(B, 271)),
         OperatorKeys.of(derived_key(A, 272), None, derived_key(B, 272)),
     ]
-    assert found.derived == {it.address for keys in found.keys[1:] for it in keys.keys}
+    assert found.derived == {key.address for keys in found.keys[1:] for key in keys.keys}
 
 
 def test_a_key_in_a_table_is_taken_as_it_is(tmp_path: Path) -> None:

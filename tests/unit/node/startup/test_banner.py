@@ -112,7 +112,7 @@ def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
     path.write_text("older", encoding="utf-8")
     INFO.write(path)
     info = json.loads(path.read_text(encoding="utf-8"))
-    assert info["private_keys"] == [str(it.secret) for it in ACCOUNTS]
+    assert info["private_keys"] == [str(account.secret) for account in ACCOUNTS]
     assert (info["base_fee"], info["gas_price"]) == ("100000000", "100000001")
     assert list(tmp_path.iterdir()) == [path]
 

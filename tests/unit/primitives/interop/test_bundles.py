@@ -42,7 +42,8 @@ def test_a_bundle_is_what_its_encoding_says(bundle: InteropBundle) -> None:
 def test_a_bundle_is_encoded_as_eth_abi_does(bundle: InteropBundle) -> None:
     plain = PlainBundle(
         calls=[
-            Call(to=it.to, sender=it.sender, value=it.value, data=it.data) for it in bundle.calls
+            Call(to=call.to, sender=call.sender, value=call.value, data=call.data)
+            for call in bundle.calls
         ],
         base_token=bundle.base_token,
         source=bundle.source,

@@ -80,7 +80,9 @@ def test_runs_with_other_steps_are_other_entries() -> None:
 
 @given(batches())
 def test_the_size_of_a_block_is_known_before_it_is_encoded(batch: PublishedBatch) -> None:
-    assert [block_size(it) for it in batch.blocks] == [len(encode_block(it)) for it in batch.blocks]
+    assert [block_size(block) for block in batch.blocks] == [
+        len(encode_block(block)) for block in batch.blocks
+    ]
 
 
 def test_the_parts_around_the_blocks_have_a_bound() -> None:

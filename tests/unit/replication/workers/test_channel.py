@@ -267,6 +267,6 @@ def test_a_bug_is_reported_where_it_is(payload: bytes) -> None:
     async def test(first: Channel, _second: Channel, peer: Peer) -> None:
         with pytest.raises(ProducerUnavailable, match="has logged why"):
             await first.call(payload)
-        assert [str(it) for it in peer.bugs] == ["a bug"]
+        assert [str(bug) for bug in peer.bugs] == ["a bug"]
 
     run(test)

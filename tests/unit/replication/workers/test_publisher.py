@@ -75,7 +75,7 @@ def _identity(event: Event) -> object:
         case BlockSealed():
             return event.hash
         case BlocksReverted():
-            return event.head, [it.header_rlp for it in event.records]
+            return event.head, [record.header_rlp for record in event.records]
         case TransactionPending():
             return event.transaction.hash
 

@@ -623,7 +623,7 @@ def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -
         steered.chain.close()
 
     asyncio.run(whole())
-    logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
     assert [it.levelname for it in logged] == ["WARNING"]
 
 

@@ -84,7 +84,7 @@ def test_a_second_start_goes_on_after_the_last_batch(scened: Scene) -> None:
     position = scened.chain.batches.derivation.at(1)
     assert position is not None
     assert min(first for first, _ in scened.l1.requests) == position.block
-    assert [it.number for it in scened.deriver.claims] == [1, 2]
+    assert [claim.number for claim in scened.deriver.claims] == [1, 2]
 
 
 def test_a_batch_counts_by_its_last_commit(scened: Scene) -> None:
@@ -97,7 +97,7 @@ def test_a_batch_counts_by_its_last_commit(scened: Scene) -> None:
     l1.commit(2, blocks=4, salt=b"second")
     proven = l1.verify(1, 2)
     scened.run()
-    assert [it.data for it in scened.deriver.claims] == [b"batch 1 ", b"batch 2 second"]
+    assert [claim.data for claim in scened.deriver.claims] == [b"batch 1 ", b"batch 2 second"]
     by = settled(scened, 2, SettlementStep.PROVE)
     assert by is not None
     assert by.block == proven
@@ -147,7 +147,7 @@ def test_a_batch_that_l1_has_executed_is_accepted_from_a_snapshot_and_named_unti
     snapshot = BatchSnapshot(scened.chain.ledger.store, 2)
     assert scened.run(scened.derivation_with(snapshot)).last.number == 3
     # Not at the first alarm, which a node that lags may have caused.
-    assert [it.number for it in scened.deriver.claims] == [1, 2, 2, 2, 3]
+    assert [claim.number for claim in scened.deriver.claims] == [1, 2, 2, 2, 3]
     table = scened.chain.batches.derivation
     [accepted] = table.accepted()
     assert (accepted.number, accepted.first_block, accepted.last_block) == (2, 3, 4)
@@ -189,7 +189,7 @@ def test_an_alarm_is_raised_once_the_batch_was_read_twice_and_leaves_those_befor
     scened.deriver.wrong.add(b"batch 2 ")
     with pytest.raises(DerivationAlarm, match="batch 2, state_root: 0x01 on L1, 0x02 here"):
         scened.run()
-    assert [it.number for it in scened.deriver.claims] == [1, 2, 2]
+    assert [claim.number for claim in scened.deriver.claims] == [1, 2, 2]
     assert scened.chain.batches.last() == scened.l1.batches[b"batch 1 "]
     assert scened.chain.number == 2
 
@@ -215,7 +215,7 @@ def test_progress_is_reported_within_a_batch(scened: Scene) -> None:
 
 def test_a_batch_without_data_is_an_alarm(scened: Scene) -> None:
     scened.l1.commit(1)
-    scened.l1.changed_logs = lambda logs: [it for it in logs if it.topics[0] != BATCH_DATA]
+    scened.l1.changed_logs = lambda logs: [log for log in logs if log.topics[0] != BATCH_DATA]
     with pytest.raises(DerivationAlarm, match="batch 1"):
         scened.run()
 
@@ -344,8 +344,8 @@ def without(topic: Hash32, index: int = 0) -> Callable[[list[L1Log]], list[L1Log
     """Return what removes one of the logs of an event."""
 
     def removed(logs: list[L1Log]) -> list[L1Log]:
-        found = [it for it in logs if it.topics[0] == topic]
-        return [it for it in logs if it is not (found[index] if index < len(found) else None)]
+        found = [log for log in logs if log.topics[0] == topic]
+        return [log for log in logs if log is not (found[index] if index < len(found) else None)]
 
     return removed
 
@@ -354,13 +354,13 @@ LIES: dict[str, Callable[[list[L1Log]], list[L1Log]]] = {
     "out of order": lambda logs: logs[::-1] if len(logs) > 1 else logs,
     "twice": lambda logs: [it for log in logs for it in (log, log)],
     "of another contract": lambda logs: [
-        msgspec.structs.replace(it, address=type(it.address)(b"\xdd" * 20)) for it in logs
+        msgspec.structs.replace(log, address=type(log.address)(b"\xdd" * 20)) for log in logs
     ],
     "of another block": lambda logs: [
-        msgspec.structs.replace(it, block_number=it.block_number + 1_000) for it in logs
+        msgspec.structs.replace(log, block_number=log.block_number + 1_000) for log in logs
     ],
     "with another hash": lambda logs: [
-        msgspec.structs.replace(it, block_hash=Hash32(b"\xee" * 32)) for it in logs
+        msgspec.structs.replace(log, block_hash=Hash32(b"\xee" * 32)) for log in logs
     ],
     "none": lambda _logs: [],
     "without a range": without(BATCH_RANGE),
@@ -369,11 +369,11 @@ LIES: dict[str, Callable[[list[L1Log]], list[L1Log]]] = {
     "without data": without(BATCH_DATA),
     "without a verification": without(BATCHES_VERIFIED),
     "without a deposit": without(NEW_PRIORITY_REQUEST),
-    "without topics": lambda logs: [msgspec.structs.replace(it, topics=()) for it in logs],
-    "without data of logs": lambda logs: [msgspec.structs.replace(it, data=b"") for it in logs],
+    "without topics": lambda logs: [msgspec.structs.replace(log, topics=()) for log in logs],
+    "without data of logs": lambda logs: [msgspec.structs.replace(log, data=b"") for log in logs],
     "with the highest numbers": lambda logs: [
-        msgspec.structs.replace(it, topics=(it.topics[0], *(Hash32(b"\xff" * 32),) * 3))
-        for it in logs
+        msgspec.structs.replace(log, topics=(log.topics[0], *(Hash32(b"\xff" * 32),) * 3))
+        for log in logs
     ],
 }
 

@@ -54,7 +54,7 @@ def test_events_come_in_the_order_of_logs() -> None:
     l1.settle(1)
     l1.commit(2)
     l1.revert(1)
-    kinds = [type(it) for it in events(l1)]
+    kinds = [type(event) for event in events(l1)]
     assert kinds == [
         BatchCommitted,
         BatchesVerified,
@@ -109,9 +109,9 @@ def test_a_commit_lasts_unless_a_later_revert_undoes_it() -> None:
     first = l1.revert(3)
     l1.commit(4)
     second = l1.revert(1)
-    for it in events(l1):
-        if isinstance(it, BatchesReverted):
-            reverts.add(it)
+    for event in events(l1):
+        if isinstance(event, BatchesReverted):
+            reverts.add(event)
     assert reverts.last == 1
     assert reverts.last_after(position(1, 2)) == 1
     assert reverts.last_after(position(first, 1)) == 1

@@ -408,7 +408,7 @@ def test_a_lie_about_what_l1_has_appended_does_not_last(scenario: Scenario) -> N
     async def play() -> None:
         scenario.append(OTHER)
         scenario.append(THIRD)
-        scenario.l1.lie = lambda logs: [it for it in logs if it.block_number != 1]
+        scenario.l1.lie = lambda logs: [log for log in logs if log.block_number != 1]
         scenario.l1.aggregated = None
         for _ in range(5):
             with pytest.raises(InteropRootsMismatch):

@@ -71,7 +71,7 @@ class Scenario:
 
     def settle(self, *messages: int) -> int:
         """Seal a batch that sends these, and record that L1 executed it."""
-        transactions = [self.chain.send_message(it) for it in messages]
+        transactions = [self.chain.send_message(message) for message in messages]
         self.chain.builder.seal()
         batch = completed(self.batcher.seal(0.0))
         assert batch is not None

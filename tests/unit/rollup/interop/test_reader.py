@@ -50,14 +50,14 @@ def test_the_trees_are_those_of_the_contract() -> None:
     l1 = played()
     found = read(l1)
     assert found.trees.root() == l1.books.root()
-    assert [it.chain_id for it in found.trees.chains] == [OWN, OTHER, THIRD]
+    assert [chain.chain_id for chain in found.trees.chains] == [OWN, OTHER, THIRD]
 
 
 def test_the_root_of_each_block_in_which_another_chain_has_appended_a_batch_is_imported() -> None:
     l1 = played()
-    roots = [(it.block_number, it.root) for it in read(l1).roots]
+    roots = [(root.block_number, root.root) for root in read(l1).roots]
     assert roots == [(number, l1.blocks[number].books.root()) for number in (1, 3)]
-    others = [it.block_number for it in read(l1, OTHER).roots]
+    others = [root.block_number for root in read(l1, OTHER).roots]
     assert others == [3, 4]
 
 
@@ -73,7 +73,7 @@ def test_roots_of_before_the_registration_are_not_imported() -> None:
     l1.mine(appended(OTHER, 1))
     l1.mine(added(OWN))
     l1.mine(appended(OTHER, 2))
-    assert [it.block_number for it in read(l1).roots] == [3]
+    assert [root.block_number for root in read(l1).roots] == [3]
 
 
 def test_paths_are_those_at_the_end_of_the_block_that_appended_the_batch() -> None:
@@ -145,7 +145,7 @@ def test_chains_of_a_contract_that_is_older_than_this_chain_are_read_from_its_be
 
     found = asyncio.run(whole())
     assert found.trees.root() == l1.books.root()
-    assert [it.block_number for it in found.roots] == [4]
+    assert [root.block_number for root in found.roots] == [4]
 
 
 # Lies
@@ -160,7 +160,7 @@ def flipped(value: bytes, at: int) -> bytes:
 
 def lies() -> list[Any]:
     """Return every field of every log with one bit changed, and logs that are gone, doubled or moved."""
-    logs = [log for it in played().blocks for log in it.logs]
+    logs = [log for block in played().blocks for log in block.logs]
     found = []
     for index, log in enumerate(logs):
         name = f"log {index}"
@@ -198,7 +198,9 @@ def test_a_log_with_another_value_in_any_field_is_rejected(
         read(l1)
 
 
-@pytest.mark.parametrize("index", range(len([log for it in played().blocks for log in it.logs])))
+@pytest.mark.parametrize(
+    "index", range(len([log for block in played().blocks for log in block.logs]))
+)
 def test_a_log_that_is_missing_or_doubled_is_rejected(index: int) -> None:
     l1 = played()
     for lie in (
@@ -213,7 +215,7 @@ def test_a_log_that_is_missing_or_doubled_is_rejected(index: int) -> None:
 def test_all_logs_of_a_block_that_are_missing_or_moved_are_rejected() -> None:
     for number in (1, 3, 4):
         l1 = played()
-        l1.lie = lambda logs, number=number: [it for it in logs if it.block_number != number]
+        l1.lie = lambda logs, number=number: [log for log in logs if log.block_number != number]
         with pytest.raises(InteropRootsMismatch):
             read(l1)
 
@@ -225,7 +227,7 @@ def test_an_append_that_is_moved_to_another_block_with_all_its_fields_is_rejecte
 
     def moved(logs: list[L1Log]) -> list[L1Log]:
         block_hash = l1.blocks[2].block.hash
-        logs = [changed(it, block_number=2, block_hash=block_hash) for it in logs]
+        logs = [changed(log, block_number=2, block_hash=block_hash) for log in logs]
         topics = (*logs[2].topics[:2], Hash32((2).to_bytes(32)), logs[2].topics[3])
         return [*logs[:2], changed(logs[2], topics=topics)]
 

@@ -64,11 +64,11 @@ def test_a_chain_with_everything_is_read_as_it_was_published(everything: Publish
 def test_it_has_everything_that_can_be_published(everything: PublishingChain) -> None:
     blocks = everything.blocks(1, everything.chain.number)
     # Legacy ones begin with a list.
-    types = {0 if raw[0] >= 0xC0 else raw[0] for it in blocks for raw in it.transactions}
+    types = {0 if raw[0] >= 0xC0 else raw[0] for block in blocks for raw in block.transactions}
     assert types == {0, 1, 2, 4, 0x71}
-    names = {name for it in blocks for name, value in _fields(it) if value}
+    names = {name for block in blocks for name, value in _fields(block) if value}
     assert names == set(PublishedBlock.__struct_fields__) - {"rules"}
-    assert any(it.is_empty for it in blocks)
+    assert any(block.is_empty for block in blocks)
 
 
 def test_every_block_follows_from_what_is_published(everything: PublishingChain) -> None:
@@ -97,7 +97,7 @@ def test_prices_are_published_with_the_first_block_and_when_they_change(
     everything: PublishingChain,
 ) -> None:
     last = everything.chain.number
-    assert [it.prices for it in everything.blocks(5, last)] == [
+    assert [block.prices for block in everything.blocks(5, last)] == [
         PublishedPrices(10**9), *[None] * 7, PublishedPrices(3 * 10**9), None,
     ]  # fmt: skip
 
@@ -216,7 +216,10 @@ def _sealed(chain: PublishingChain, number: int) -> tuple[BlockRecord, Header]:
 def _publish(chain: PublishingChain, *transactions: Transaction) -> PublishedBlock:
     record, parent = _sealed(chain, 6)
     with_them = msgspec.structs.replace(
-        record, transactions=tuple((it.raw, bytes(it.sender)) for it in transactions)
+        record,
+        transactions=tuple(
+            (transaction.raw, bytes(transaction.sender)) for transaction in transactions
+        ),
     )
     return published_block(with_them, parent, PRICES, DEVELOPMENT_RULES, IN_FORCE)
 

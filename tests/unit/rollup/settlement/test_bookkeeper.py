@@ -183,7 +183,7 @@ def test_a_batch_that_is_not_covered_holds_up_no_other_and_is_booked_once_it_is(
         assert problem is not None
         assert problem.startswith("InteropValueNotCovered(270, 1, ")
         assert problem.endswith(", 5)")
-        assert sum("InteropValueNotCovered" in it.message for it in caplog.records) == 1
+        assert sum("InteropValueNotCovered" in record.message for record in caplog.records) == 1
         assert scenario.settler.stopped is None
         assert scenario.settler.problem is None
         # Without any pause: L1 has a new block.

@@ -265,7 +265,7 @@ def test_an_l1_that_hides_the_logs_is_not_paid_again_and_again() -> None:
         publisher = world.publisher()
         problems = {await turn(publisher) for _ in range(10)}
         assert world.sent == 1
-        assert any("does not return its logs" in str(it) for it in problems)
+        assert any("does not return its logs" in str(problem) for problem in problems)
         assert not publisher.is_published
         world.hides_logs = False
         assert await turn(publisher) is None

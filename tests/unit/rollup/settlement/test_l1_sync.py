@@ -188,8 +188,10 @@ def test_steps_that_a_reorg_moved_are_found_however_many_blocks_l1_has_made_sinc
         before, first = embedded.checkpoint(), embedded.chain.number + 1
         scenario.seal_batch(1)
         await scenario.settle()
-        records = [it for it in embedded.chain.blocks.records() if it.header().number >= first]
-        sent = [raw for it in records for raw, _ in it.transactions]
+        records = [
+            record for record in embedded.chain.blocks.records() if record.header().number >= first
+        ]
+        sent = [raw for record in records for raw, _ in record.transactions]
         embedded.restore(before)
         embedded.mine()
         for raw in sent:

@@ -36,8 +36,10 @@ def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> N
         assert await chain.stored_batch_hash(1) == stored_info_of(batch, CHAIN_ID).hash()
         done = [scenario.batches.settled(1, step) for step in SettlementStep]
         receipts = [await scenario.l1.receipt(it.transaction) for it in done if it is not None]
-        assert [it.succeeded for it in receipts if it is not None] == [True] * 3
-        assert [it.block for it in done if it] == [it.block_number for it in receipts if it]
+        assert [receipt.succeeded for receipt in receipts if receipt is not None] == [True] * 3
+        assert [it.block for it in done if it] == [
+            receipt.block_number for receipt in receipts if receipt
+        ]
         assert scenario.settler.stopped is None
         assert not scenario.is_pending
 
@@ -270,9 +272,9 @@ def test_a_step_that_would_revert_stops_settlement_with_its_reason(
         assert await scenario.totals() == (2, 2, 2)
 
     run(steered, play)
-    assert [it.levelname for it in caplog.records if "settlement stopped" in it.getMessage()] == [
-        "ERROR"
-    ]
+    assert [
+        record.levelname for record in caplog.records if "settlement stopped" in record.getMessage()
+    ] == ["ERROR"]
 
 
 def test_an_included_transaction_that_reverted_stops_settlement_with_its_reason(
@@ -446,7 +448,7 @@ def test_run_settles_and_retries_while_l1_is_unreachable(
         assert await scenario.totals() == (1, 1, 1)
 
     embedded(play)
-    logged = [it for it in caplog.records if "gone fishing" in it.getMessage()]
+    logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
     assert [it.levelname for it in logged] == ["WARNING"]
 
 

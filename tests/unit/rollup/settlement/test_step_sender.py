@@ -29,7 +29,7 @@ from tests.support.rollup.settlement_scenario import (
 )
 
 COMMIT, PROVE, EXECUTE = SettlementStep
-COMMITTER, PROVER, EXECUTOR = (it.address for it in THREE_KEYS.keys)
+COMMITTER, PROVER, EXECUTOR = (key.address for key in THREE_KEYS.keys)
 TWO_KEYS = OperatorKeys.of(ACCOUNTS[1].secret, ACCOUNTS[2].secret)
 
 
@@ -84,7 +84,7 @@ def test_each_step_is_sent_by_its_key(steered: SteeredLayerOne, keys: OperatorKe
             done = [scenario.batches.settled(number, step) for step in key.steps]
             transactions[key.address] |= {it.transaction for it in done if it is not None}
         # Each had an effect, and there is no other.
-        assert [len(it) for it in transactions.values()] == await nonces(scenario)
+        assert [len(transaction) for transaction in transactions.values()] == await nonces(scenario)
 
     run(steered, play, keys=keys)
 
@@ -127,7 +127,7 @@ def test_a_key_without_funds_does_not_stop_the_steps_of_others(
         expected = f"the operator that executes, {EXECUTOR.checksummed()}, has 0 ether on L1"
         assert scenario.settler.problem is not None
         assert expected in scenario.settler.problem
-        assert sum(expected in it for it in caplog.messages) == 1
+        assert sum(expected in message for message in caplog.messages) == 1
         await scenario.settle()
         assert await scenario.totals() == (6, 6, 6)
         assert scenario.settler.problem is None

@@ -33,7 +33,7 @@ async def send_and_lose(scenario: Scenario) -> None:
 
 def fees_of(scenario: Scenario) -> list[int]:
     """Return the fee caps of the attempts, the highest first."""
-    return [it.fees.max_fee for it in scenario.pending().transactions()]
+    return [transaction.fees.max_fee for transaction in scenario.pending().transactions()]
 
 
 def sign_attempt(scenario: Scenario, max_fee: int) -> None:

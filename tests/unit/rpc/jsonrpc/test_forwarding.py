@@ -165,8 +165,8 @@ def test_every_method_of_a_node_declares_who_serves_it() -> None:
 def test_every_class_of_methods_declares_who_serves_them() -> None:
     """Also those that no node has by default, as the reads of a remote L1."""
     modules = [
-        importlib.import_module(it.name)
-        for it in pkgutil.walk_packages(namespaces.__path__, f"{namespaces.__name__}.")
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(namespaces.__path__, f"{namespaces.__name__}.")
     ]
     marks = {
         f"{kind.__module__}.{kind.__name__}.{name}": mark
@@ -244,10 +244,10 @@ def test_a_batch_runs_in_order_and_consecutive_forwarded_items_go_together() -> 
         call("send", "silent", request_id=None),
     ]
     responses = replica.send(batch)
-    assert [it.get("result") for it in responses] == [
+    assert [response.get("result") for response in responses] == [
         "replica", "producer", "producer", "replica", "producer", None,
     ]  # fmt: skip
-    assert [it["id"] for it in responses] == [1, 2, 3, 4, 5, None]
+    assert [response["id"] for response in responses] == [1, 2, 3, 4, 5, None]
     assert replica.producer.ledger.sent == ["a", "b", "c", "silent"]
     assert len(replica.producer.bodies) == 3
     assert replica.producer.caught_up == 3
@@ -264,7 +264,7 @@ def test_a_last_call_of_a_replica_sees_what_the_batch_has_forwarded() -> None:
         call("send", "b", request_id=5),
     ]
     responses = replica.send(batch)
-    assert [(it["id"], it["result"]) for it in responses] == [
+    assert [(response["id"], response["result"]) for response in responses] == [
         (1, 2), (2, "producer"), (3, 2), (4, "replica"), (5, "producer"),
     ]  # fmt: skip
     assert replica.producer.ledger.sent == ["a", "b"]
@@ -275,7 +275,7 @@ def test_a_last_call_that_is_the_producers_is_forwarded_after_the_others() -> No
     replica.producer.state = ReplicaState.STALE
     batch = [call("number", request_id=1), call("send", "a", request_id=2)]
     assert [it["id"] for it in replica.send(batch)] == [1, 2]
-    assert [b"x_number" in it for it in replica.producer.bodies] == [False, True]
+    assert [b"x_number" in body for body in replica.producer.bodies] == [False, True]
 
 
 def test_the_responses_of_a_batch_have_one_limit_wherever_they_come_from() -> None:

@@ -113,7 +113,7 @@ def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
     async def live() -> bytes | None:
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in range(3)]
-        deferred = iter([DeferredResponse(it, text) for it in futures])
+        deferred = iter([DeferredResponse(future, text) for future in futures])
         batch = RequestBatch(
             ["send", "send", "send", "read"],
             lambda item: next(deferred) if item == "send" else b"read",
@@ -133,14 +133,14 @@ def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
 def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
     async def live() -> list[bool]:
         futures = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        deferred = iter([DeferredResponse(it, text) for it in futures])
+        deferred = iter([DeferredResponse(future, text) for future in futures])
         batch = RequestBatch(["send", "send"], lambda _: next(deferred), 1 << 20, "send".__eq__)
         assert not batch.advance()
         task = asyncio.ensure_future(batch.finish())
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return [it.cancelled() for it in futures]
+        return [future.cancelled() for future in futures]
 
     assert asyncio.run(live()) == [True, True]
 
@@ -175,8 +175,8 @@ def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
     async def most_in_a_turn() -> int:
         turns, most = BatchTurns(), 0
         batches = [RequestBatch([it] * 3, respond, 1 << 20, turns=turns) for it in range(BATCHES)]
-        tasks = [asyncio.create_task(it.finish()) for it in batches]
-        while not all(it.done() for it in tasks):
+        tasks = [asyncio.create_task(batch.finish()) for batch in batches]
+        while not all(task.done() for task in tasks):
             before = len(served)
             await asyncio.sleep(0)
             most = max(most, len(served) - before)

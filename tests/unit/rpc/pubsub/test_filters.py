@@ -38,7 +38,7 @@ def filters_of(
 def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
     """Return block and fate of the logs that changed."""
     logs = read(filters.changes(filter_id))
-    return [(int(it["blockNumber"], 16), it["removed"]) for it in logs]
+    return [(int(log["blockNumber"], 16), log["removed"]) for log in logs]
 
 
 def blocks(search: FilterLogs) -> list[int]:
@@ -331,7 +331,7 @@ def test_logs_of_removed_blocks_come_first_and_are_marked(
     chain.seal_emission(SINGLE)
     changes = read(filters.changes(filter_id))
     assert changes[:2] == [{**it, "removed": True} for it in seen[1:]]
-    assert [it["address"] for it in changes[2:]] == [str(SINGLE)]
+    assert [change["address"] for change in changes[2:]] == [str(SINGLE)]
     assert filters.changes(filter_id) == []
 
 

@@ -61,7 +61,7 @@ class Client:
             assert message["jsonrpc"] == "2.0"
             assert message["method"] == "eth_subscription"
         params = [message["params"] for message in messages]
-        return [it["result"] for it in params if it["subscription"] == identity]
+        return [param["result"] for param in params if param["subscription"] == identity]
 
 
 class PlainFormat:
@@ -148,7 +148,7 @@ def test_67_nothing_is_replayed_from_before_the_subscription(
     assert not late.sent
     chain.seal_emission()
     subscriptions.publish()
-    assert [len(late.heard(it)) for it in others] == [1, 1, 1]
+    assert [len(late.heard(other)) for other in others] == [1, 1, 1]
 
 
 def test_67_unsubscribing_leaves_the_others(

@@ -129,7 +129,7 @@ def test_others_make_no_contract(sample: SampleChain, name: str) -> None:
 
 def test_selectors_and_topic_are_those_that_clients_use() -> None:
     selectors = {"9c4d535b", "3cda3351", "ecf95b8a", "5d382700"}
-    assert {it.hex() for it in DEPLOYMENTS} == selectors
+    assert {deployment.hex() for deployment in DEPLOYMENTS} == selectors
     assert CONTRACT_DEPLOYED.hex() == (
         "290afdae231a3fc0bbae8b1af63698b0a1d79b21ad17df0342dfb952fe74f8e5"
     )

@@ -53,7 +53,7 @@ def test_every_field_is_there(sample: SampleChain) -> None:
 
 def test_indexes_run_through_the_block(sample: SampleChain) -> None:
     logs = in_receipts(sample)
-    assert [it["logIndex"] for it in logs] == [hex(n) for n in range(len(logs))]
+    assert [log["logIndex"] for log in logs] == [hex(n) for n in range(len(logs))]
     within = [it["transactionLogIndex"] for it in sample.receipt("deployment")["logs"]]
     assert within == ["0x0", "0x1"]
 
@@ -89,7 +89,7 @@ def test_logs_name_their_batch_unless_they_are_removed() -> None:
 
 
 def test_logs_of_reverted_blocks_are_marked_removed(sample: SampleChain) -> None:
-    assert gone(sample) == [it | {"removed": True} for it in in_receipts(sample)]
+    assert gone(sample) == [in_receipt | {"removed": True} for in_receipt in in_receipts(sample)]
 
 
 def gone(sample: SampleChain) -> list[dict[str, Any]]:

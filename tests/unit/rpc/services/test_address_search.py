@@ -60,7 +60,7 @@ def test_a_call_that_changes_and_logs_nothing_is_found(client: ApiClient) -> Non
     send(client, 1, to=READER, wei=0)
     head = client.chain.number
     page = search_of(client, 100).page(SILENT, range(head, 0, -1), 25)
-    assert [it.number for it in page.blocks] == [number + 1]
+    assert [block.number for block in page.blocks] == [number + 1]
 
 
 def test_a_search_executes_a_bounded_amount_of_gas(client: ApiClient) -> None:

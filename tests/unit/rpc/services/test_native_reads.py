@@ -282,7 +282,7 @@ def test_the_base_fees_go_one_block_further(client: ApiClient) -> None:
 def test_tips_are_weighted_by_gas(client: ApiClient) -> None:
     seal_tips(client.chain, 30, 10, 20)
     (rewards,) = history(client, 1, 1, 0, 33, 34, 67, 100)["reward"]
-    assert [int(it, 16) for it in rewards] == [10, 10, 20, 30, 30]
+    assert [int(reward, 16) for reward in rewards] == [10, 10, 20, 30, 30]
 
 
 def test_a_block_without_transactions_has_no_tips(client: ApiClient) -> None:

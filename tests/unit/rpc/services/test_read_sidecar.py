@@ -35,7 +35,7 @@ def test_a_sidecar_of_either_form_is_read(form: Form) -> None:
     sample = sample_sidecar(1, 2, form=form)
     sidecar = read_sidecar(transaction(**sample.json()), MAX_BLOBS)
     assert [bytes(it) for it in sidecar.hashes] == sample.hashes
-    assert [bytes(it) for it in sidecar.blobs] == list(sample.blobs)
+    assert [bytes(blob) for blob in sidecar.blobs] == list(sample.blobs)
 
 
 def test_cell_proofs_may_have_their_own_name() -> None:

@@ -66,7 +66,7 @@ async def waits(*tasks: asyncio.Task[str]) -> bool:
     """Let tasks go as far as they can, and return whether none has ended."""
     for _ in range(10):
         await asyncio.sleep(0)
-    return not any(it.done() for it in tasks)
+    return not any(task.done() for task in tasks)
 
 
 def test_another_client_does_not_wait_for_one_with_many_long_calls(threads: ClientThreads) -> None:
@@ -207,8 +207,8 @@ def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
         threads.close()
         gate.opened.set()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert any(isinstance(it, errors.ChainReplaced) for it in outcomes)
-        assert not any(isinstance(it, asyncio.CancelledError) for it in outcomes)
+        assert any(isinstance(outcome, errors.ChainReplaced) for outcome in outcomes)
+        assert not any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
 
     asyncio.run(scenario())
 

@@ -29,7 +29,9 @@ def test_a_client_that_sends_without_end_is_rejected_while_the_remote_is_silent(
             return await asyncio.gather(*sent), await other
 
         responses, other = client.run(flood())
-        codes = [msgspec.json.decode(it).get("error", {}).get("code") for it in responses]
+        codes = [
+            msgspec.json.decode(response).get("error", {}).get("code") for response in responses
+        ]
         assert codes == [None] * MAX_QUEUED_CALLS + [-32005] * 10
         assert msgspec.json.decode(other)["result"] == "0x0"
 

@@ -58,7 +58,7 @@ def test_a_few_tokens_are_read_at_once() -> None:
     assert splitter.next_document() is None
     assert splitter.has_unread
     splitter.receive(b"]" * MAX_TOKENS * 2)
-    assert [len(it) for it in documents(splitter)] == [MAX_TOKENS * 4]
+    assert [len(document) for document in documents(splitter)] == [MAX_TOKENS * 4]
 
 
 def test_nothing_is_left_after_clearing() -> None:

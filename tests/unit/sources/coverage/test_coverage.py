@@ -28,11 +28,11 @@ def source(name: str) -> SourceCoverage:
 
 def ways(name: str) -> list[tuple[int, ...]]:
     """Return the ways of the branches of a source, with their lines."""
-    return [(it.line, *(way or 0 for way in it.ways)) for it in source(name).branches]
+    return [(branch.line, *(way or 0 for way in branch.ways)) for branch in source(name).branches]
 
 
 def functions(name: str) -> dict[str, int]:
-    return {it.name: it.times for it in source(name).functions}
+    return {function.name: function.times for function in source(name).functions}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -188,7 +188,7 @@ def test_what_never_ran_has_no_lines_and_ways_that_ran() -> None:
 
 def test_a_source_that_was_compiled_twice_is_one() -> None:
     paths = [str(FOLDER / f"{it}-output.json") for it in ("plain", "optimized")]
-    assert [it.source.name for it in Coverage(read_contracts(paths)).files] == FILES
+    assert [file.source.name for file in Coverage(read_contracts(paths)).files] == FILES
 
 
 def test_sources_may_be_left_out() -> None:
@@ -199,7 +199,7 @@ def test_sources_may_be_left_out() -> None:
 
 def test_with_an_optimizer_functions_are_still_known() -> None:
     ran = coverage_of_steps("optimized")["contracts/Modifiers.sol"]
-    assert {it.name: it.times for it in ran.functions}["Modifiers.raise"] == 2
+    assert {function.name: function.times for function in ran.functions}["Modifiers.raise"] == 2
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -209,5 +209,5 @@ def test_by_way_of_yul_without_an_optimizer_lines_are_the_same(name: str) -> Non
     left_out = without.get(name, set())
     ours, other = (coverage_of_steps(it)[name].lines for it in ("plain", "yul"))
     assert {it: other[it] for it in other if it not in left_out} == {
-        it: ours[it] for it in ours if it not in left_out
+        key: ours[key] for key in ours if key not in left_out
     }

@@ -31,9 +31,11 @@ def test_functions_statements_and_branches_are_those_of_the_compilers_syntax_tre
 ) -> None:
     found = solidity_parts((FOLDER / name).read_bytes())
     tree = TREES[name]
-    assert sorted(list(it.whole) for it in found.functions) == sorted(tree["functions"])
-    assert sorted(list(it.evaluated) for it in found.statements) == sorted(tree["statements"])
-    branches = sorted([it.kind, *it.whole] for it in found.branches)
+    assert sorted(list(function.whole) for function in found.functions) == sorted(tree["functions"])
+    assert sorted(list(statement.evaluated) for statement in found.statements) == sorted(
+        tree["statements"]
+    )
+    branches = sorted([branch.kind, *branch.whole] for branch in found.branches)
     assert branches == sorted(tree["branches"])
 
 
@@ -46,7 +48,7 @@ def test_what_has_no_body_is_no_function() -> None:
     using { h } for S global;
     function h(S memory s) pure returns (uint256) { return s.x; }
     """
-    assert [it.name for it in solidity_parts(source).functions] == ["h"]
+    assert [function.name for function in solidity_parts(source).functions] == ["h"]
 
 
 def test_functions_have_the_names_of_their_contracts() -> None:
@@ -55,7 +57,7 @@ def test_functions_have_the_names_of_their_contracts() -> None:
     library B { function c() internal {} modifier d() { _; } }
     abstract contract Old { function () payable {} }
     """
-    assert [it.name for it in solidity_parts(source).functions] == [
+    assert [function.name for function in solidity_parts(source).functions] == [
         "A.constructor",
         "A.<receive>",
         "A.<fallback>",

@@ -31,7 +31,7 @@ def test_parts_that_are_merged_are_the_whole(values: list[tuple[int, int]], cut:
 def test_the_median_is_that_of_all_amounts_while_they_are_few(values: list[int]) -> None:
     ordered, middle = sorted(values), len(values) // 2
     median = (ordered[(len(values) - 1) // 2] + ordered[middle]) // 2
-    assert amounts_of((it, 1) for it in values).median == median
+    assert amounts_of((value, 1) for value in values).median == median
 
 
 def test_of_many_amounts_the_median_is_near_and_the_rest_exact() -> None:

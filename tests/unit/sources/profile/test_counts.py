@@ -51,7 +51,7 @@ def test_lines_that_did_not_run_have_none(counts: SourceCounts) -> None:
 def test_functions_have_the_gas_of_their_lines_also_private_ones(counts: SourceCounts) -> None:
     (file,) = counts.files
     assert file.source.name == FILE
-    thank = next(it for it in file.functions if it.name == "_thank")
+    thank = next(function for function in file.functions if function.name == "_thank")
     body = line(counts, "bought[address(0)] += 1")
     assert body is not None
     assert file.functions[thank].executions == 3
@@ -62,7 +62,7 @@ def test_all_gas_of_known_codes_is_counted_once(
     totals: ProfileTotals, counts: SourceCounts
 ) -> None:
     lines = sum(it.gas for file in counts.files for it in file.lines.values())
-    assert lines + counts.unmapped == sum(sum(it.gas.values()) for it in totals.codes.values())
+    assert lines + counts.unmapped == sum(sum(code.gas.values()) for code in totals.codes.values())
 
 
 def test_without_sources_there_is_none(totals: ProfileTotals) -> None:

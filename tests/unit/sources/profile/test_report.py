@@ -24,7 +24,7 @@ def report(totals: ProfileTotals, sources: SourceRegistry) -> GasReport:
 
 
 def named(report: GasReport, name: str) -> ContractGas:
-    return next(it for it in report.contracts if it.name == name)
+    return next(contract for contract in report.contracts if contract.name == name)
 
 
 def function(contract: ContractGas, name: str, caller: str | None = None) -> FunctionGas:
@@ -53,7 +53,7 @@ def proxy_of(report: GasReport) -> ContractGas:
     """Return the only other contract that `add` was called of."""
     name = selector_of("add(uint256)")
     callers = (it.caller for at in report.contracts for it in at.functions if it.name == name)
-    return named(report, next(it for it in callers if it is not None))
+    return named(report, next(caller for caller in callers if caller is not None))
 
 
 def figures(contract: ContractGas, signature: str) -> Mapping[str, int]:
@@ -101,7 +101,9 @@ def test_a_contract_without_a_source_has_its_address_and_selectors(totals: Profi
         selector_of("add(uint256,uint256)"),
         selector_of("buy(uint256)"),
     }
-    shop = next(it for it in report.contracts if {f.name for f in it.functions} == names)
+    shop = next(
+        contract for contract in report.contracts if {f.name for f in contract.functions} == names
+    )
     assert (shop.file, shop.name) == (None, shop.addresses[0])
     assert (shop.deployments.calls, shop.calls) == (1, 9)
     assert {it.caller for it in shop.functions} == {None, proxy_of(report).name}
@@ -113,7 +115,9 @@ def test_pages_are_merged_to_the_report_of_all(
     pages, whole = GasReport(), GasReport.of(totals, sources)
     for _ in range(2):
         pages.merge(GasReport.of(totals, sources))
-    assert [it.key for it in pages.contracts] == [it.key for it in whole.contracts]
+    assert [contract.key for contract in pages.contracts] == [
+        contract.key for contract in whole.contracts
+    ]
     assert named(pages, "Shop").calls == 2 * named(whole, "Shop").calls
     assert pages.executions == 2 * whole.executions
     decoded = msgspec.json.decode(msgspec.json.encode(pages), type=GasReport)

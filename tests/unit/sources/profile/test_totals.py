@@ -23,8 +23,8 @@ def frame(gas: int = 119, **fields: object) -> FrameProfile:
 
 def sum_of(*profiles: Profile) -> ProfileTotals:
     totals = ProfileTotals()
-    for it in profiles:
-        totals.add(it)
+    for profile in profiles:
+        totals.add(profile)
     return totals
 
 

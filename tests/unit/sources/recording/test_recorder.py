@@ -28,7 +28,7 @@ def test_a_transaction_from_a_contract_account_has_the_steps_of_all_its_calls() 
     recording = record(sources, run, block.env_before(0).state, block.codes_at(0))
     [steps] = recording.ranges
     assert len(steps.steps) == recording.total > 0
-    [failed] = [it for it in recording.frames if it.contract is not None]
+    [failed] = [frame for frame in recording.frames if frame.contract is not None]
     assert failed.function == "callsInternal"
     outer = recording.frames[failed.parent or 0]
     assert outer.first is not None

@@ -27,12 +27,16 @@ def test_contracts_that_are_never_created_have_storages_of_their_own(client: Api
     stored = "".join(f"7f{word}60{32 * at:02x}52" for at, word in enumerate(words))
     sent = ran(client, f"{stored}60{len(outer) // 2:02x}5f5ff05000")
     steps = client("entresol_getExecutionSteps", sent, 0, 100)["steps"]
-    changes = [(it["change"]["before"], it["change"]["after"]) for it in steps if it["change"]]
+    changes = [
+        (step["change"]["before"], step["change"]["after"]) for step in steps if step["change"]
+    ]
     assert changes == [(f"0x{0:064x}", f"0x{value:064x}") for value in (9, 7)]
     read = [number for number, it in enumerate(steps) if it["op"] == "SLOAD"]
     states = [client("entresol_getExecutionStep", sent, it + 1) for it in read]
-    assert [it["storage"][0]["value"] for it in states] == [f"0x{value:064x}" for value in (0, 9)]
-    assert [it["stack"][-1] for it in states] == ["0x0", "0x9"]
+    assert [state["storage"][0]["value"] for state in states] == [
+        f"0x{value:064x}" for value in (0, 9)
+    ]
+    assert [state["stack"][-1] for state in states] == ["0x0", "0x9"]
 
 
 def test_writes_of_frames_that_are_left_out_are_of_their_own_accounts(client: ApiClient) -> None:
@@ -43,5 +47,5 @@ def test_writes_of_frames_that_are_left_out_are_of_their_own_accounts(client: Ap
     assert (len(overview["frames"]), overview["omittedFrames"]) == (5_000, 1_001)
     page = client("entresol_getExecutionSteps", sent, overview["steps"] - 100, 100)["steps"]
     changes = [it["change"] for it in page if it["change"]]
-    assert {it["address"] for it in changes} == {OTHER}
+    assert {change["address"] for change in changes} == {OTHER}
     assert changes[-1]["after"] == f"0x{6_000:064x}"

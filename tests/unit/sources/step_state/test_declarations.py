@@ -23,13 +23,19 @@ def test_parameters_and_results_have_types_and_locations() -> None:
         " external view virtual override(A, B) returns (string memory, int8 e) { }"
     )
     assert found is not None
-    assert [(it.name, it.type, it.location, it.words) for it in found.parameters] == [
+    assert [
+        (parameter.name, parameter.type, parameter.location, parameter.words)
+        for parameter in found.parameters
+    ] == [
         ("a", "uint", "", 1),
         ("b", "bytes", "calldata", 2),
         ("", "Some.Kind[]", "memory", 1),
         ("d", "address", "", 1),
     ]
-    assert [(it.name, it.type) for it in found.results] == [("", "string"), ("e", "int8")]
+    assert [(result.name, result.type) for result in found.results] == [
+        ("", "string"),
+        ("e", "int8"),
+    ]
     assert found.local == []
 
 

@@ -52,7 +52,7 @@ def test_every_read_of_a_damaged_file_says_so_and_the_log_once(
             read()
     assert engine.damage.first is not None
     engine.close()
-    (line,) = [it.getMessage() for it in caplog.records if it.levelno == logging.ERROR]
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     for advice in ("entresol verify", "entresol rebuild", "entresol backup", str(path)):
         assert advice in line
 

@@ -119,7 +119,7 @@ def _named_url(name: str, flag: str, environment: Mapping[str, str], folder: Pat
 def _project_file(folder: Path) -> Path | None:
     """Return the foundry.toml of a folder, or of the nearest one above it."""
     candidates = (it / PROJECT_FILE for it in (folder, *folder.parents))
-    return next((it for it in candidates if it.is_file()), None)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def _of_project(file: Path, name: str, flag: str, environment: Mapping[str, str]) -> str | None:

@@ -25,7 +25,7 @@ def chain_folders(config: NodeConfig) -> list[Path | None]:
         return [None] * (1 + chains)
     if chains == 1:
         return [path / L1_FOLDER, path]
-    return [path / L1_FOLDER, *(path / str(it.chain.chain_id) for it in config.chains)]
+    return [path / L1_FOLDER, *(path / str(chain.chain.chain_id) for chain in config.chains)]
 
 
 def has_fork(folder: Path | None) -> bool:

@@ -111,7 +111,7 @@ class _Layer:
         return self.flag_prefix + name.replace("_", "-")
 
     def given(self, names: tuple[str, ...]) -> list[str]:
-        return [self.flag(it) for it in names if _is_set(self.get(it))]
+        return [self.flag(name) for name in names if _is_set(self.get(name))]
 
 
 def _is_set(value: object) -> bool:

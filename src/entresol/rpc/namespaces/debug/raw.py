@@ -112,7 +112,7 @@ def _item(transaction: bytes) -> RlpItem:
 
 
 def _is_short(record: BlockRecord) -> bool:
-    logs = sum(len(it.logs) for it in record.results)
+    logs = sum(len(result.logs) for result in record.results)
     size = sum(len(it) for it, _ in record.transactions)
     items = len(record.transactions) + logs
     return items <= POLICY.rendered_items and size <= POLICY.data_bytes

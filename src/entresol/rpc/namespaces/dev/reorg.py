@@ -117,10 +117,10 @@ class AnvilReorg:
         count = block_count(int(depth))
         self._node_chains.check_depth(self._chain, count, what="Reorg")
         of_block: defaultdict[int, list[ReorgTransaction]] = defaultdict(list)
-        for it in transactions or ():
-            if it.index >= count:
-                raise ReorgIndexTooHigh(it.index, count)
-            of_block[it.index].append(it)
+        for transaction in transactions or ():
+            if transaction.index >= count:
+                raise ReorgIndexTooHigh(transaction.index, count)
+            of_block[transaction.index].append(transaction)
         await self._reverts.finish(self._plan(count))
         async for number in sliced(count):
             given = of_block.pop(number, [])

@@ -44,7 +44,8 @@ class TokenEdits:
     ) -> None:
         """Set the balances of accounts, or with `adds` add to them, all at once; a sum is at most 2^256 - 1."""
         slots = [
-            await self._slot(token, _BALANCE_OF + _word(it), amount, "balance") for it in accounts
+            await self._slot(token, _BALANCE_OF + _word(account), amount, "balance")
+            for account in accounts
         ]
 
         def edit(state: Overlay) -> None:

@@ -78,7 +78,7 @@ class EntresolExecutions:
             found = recording.known_range(from_)
             start = from_ - found.first
             steps = found.steps[start : start + count]
-            return StepPage(from_=int(from_), steps=[executed_step(it) for it in steps])
+            return StepPage(from_=int(from_), steps=[executed_step(step) for step in steps])
 
         return Offload(work)
 

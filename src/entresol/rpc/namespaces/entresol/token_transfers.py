@@ -83,7 +83,7 @@ class EntresolTokenTransfers:
 
     def _shown(self, page: TokenTransferPage) -> TokenMovementList:
         return TokenMovementList(
-            transfers=[self._movement(it) for it in page.transfers],
+            transfers=[self._movement(transfer) for transfer in page.transfers],
             next=None if page.following is None else Data(page.following.pack()),
         )
 

@@ -176,8 +176,8 @@ class EntresolTokens:
             page = self._holders.page(token, evm_env, head, head_hash, cursor, size)
             return TokenHolderList(
                 holders=[
-                    TokenHolder(address=it.address, balance=_quantity(it.balance))
-                    for it in page.holders
+                    TokenHolder(address=holder.address, balance=_quantity(holder.balance))
+                    for holder in page.holders
                 ],
                 count=_quantity(page.total),
                 is_sorted=page.is_sorted,

@@ -124,7 +124,7 @@ class EntresolTransactions:
 
     def _shown(self, page: TransactionsPage) -> TransactionSummaryList:
         return TransactionSummaryList(
-            transactions=[self._summary(it) for it in page.transactions],
+            transactions=[self._summary(transaction) for transaction in page.transactions],
             next=None if page.following is None else Data(page.following.pack()),
         )
 

@@ -65,8 +65,8 @@ class EthCallMany:
         timeout: Number | None = None,
     ) -> list[list[CallManyResult]] | Offload[list[list[CallManyResult]]]:
         """Execute bundles of calls one after another, and return their results; `timeout` is in milliseconds."""
-        self._runner.check_calls(sum(len(it.transactions) for it in bundles))
-        self._runner.check_block_overrides(*(it.block_override for it in bundles))
+        self._runner.check_calls(sum(len(bundle.transactions) for bundle in bundles))
+        self._runner.check_block_overrides(*(bundle.block_override for bundle in bundles))
         context = state_context or StateContext()
         block, index = context.block_number or LATEST, context.transaction_index
         count = None if index is None else index.count

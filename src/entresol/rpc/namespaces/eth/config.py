@@ -98,7 +98,7 @@ class EthConfig:
         """
         rules, blobs = self._rules, BLOB_SCHEDULES.get(self._rules.fork)
         addresses = sorted(map(Address, rules.evm_rules().precompiles))
-        named = {_NAMES.get(int.from_bytes(it)): it for it in addresses}
+        named = {_NAMES.get(int.from_bytes(address)): address for address in addresses}
         current = ForkParameters(
             activation_time=0,
             blob_schedule=None if blobs is None else BlobParameters(**blobs._asdict()),

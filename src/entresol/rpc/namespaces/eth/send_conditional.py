@@ -85,7 +85,7 @@ class KnownAccounts:
         """Read accounts; one without slots counts as one slot."""
         if isinstance(value, dict):
             sizes = (len(it) if isinstance(it, dict) else 1 for it in value.values())
-            count = sum(max(it, 1) for it in sizes)
+            count = sum(max(size, 1) for size in sizes)
             if count > MAX_CONDITIONS:
                 return cls(count, ())
         accounts = convert(value, dict[str, KnownSlots])

@@ -91,7 +91,7 @@ def _are_short(wanted: Sequence[BlockStateCalls]) -> bool:
     return (
         len(wanted) + len(calls) <= POLICY.simulated_items
         and all(it.block_overrides is None for it in wanted)
-        and all(_is_short(it) for it in calls)
+        and all(_is_short(call) for call in calls)
     )
 
 

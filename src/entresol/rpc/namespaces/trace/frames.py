@@ -85,7 +85,7 @@ class TraceFrames:
         def work() -> Raw | None:
             traced = trace_transaction(block, index, _ALL, self._traces.budget())
             frames = _frames(traced.trace or b"[]")
-            return next((it for it in frames if _frame(it).trace_address == wanted), None)
+            return next((frame for frame in frames if _frame(frame).trace_address == wanted), None)
 
         return Offload(work)
 

@@ -91,7 +91,7 @@ class TransactionSearch:
             found = _direct(record, account)
             if account == record.header().beneficiary or not may_have_calls(record, found):
                 return found
-            edited = any(it.address == account for it in record.edits)
+            edited = any(edit.address == account for edit in record.edits)
             is_written = edited or account in SYSTEM_CONTRACTS
             if len(record.transactions) == 1 and not is_written:
                 return {0: "called"}

@@ -114,7 +114,8 @@ class TransferSearch:
         """Yield the blocks that may have a log of any query, each once, the newest first."""
         first = self._blocks.first_number
         lists = [
-            self._blocks.blocks_with_logs(it, first, last, newest_first=True) for it in queries
+            self._blocks.blocks_with_logs(query, first, last, newest_first=True)
+            for query in queries
         ]
         previous = None
         for number in heapq.merge(*lists, reverse=True):
@@ -125,7 +126,7 @@ class TransferSearch:
 
 def _backwards(record: BlockRecord, number: int) -> Iterator[FoundTransfer]:
     """Yield the transfers of a block, the last first."""
-    log = sum(len(it.logs) for it in record.results)
+    log = sum(len(result.logs) for result in record.results)
     for transaction in reversed(range(len(record.results))):
         for address, topics, data in reversed(record.results[transaction].logs):
             log -= 1

@@ -43,7 +43,7 @@ class AnchorProofs:
     async def proof(self, method: str, address: Address, slots: Sequence[bytes]) -> RemoteProof:
         """Return what the remote proves of an account and slots after the anchor, for a method that needs it."""
         try:
-            json = await self._read([str(address), [f"0x{it.hex()}" for it in slots]])
+            json = await self._read([str(address), [f"0x{slot.hex()}" for slot in slots]])
         except RemoteRejected as error:
             raise _not_covered(method, address, f"the remote does not prove it: {error}") from error
         try:

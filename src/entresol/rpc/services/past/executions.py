@@ -121,14 +121,15 @@ class PastExecutions:
         if number == 0:
             raise NotExecutable("the first block was not executed")
         block, parent = await self._past_block(number), await self._env(number - 1)
-        stored = [_stored(it) for it in await self._transactions(block)]
+        stored = [_stored(transaction) for transaction in await self._transactions(block)]
         counts = await self._log_counts(block, len(stored))
         header, rules = self._executed(block)
         record = BlockRecord(
             header_rlp=header.encode(),
             transactions=tuple(stored),
             results=tuple(
-                TransactionResult(succeeded=True, gas_used=0, logs=(_LOG,) * it) for it in counts
+                TransactionResult(succeeded=True, gas_used=0, logs=(_LOG,) * count)
+                for count in counts
             ),
             changes=(),
             codes=(),
@@ -148,7 +149,7 @@ class PastExecutions:
         )
         try:
             transactions = _block(found)["transactions"]
-            if all(isinstance(it, dict) for it in transactions):
+            if all(isinstance(transaction, dict) for transaction in transactions):
                 return list(transactions)
         except (msgspec.DecodeError, KeyError, TypeError):
             pass

@@ -165,7 +165,7 @@ class SplitLogs:
             METHOD, [blocks | _criteria(query)], is_final=lambda it: not is_null(it), at=last
         )
         try:
-            return [bytes(it) for it in _logs(result)]
+            return [bytes(log) for log in _logs(result)]
         except msgspec.DecodeError:
             raise RemoteMalformed(
                 self._remote.host, METHOD, "an array of logs is expected"
@@ -196,17 +196,17 @@ def narrower(message: str, first: int, last: int) -> int:
         if int(start, 16) == first and first <= int(end, 16) < last:
             return int(end, 16) - first + 1
     limits = [int(it.replace(",", "").replace("_", "")) for it in _BLOCKS.findall(text)]
-    return max((it for it in limits if 0 < it < width), default=width // 2)
+    return max((limit for limit in limits if 0 < limit < width), default=width // 2)
 
 
 def _criteria(query: LogQuery) -> dict[str, Any]:
     """Return the addresses and topics of a query, in one order: it is a key of the cache."""
     criteria: dict[str, Any] = {}
     if query.addresses:
-        criteria["address"] = sorted(f"0x{it.hex()}" for it in query.addresses)
+        criteria["address"] = sorted(f"0x{address.hex()}" for address in query.addresses)
     if query.topics:
         criteria["topics"] = [
-            sorted(f"0x{it.hex()}" for it in topics) or None for topics in query.topics
+            sorted(f"0x{topic.hex()}" for topic in topics) or None for topics in query.topics
         ]
     return criteria
 

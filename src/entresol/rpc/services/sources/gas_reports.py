@@ -93,12 +93,12 @@ class GasReports:
         seconds = max(end - work_clock(), 0.001)
         budget = TraceBudget(TraceLimits(max_bytes=MAX_BYTES, seconds=seconds))
         found, left = ProfileTotals(MAX_FUNCTIONS), len(block.record.transactions)
-        for it in block_profiles(block, budget):
+        for block_profile in block_profiles(block, budget):
             left -= 1
-            if it is None:
+            if block_profile is None:
                 found.leave_out()
             else:
-                found.add(*it)
+                found.add(*block_profile)
             if work_clock() >= end and left:
                 if not is_first:
                     return False

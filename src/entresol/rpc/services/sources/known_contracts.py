@@ -37,6 +37,6 @@ class KnownContracts:
 
         def work() -> list[CompiledContract | None]:
             state = env_of().state
-            return [self._sources.find(code_of(state, it)) for it in addresses]
+            return [self._sources.find(code_of(state, address)) for address in addresses]
 
         return work

@@ -54,7 +54,10 @@ def test_a_raw_block_has_header_and_transactions(api: ApiClient, sample: SampleC
         == api("eth_getBlockByNumber", "0x2", False)["hash"]
     )
     assert uncles == []
-    encoded = [it if isinstance(it, bytes) else rlp_encode(it) for it in transactions]
+    encoded = [
+        transaction if isinstance(transaction, bytes) else rlp_encode(transaction)
+        for transaction in transactions
+    ]
     assert encoded == [raw for raw, _ in sample.record.transactions]
     assert ordered_root(encoded) == Header.from_rlp(header).transactions_root
 

@@ -71,11 +71,11 @@ def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
     for tracer in ("callTracer", "erc7562Tracer"):
         options = CALLS | {"tracer": tracer}
         traces = [it["result"] for it in client("debug_traceBlockByNumber", "latest", options)]
-        assert [[log["index"] for log in it.get("logs", ())] for it in traces] == [
+        assert [[log["index"] for log in trace.get("logs", ())] for trace in traces] == [
             [log["logIndex"] for log in it["logs"]]
             for it in client("eth_getBlockReceipts", "latest")
         ]
-        assert not any("logs" in call for it in traces for call in it.get("calls", ()))
+        assert not any("logs" in call for trace in traces for call in trace.get("calls", ()))
 
 
 def test_the_last_intermediate_root_is_the_state_root(traced: ApiClient) -> None:

@@ -68,8 +68,8 @@ def test_a_reorg_has_other_blocks_with_the_given_transactions(client: ApiClient)
     ]
     assert client("anvil_reorg", 2, pairs) is None
     blocks = [client("eth_getBlockByNumber", hex(number), True) for number in range(4)]
-    assert [it["hash"] for it in blocks[:2]] == before[:2]
-    assert not {it["hash"] for it in blocks[2:]} & set(before)
+    assert [block["hash"] for block in blocks[:2]] == before[:2]
+    assert not {block["hash"] for block in blocks[2:]} & set(before)
     assert [[it["value"] for it in block["transactions"]] for block in blocks[2:]] == [
         ["0x9"],
         ["0x7"],

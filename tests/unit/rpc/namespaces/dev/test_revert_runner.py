@@ -106,7 +106,7 @@ def test_a_chain_is_replaced_once_nothing_runs_on_it_or_what_runs_has_had_its_ti
     client("evm_snapshot")
     dump = client("anvil_dumpState")
     send(client, 0)
-    given = [dump if it == "dump" else it for it in params]
+    given = [dump if param == "dump" else param for param in params]
     if not is_patient:
         monkeypatch.setattr(module, "WAIT_SECONDS", 0.0)
     go_on, reading = Event(), Event()

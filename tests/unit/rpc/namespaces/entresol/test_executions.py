@@ -63,9 +63,9 @@ def steps_of(client: ApiClient, sent: str) -> Steps:
 def lines_of(steps: Steps) -> list[tuple[int, int]]:
     """Return the frames and lines that steps go through."""
     found: list[tuple[int, int]] = []
-    for it in steps:
-        if it["line"] is not None and (not found or found[-1] != (it["frame"], it["line"])):
-            found.append((it["frame"], it["line"]))
+    for step in steps:
+        if step["line"] is not None and (not found or found[-1] != (step["frame"], step["line"])):
+            found.append((step["frame"], step["line"]))
     return found
 
 
@@ -75,11 +75,11 @@ def test_the_steps_are_those_of_the_struct_logs(
     sent = failed(client, contracts, "call through a proxy")
     logs = client("debug_traceTransaction", sent)["structLogs"]
     steps = steps_of(client, sent)
-    assert [(it["pc"], it["op"], it["gas"], it["cost"]) for it in steps] == [
-        (it["pc"], it["op"], it["gas"], it["gasCost"]) for it in logs
+    assert [(step["pc"], step["op"], step["gas"], step["cost"]) for step in steps] == [
+        (log["pc"], log["op"], log["gas"], log["gasCost"]) for log in logs
     ]
     frames = client("entresol_getExecution", sent)["frames"]
-    assert [frames[it["frame"]]["depth"] for it in steps] == [it["depth"] for it in logs]
+    assert [frames[step["frame"]]["depth"] for step in steps] == [log["depth"] for log in logs]
 
 
 def test_steps_go_from_line_to_line_into_functions_and_back(
@@ -89,7 +89,7 @@ def test_steps_go_from_line_to_line_into_functions_and_back(
     assert lines_of(steps) == [
         (0, it) for it in (123, 124, 125, 128, 129, 138, 139, 138, 129, 130, 133, 134)
     ]
-    depths = {it["line"]: it["functions"] for it in steps if it["line"] is not None}
+    depths = {step["line"]: step["functions"] for step in steps if step["line"] is not None}
     assert [depths[it] for it in (125, 129, 139, 134)] == [1, 2, 3, 3]
 
 
@@ -141,7 +141,7 @@ def test_without_sources_there_are_opcodes(client: ApiClient) -> None:
 def test_a_write_says_the_slot_and_both_values(client: ApiClient) -> None:
     client("anvil_setStorageAt", TARGET, f"0x{5:064x}", f"0x{7:064x}")
     steps = steps_of(client, ran(client, "0x600960055560085f5d00"))
-    assert [it["change"] for it in steps if it["change"]] == [
+    assert [step["change"] for step in steps if step["change"]] == [
         {
             "address": TARGET,
             "slot": f"0x{slot:064x}",
@@ -331,8 +331,10 @@ def test_calls_as_deep_as_they_may_be_are_recorded(client: ApiClient) -> None:
     overview = client("entresol_getExecution", sent)
     frames = overview["frames"]
     assert len(frames) > 300
-    assert [it["depth"] for it in frames] == [*range(1, len(frames) + 1)]
-    deepest = next(it["firstStep"] for it in reversed(frames) if it["firstStep"] is not None)
+    assert [frame["depth"] for frame in frames] == [*range(1, len(frames) + 1)]
+    deepest = next(
+        frame["firstStep"] for frame in reversed(frames) if frame["firstStep"] is not None
+    )
     assert len(client("entresol_getExecutionStep", sent, deepest)["callStack"]) == 100
 
 

@@ -50,14 +50,14 @@ def all_buckets(client: ApiClient, size: int, limit: int) -> list[dict[str, Any]
 def test_a_bucket_sums_its_blocks(client: ApiClient) -> None:
     (newest, *_) = client(BLOCKS, 10)["buckets"]
     blocks = [client("eth_getBlockByNumber", hex(it), False) for it in range(20, 26)]
-    fees = [int(it["baseFeePerGas"], 16) for it in blocks]
+    fees = [int(block["baseFeePerGas"], 16) for block in blocks]
     assert newest == {
         "fromBlock": hex(20),
         "toBlock": hex(25),
         "timestamp": blocks[-1]["timestamp"],
         "transactions": hex(6),
         "gasUsed": hex(6 * 21_000),
-        "gasLimit": hex(sum(int(it["gasLimit"], 16) for it in blocks)),
+        "gasLimit": hex(sum(int(block["gasLimit"], 16) for block in blocks)),
         "baseFeeMin": hex(min(fees)),
         "baseFeeMean": hex(sum(fees) // 6),
         "baseFeeMax": hex(max(fees)),
@@ -66,7 +66,7 @@ def test_a_bucket_sums_its_blocks(client: ApiClient) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_buckets_begin_with_multiples_of_their_size(client: ApiClient, limit: int) -> None:
-    ranges = [(it["fromBlock"], it["toBlock"]) for it in all_buckets(client, 10, limit)]
+    ranges = [(bucket["fromBlock"], bucket["toBlock"]) for bucket in all_buckets(client, 10, limit)]
     assert ranges == [(hex(20), hex(25)), (hex(10), hex(19)), (hex(0), hex(9))]
 
 
@@ -85,10 +85,10 @@ def test_a_page_ends_with_its_time_and_the_next_goes_on_within_the_bucket(
 ) -> None:
     methods = EntresolBlockStatistics(client.chain.ledger, -1.0)
     page = methods.get_block_statistics(Number(10)).work()
-    assert [(it.from_block, it.to_block) for it in page.buckets] == [(25, 25)]
+    assert [(bucket.from_block, bucket.to_block) for bucket in page.buckets] == [(25, 25)]
     assert page.next == 24
     page = methods.get_block_statistics(Number(10), Number(24)).work()
-    assert [(it.from_block, it.to_block) for it in page.buckets] == [(24, 24)]
+    assert [(bucket.from_block, bucket.to_block) for bucket in page.buckets] == [(24, 24)]
 
 
 def test_the_block_that_a_fork_stands_on_is_not_counted() -> None:

@@ -315,7 +315,7 @@ def test_a_page_of_tokens_ends_with_its_time_and_the_next_goes_on(tokens: Tokens
     methods, cursor, found = methods_of(tokens, -1.0), None, []
     for _ in range(6):
         page = methods.get_tokens("co", cursor).work()
-        found += [it.symbol for it in page.tokens]
+        found += [token.symbol for token in page.tokens]
         cursor = page.next
     assert (found, cursor) == (["COIN"], None)
 
@@ -339,7 +339,7 @@ def test_a_page_of_holders_ends_with_its_time_and_the_next_goes_on(tokens: Token
     for _ in range(3):
         page = methods.get_token_holders(tokens.coin, cursor).work()
         assert (page.count, page.is_sorted) == (None, False)
-        found += [it.address for it in page.holders]
+        found += [holder.address for holder in page.holders]
         cursor = page.next
     assert cursor is None
     # Carol has passed hers on.
@@ -352,7 +352,7 @@ def test_a_page_of_transfers_ends_with_its_time_and_the_next_goes_on(tokens: Tok
     cursor, found = None, []
     for _ in range(4):
         page = methods.get_token_transfers(tokens.coin, cursor).work()
-        found += [it.values for it in page.transfers]
+        found += [transfer.values for transfer in page.transfers]
         cursor = page.next
     assert (found, cursor) == ([[20], [20], [700], [500]], None)
 
@@ -364,7 +364,7 @@ def test_tokens_whose_blocks_are_reverted_meanwhile_are_left_out(
     listed = [bytes(Address.zero()), *index.tokens(b"", 10, tokens.client.chain.number)]
     monkeypatch.setattr(index, "tokens", lambda *_arguments: listed)
     page = methods_of(tokens).get_tokens().work()
-    assert [bytes(it.address) for it in page.tokens] == listed[1:]
+    assert [bytes(token.address) for token in page.tokens] == listed[1:]
 
 
 def test_a_page_of_transfers_is_of_the_blocks_that_were_searched(tokens: Tokens) -> None:

@@ -183,6 +183,9 @@ def test_a_page_ends_with_its_time_and_the_next_goes_on(chain: TracedChain) -> N
     while before is not None:
         page = search.all(before, 10)
         assert len(page.transactions) <= 1
-        found += [str(it.record.transaction_hash(it.position)) for it in page.transactions]
+        found += [
+            str(transaction.record.transaction_hash(transaction.position))
+            for transaction in page.transactions
+        ]
         before = page.following
     assert found == [chain.transfer, chain.creating, chain.failed, chain.nested]

@@ -19,7 +19,7 @@ def test_everything_is_there_from_the_first_block_on(client: ApiClient) -> None:
     block = client("eth_getBlockByNumber", "latest", False)
     assert capabilities.pop("head") == {"number": block["number"], "hash": block["hash"]}
     kinds = ["state", "tx", "logs", "receipts", "blocks", "stateproofs"]
-    assert capabilities == {it: {"disabled": False, "oldestBlock": "0x0"} for it in kinds}
+    assert capabilities == {kind: {"disabled": False, "oldestBlock": "0x0"} for kind in kinds}
 
 
 def test_states_begin_where_a_state_file_has_them(client: ApiClient) -> None:

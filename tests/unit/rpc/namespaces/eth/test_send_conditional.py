@@ -129,7 +129,7 @@ def test_conditions_of_all_accounts_are_counted_before_they_are_read(client: Api
     with pytest.raises(RpcError, match=r"too many conditions \(max 256\): got 257"):
         submit(client, {"knownAccounts": accounts})
     with pytest.raises(RpcError, match="got 257"):
-        submit(client, {"knownAccounts": {it: {} for it in accounts}})
+        submit(client, {"knownAccounts": {account: {} for account in accounts}})
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_operations_leave_out_the_transaction_itself(chain: TracedChain) -> None
 
 def test_frames_come_in_order_with_their_depth(chain: TracedChain) -> None:
     frames = chain.client("ots_traceTransaction", chain.nested)
-    assert [(it["type"], it["depth"], it["to"]) for it in frames] == [
+    assert [(frame["type"], frame["depth"], frame["to"]) for frame in frames] == [
         ("CALL", 0, str(OUTER)),
         ("CALL", 1, str(INNER)),
         ("CALL", 1, str(BOB)),

@@ -31,11 +31,11 @@ def test_counts_and_gas_are_those_of_the_struct_logs(chain: TracedChain, name: s
     assert traced["transactionHash"] == sent
     logs = chain.client("debug_traceTransaction", sent)["structLogs"]
     assert {opcode: count for opcode, (count, _) in used(traced).items()} == Counter(
-        it["op"] for it in logs
+        log["op"] for log in logs
     )
     gas: Counter[str] = Counter()
-    for it in logs:
-        gas[it["op"]] += it["gasCost"]
+    for log in logs:
+        gas[log["op"]] += log["gasCost"]
     for opcode, (_, gas_used) in used(traced).items():
         assert gas_used == gas[opcode] or opcode in _CALLS
 

@@ -213,9 +213,11 @@ def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup
     blocks = [rollup("zks_getBlockDetails", number) for number in range(1, 5)]
     batches = [rollup("zks_getL1BatchDetails", number) for number in range(1, 5)]
     for details in (blocks, batches):
-        assert [it["l1GasPrice"] // 10**9 for it in details] == [5, 7, 7, 11]
+        assert [detail["l1GasPrice"] // 10**9 for detail in details] == [5, 7, 7, 11]
         # 17 gas of L1 for a byte, and a share of what a batch costs there.
-        assert [it["fairPubdataPrice"] / it["l1GasPrice"] for it in details] == [18.6] * 4
+        assert [detail["fairPubdataPrice"] / detail["l1GasPrice"] for detail in details] == [
+            18.6
+        ] * 4
     metadata = rollup("zks_getBlockMetadataByNumber", 2)
     assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
 

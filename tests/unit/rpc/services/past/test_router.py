@@ -391,7 +391,7 @@ def test_what_never_changes_is_kept_and_null_is_not(past: PastBlocks, fork: Fork
 def test_parameters_are_asked_in_one_form(fork: ForkClient) -> None:
     for named in ("0x4", 4, "4", {"blockNumber": "0x04"}):
         fork("eth_getBalance", str(ALICE).upper().replace("0X", "0x"), named)
-    assert len({json.dumps(it) for it in fork.remote.params}) == 1
+    assert len({json.dumps(param) for param in fork.remote.params}) == 1
 
 
 def test_calls_beyond_the_limit_of_waiting_ones_are_rejected(
@@ -400,7 +400,7 @@ def test_calls_beyond_the_limit_of_waiting_ones_are_rejected(
     monkeypatch.setattr(router, "MAX_WAITING", 2)
     calls = [("eth_getBalance", [str(ALICE), "0x4"])] * 5
     results = fork.batch(calls)
-    rejected = [it for it in results if isinstance(it, RpcError)]
+    rejected = [result for result in results if isinstance(result, RpcError)]
     assert len(results) - len(rejected) >= 2
     assert all("too many requests wait" in it.message for it in rejected)
     assert fork.api.past is not None
