@@ -14,7 +14,7 @@ from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.method import Method
-from entresol.rpc.jsonrpc.openrpc import Choice
+from entresol.rpc.jsonrpc.model import Choice
 from entresol.rpc.models.notifications import Notification
 from entresol.rpc.models.tracers import Prestate, TracerResult
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from binascii import unhexlify
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, NoReturn, Self, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +17,7 @@ from entresol.offload import POLICY
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.rpc.jsonrpc.envelope import ABSENT, NULL
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
+from entresol.rpc.jsonrpc.model import camel
 
 _T = TypeVar("_T")
 
@@ -39,42 +39,6 @@ _NO_PARAMS: Final = Raw(b"[]")
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 
 _TOO_FEW: Final = re.compile(r"Expected `array` of at least length \d+, got (\d+)")
-
-
-def camel(name: str) -> str:
-    """Spell a Python name as JSON-RPC does: `block_number` is `blockNumber`, `from_` is `from`."""
-    first, *rest = name.strip("_").split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-class JsonModel(msgspec.Struct, rename=camel, frozen=True, kw_only=True):
-    """A JSON object of a request or a response.
-
-    Keys are the fields' names in camel case, and unknown keys are ignored. Clients send null for an omitted
-    field, so an optional field is declared `T | None = None` and has no other default.
-    """
-
-
-class ByteArray(bytes):
-    """A byte string that is an array of numbers in JSON; hex digits are accepted as well."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Read an array of numbers from 0 to 255, or hex digits with or without `0x`."""
-        try:
-            if isinstance(value, list):
-                return cls(value)
-            if isinstance(value, str):
-                return cls(unhexlify(value.removeprefix("0x")))
-        except (ValueError, TypeError):
-            pass
-        raise MalformedValue("bytes are an array of numbers from 0 to 255, or hex digits")
-
-    def to_json(self) -> list[int]:
-        """Return the numbers."""
-        return list(self)
 
 
 def decode_hook(kind: type[Any], value: object) -> Any:

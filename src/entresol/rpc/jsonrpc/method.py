@@ -33,8 +33,9 @@ from msgspec import Meta, Raw
 from entresol.errors import EntresolError, ForeignOrigin
 from entresol.offload import Offload, is_awaitable
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader, camel
+from entresol.rpc.jsonrpc.codec import REQUIRED, Parameter, ParamsReader
 from entresol.rpc.jsonrpc.metrics import MethodMetrics
+from entresol.rpc.jsonrpc.model import camel
 from entresol.rpc.jsonrpc.past import NamedParameter, Past, named_by
 from entresol.server.handler import ClientConnection
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, Raw
+from msgspec import UNSET, Raw
 
 from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel, Parameter, encode
-from entresol.rpc.jsonrpc.members import sentence_of
+from entresol.rpc.jsonrpc.codec import Parameter, encode
 from entresol.rpc.jsonrpc.method import Method, ServedBy, method
+from entresol.rpc.jsonrpc.model import ByteArray, Choice, JsonModel, says
 from entresol.version import VERSION
 
 Json: TypeAlias = dict[str, Any]
@@ -26,39 +26,18 @@ _BYTES: Final = (
 )  # fmt: skip
 
 
-class Choice:
-    """A value whose shape the request chooses: no member tells the shapes apart."""
-
-    __slots__ = ("value",)
-
-    shapes: ClassVar[Mapping[str, Any]]
-    """The types, each by what chooses it."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Take a JSON value as it is."""
-        return cls(value)
-
-    def to_json(self) -> object:
-        """Return the JSON value."""
-        return self.value
-
-
 class OpenRpcDocument(JsonModel, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A document as the OpenRPC specification describes it."""
 
-    openrpc: Annotated[str, Meta(description="The version of the specification.")]
-    info: Annotated[dict[str, str], Meta(description="The title and the version of the node.")]
+    openrpc: Annotated[str, says("The version of the specification.")]
+    info: Annotated[dict[str, str], says("The title and the version of the node.")]
     methods: Annotated[
         list[dict[str, Any]],
-        Meta(description="Method objects of the specification: any JSON value is a default."),
+        says("Method objects of the specification: any JSON value is a default."),
     ]
     components: Annotated[
         dict[str, dict[str, dict[str, Any]]],
-        Meta(description="JSON schemas, to which methods refer: any JSON value may be in one."),
+        says("JSON schemas, to which methods refer: any JSON value may be in one."),
     ]
 
 
@@ -105,7 +84,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     choices = _choices(hints, set())
     hints += [shape for choice in choices for shape in choice.shapes.values()]
     _say_presence([one.result for one in served], components)
-    _say_meaning(hints, components)
+    _say_tags(hints, components)
     remaining = iter(schemas)
     return {
         "openrpc": _VERSION,
@@ -179,15 +158,12 @@ def _say_presence(results: Iterable[Any], components: Json) -> None:
             member.pop("default", None)
 
 
-def _say_meaning(hints: Iterable[Any], components: Json) -> None:
-    """Say of members what they are, unless they do so themselves."""
+def _say_tags(hints: Iterable[Any], components: Json) -> None:
+    """Say of members that are no fields what they are."""
     for kind in _structs(hints):
-        members = components[kind.__name__]["properties"]
-        for name, member in members.items():
-            if "description" not in member and (sentence := sentence_of(kind, name)):
-                # A validator may ignore what is beside a reference.
-                described = {"allOf": [member]} if "$ref" in member else member
-                members[name] = {"description": sentence, **described}
+        tag = kind.__struct_config__.tag_field
+        if tag is not None and issubclass(kind, JsonModel):
+            components[kind.__name__]["properties"][tag]["description"] = kind.tag_meaning
 
 
 def _structs(hints: Iterable[Any]) -> set[type[msgspec.Struct]]:

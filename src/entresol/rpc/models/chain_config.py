@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 
 
 class BlobLimits(ResultModel, frozen=True, kw_only=True):

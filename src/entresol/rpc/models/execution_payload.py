@@ -7,24 +7,24 @@ from typing import Annotated
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 
 
 class ExecutionPayload(ResultModel, frozen=True, kw_only=True):
     """A block with its transactions; the members of a fork are missing on a chain whose headers are without them."""
 
-    parent_hash: Hash32
+    parent_hash: Annotated[Hash32, says("The hash of the block before it.")]
     fee_recipient: Annotated[Address, says("Who gets the fees.")]
-    state_root: Hash32
-    receipts_root: Hash32
-    logs_bloom: Data
+    state_root: Annotated[Hash32, says("The root of the state after it.")]
+    receipts_root: Annotated[Hash32, says("The root of the trie of its receipts.")]
+    logs_bloom: Annotated[Data, says("The Bloom filter of its logs.")]
     prev_randao: Annotated[Hash32, says("Its PREVRANDAO.")]
     block_number: Annotated[Quantity, says("Its number.")]
     gas_limit: Annotated[Quantity, says("Its gas limit.")]
     gas_used: Annotated[Quantity, says("The gas of its transactions.")]
     timestamp: Annotated[Quantity, says("Its time, in seconds since 1970.")]
-    extra_data: Data
-    base_fee_per_gas: Quantity
+    extra_data: Annotated[Data, says("Bytes that its producer chose.")]
+    base_fee_per_gas: Annotated[Quantity, says("The base fee.")]
     block_hash: Annotated[Hash32, says("Its hash.")]
     transactions: Annotated[list[Data], says("Its transactions, without blobs.")]
     withdrawals: Annotated[list[Data] | UnsetType, says("Always empty.")] = UNSET

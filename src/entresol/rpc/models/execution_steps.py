@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import field
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 from entresol.rpc.models.stack_traces import FailureTrace
 
 
@@ -61,8 +61,8 @@ class ExecutedLine(ResultModel, frozen=True, kw_only=True):
 class ExecutionOverview(ResultModel, frozen=True, kw_only=True):
     """An execution as a debugger shows it: its frames, and the sources that they are in."""
 
-    transaction_hash: Hash32
-    block_hash: Hash32
+    transaction_hash: Annotated[Hash32, says("The hash of the transaction.")]
+    block_hash: Annotated[Hash32, says("The hash of its block.")]
     failed: Annotated[bool, says("Whether the outermost frame failed.")]
     error: Annotated[str | None, says("Why.")]
     steps: Annotated[int, says("How many instructions ran.")]

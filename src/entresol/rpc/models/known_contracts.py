@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import Annotated, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Data
+from entresol.rpc.jsonrpc.model import says
 from entresol.rpc.models.blocks import BlockSummary
-from entresol.rpc.models.model import says
 from entresol.rpc.models.transactions import (
     AccessListTransactionInfo,
     BlobTransactionInfo,

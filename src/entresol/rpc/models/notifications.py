@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from entresol.rpc.jsonrpc.openrpc import Choice
+from entresol.rpc.jsonrpc.model import Choice, HashText
 from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.models.logs import LogInfo
-from entresol.rpc.models.model import HashText
 from entresol.rpc.models.transactions import TransactionInfo
 
 

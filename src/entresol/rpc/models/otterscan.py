@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from entresol.primitives.values import Address, Data, Quantity
+from entresol.rpc.jsonrpc.model import ResultModel, says
 from entresol.rpc.models.blocks import BlockSummary
-from entresol.rpc.models.model import ResultModel, says
 from entresol.rpc.models.receipts import ReceiptBase, ReceiptInfo
 from entresol.rpc.models.transactions import TransactionInfo
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 
 
 class CallAction(ResultModel, frozen=True, kw_only=True):
@@ -67,6 +67,8 @@ class CallOutput(ResultModel, frozen=True, kw_only=True):
 
 class ParityFrame(ResultModel, frozen=True, kw_only=True, tag_field="type"):
     """What all frames have; `type` says which action they have."""
+
+    tag_meaning: ClassVar = "What the frame is."
 
     error: Annotated[str | UnsetType, says("Why it failed, if it did.")] = UNSET
     subtraces: Annotated[int, says("How many frames are directly within it.")]

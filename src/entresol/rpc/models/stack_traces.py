@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from entresol.primitives.values import Address
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import ResultModel, says
 
 if TYPE_CHECKING:
     from entresol.sources.stack_trace import StackTrace

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.openrpc import Choice
-from entresol.rpc.models.model import ResultModel, says
+from entresol.rpc.jsonrpc.model import Choice, ResultModel, says
 from entresol.rpc.models.parity import FlatFrame
 
 
@@ -172,19 +171,17 @@ class NoTrace(ResultModel, frozen=True, kw_only=True):
 class MuxTrace(ResultModel, frozen=True, kw_only=True):
     """What several tracers return, by their names; those that the request lists."""
 
-    four_byte: Annotated[dict[str, int] | UnsetType, says("As of `4byteTracer`.")] = msgspec.field(
+    four_byte: Annotated[dict[str, int] | UnsetType, says("Of `4byteTracer`.")] = msgspec.field(
         name="4byteTracer", default=UNSET
     )
-    call_tracer: Annotated[GethCallFrame | UnsetType, says("As of `callTracer`.")] = UNSET
-    erc7562_tracer: Annotated[Erc7562Frame | UnsetType, says("As of `erc7562Tracer`.")] = UNSET
-    flat_call_tracer: Annotated[list[FlatFrame] | UnsetType, says("As of `flatCallTracer`.")] = (
-        UNSET
-    )
+    call_tracer: Annotated[GethCallFrame | UnsetType, says("Of `callTracer`.")] = UNSET
+    erc7562_tracer: Annotated[Erc7562Frame | UnsetType, says("Of `erc7562Tracer`.")] = UNSET
+    flat_call_tracer: Annotated[list[FlatFrame] | UnsetType, says("Of `flatCallTracer`.")] = UNSET
     keccak256_preimage_tracer: Annotated[
-        dict[Hash32, Data] | UnsetType, says("As of `keccak256PreimageTracer`.")
+        dict[Hash32, Data] | UnsetType, says("Of `keccak256PreimageTracer`.")
     ] = msgspec.field(name="keccak256PreimageTracer", default=UNSET)
-    noop_tracer: Annotated[NoTrace | UnsetType, says("As of `noopTracer`.")] = UNSET
-    prestate_tracer: Annotated[Prestate | UnsetType, says("As of `prestateTracer`.")] = UNSET
+    noop_tracer: Annotated[NoTrace | UnsetType, says("Of `noopTracer`.")] = UNSET
+    prestate_tracer: Annotated[Prestate | UnsetType, says("Of `prestateTracer`.")] = UNSET
 
 
 class TracerResult(Choice):

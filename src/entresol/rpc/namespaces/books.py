@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -28,11 +28,26 @@ class BookedBatches(Protocol):
 class BatchBooks(JsonModel, frozen=True, kw_only=True):
     """Whether L1 has booked what a batch sends to other chains, so that they can learn of it."""
 
-    status: Literal["none", "pending", "settled", "partial", "rejected"]
-    transaction_hash: Hash32 | None
-    block_number: Quantity | None
-    timestamp: Quantity | None
-    problem: str | None
+    status: Annotated[
+        Literal["none", "pending", "settled", "partial", "rejected"],
+        says(
+            "Whether the batch is booked, wholly or in part, is to be booked, cannot be, or has nothing to book."
+        ),
+    ]
+    transaction_hash: Annotated[
+        Hash32 | None,
+        says("The transaction on L1 that booked the batch and added its root; null before it."),
+    ]
+    block_number: Annotated[
+        Quantity | None, says("The block of L1 with that transaction; null before it.")
+    ]
+    timestamp: Annotated[Quantity | None, says("Its time, in seconds; null before it.")]
+    problem: Annotated[
+        str | None,
+        says(
+            "Why L1 does not book a bundle of the batch; null if it has booked all, or was not asked."
+        ),
+    ]
 
 
 class EntresolBooks:

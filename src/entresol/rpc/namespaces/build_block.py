@@ -26,12 +26,11 @@ from entresol.execution.work_budget import TimedBudget
 from entresol.offload import Offload
 from entresol.primitives.transactions import BlobTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.execution_payload import BlobsBundle, BuiltPayload, ExecutionPayload
-from entresol.rpc.models.model import says
 from entresol.rpc.namespaces.dev.mining import sliced
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.history import BlockHash
@@ -55,9 +54,7 @@ class PayloadAttributes(JsonModel, frozen=True, kw_only=True):
     timestamp: Annotated[Number, says("The time of the block, later than its parent's.")]
     prev_randao: Annotated[Hash32, says("Its PREVRANDAO.")]
     suggested_fee_recipient: Annotated[Address, says("Who gets the fees.")]
-    withdrawals: Annotated[list[dict[str, str]] | None, says("None: there are no validators.")] = (
-        None
-    )
+    withdrawals: Annotated[list[dict[str, str]] | None, says("None: it has no validators.")] = None
     parent_beacon_block_root: Annotated[
         Hash32 | None, says("The root of the beacon block before, on a chain that has one.")
     ] = None

@@ -14,9 +14,9 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.codec import JsonModel, convert
+from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class ChainToken(msgspec.Struct, frozen=True, kw_only=True):
     """The token that pays for the gas of an L2, at a price in tokens for an ether."""
 
     l1_address: Annotated[Address, says("The token on L1; 0x…01 stands for ether.")]
-    name: str
-    symbol: str
-    decimals: int
+    name: Annotated[str, says("The name of the token.")]
+    symbol: Annotated[str, says("The short name of the token.")]
+    decimals: Annotated[int, says("How many digits of an amount are behind the point.")]
     ratio: Annotated[str, says("How many of it an ether costs.")]
 
 

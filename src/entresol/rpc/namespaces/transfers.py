@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
 
 from entresol.errors import LayerOneFailed, MalformedValue
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -75,20 +75,30 @@ class TransferIndex(Protocol):
 class OpenTransfer(JsonModel, frozen=True, kw_only=True):
     """A deposit, message or withdrawal that is not completed on both layers."""
 
-    kind: Literal["withdrawal", "message", "deposit", "failedDeposit"]
-    status: Literal["pending", "claimable"]
-    transaction_hash: Hash32
-    index: Quantity
-    block_number: Quantity | None
-    l1_batch_number: Quantity | None
-    problem: str | None
+    kind: Annotated[
+        Literal["withdrawal", "message", "deposit", "failedDeposit"],
+        says("What moves between the layers."),
+    ]
+    status: Annotated[
+        Literal["pending", "claimable"], says("Whether it can be claimed now, or has to wait.")
+    ]
+    transaction_hash: Annotated[Hash32, says("The hash of the transaction.")]
+    index: Annotated[Quantity, says("Which of the transaction's transfers it is.")]
+    block_number: Annotated[Quantity | None, says("The number of its block.")]
+    l1_batch_number: Annotated[Quantity | None, says("The batch; null before it is sealed.")]
+    problem: Annotated[
+        str | None,
+        says(
+            "Why the relay of the node could not complete it when it last tried; null if it has not tried."
+        ),
+    ]
 
 
 class OpenTransferList(JsonModel, frozen=True, kw_only=True):
     """Some open transfers, the oldest first, and the cursor of those that follow."""
 
-    transfers: list[OpenTransfer]
-    next: Data | None
+    transfers: Annotated[list[OpenTransfer], says("The transfers of the page.")]
+    next: Annotated[Data | None, says("Where the next page begins; null on the last one.")]
 
 
 class EntresolTransfers:

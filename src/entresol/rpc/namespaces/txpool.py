@@ -8,9 +8,9 @@ from msgspec import Raw
 
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.models.transactions import TransactionInfo
 
 if TYPE_CHECKING:
@@ -31,29 +31,45 @@ Rendered: TypeAlias = Annotated[list[Raw], list[TransactionInfo]]
 class PoolStatus(JsonModel, frozen=True, kw_only=True):
     """The numbers of pending and queued transactions."""
 
-    pending: Quantity
-    queued: Quantity
+    pending: Annotated[Quantity, says("How many the next blocks can have.")]
+    queued: Annotated[Quantity, says("How many wait for a missing nonce.")]
 
 
 class PoolContent(JsonModel, frozen=True, kw_only=True):
     """Pooled transactions by sender and nonce."""
 
-    pending: dict[str, dict[str, TransactionInfo]]
-    queued: dict[str, dict[str, TransactionInfo]]
+    pending: Annotated[
+        dict[str, dict[str, TransactionInfo]],
+        says("Those that the next blocks can have, by sender and nonce."),
+    ]
+    queued: Annotated[
+        dict[str, dict[str, TransactionInfo]],
+        says("Those that wait for a missing nonce, by sender and nonce."),
+    ]
 
 
 class PoolSummary(JsonModel, frozen=True, kw_only=True):
     """Summaries of pooled transactions by sender and nonce."""
 
-    pending: dict[str, dict[str, str]]
-    queued: dict[str, dict[str, str]]
+    pending: Annotated[
+        dict[str, dict[str, str]],
+        says("Those that the next blocks can have, by sender and nonce, in words."),
+    ]
+    queued: Annotated[
+        dict[str, dict[str, str]],
+        says("Those that wait for a missing nonce, by sender and nonce, in words."),
+    ]
 
 
 class SenderContent(JsonModel, frozen=True, kw_only=True):
     """Pooled transactions of one sender by nonce."""
 
-    pending: dict[str, TransactionInfo]
-    queued: dict[str, TransactionInfo]
+    pending: Annotated[
+        dict[str, TransactionInfo], says("Those that the next blocks can have, by nonce.")
+    ]
+    queued: Annotated[
+        dict[str, TransactionInfo], says("Those that wait for a missing nonce, by nonce.")
+    ]
 
 
 class TxPool:

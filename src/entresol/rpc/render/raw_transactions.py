@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -16,7 +16,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
+from entresol.rpc.jsonrpc.model import ByteArray, JsonModel, says
 from entresol.rpc.render.transactions import priority_fee
 
 _TYPES: Final = {
@@ -33,81 +33,83 @@ DEFAULT_GAS_PER_PUBDATA: Final = 50_000
 class Fee(msgspec.Struct, frozen=True, kw_only=True):
     """The fee fields of a transaction; zksync-era uses snake case here."""
 
-    gas_limit: Quantity
-    max_fee_per_gas: Quantity
-    max_priority_fee_per_gas: Quantity
-    gas_per_pubdata_limit: Quantity
+    gas_limit: Annotated[Quantity, says("The gas limit.")]
+    max_fee_per_gas: Annotated[Quantity, says("The most that it pays for a unit of gas.")]
+    max_priority_fee_per_gas: Annotated[Quantity, says("The most that it pays above the base fee.")]
+    gas_per_pubdata_limit: Annotated[Quantity, says("How much gas a byte of pubdata may cost.")]
 
 
 class RawInput(msgspec.Struct, frozen=True, kw_only=True):
     """The signed transaction as it was sent."""
 
-    hash: Hash32
-    data: ByteArray
+    hash: Annotated[Hash32, says("The hash of the transaction.")]
+    data: Annotated[ByteArray, says("The transaction as it was sent.")]
 
 
 class RawPaymaster(JsonModel, frozen=True, kw_only=True):
     """The paymaster, or the zero address."""
 
-    paymaster: Address
-    paymaster_input: ByteArray
+    paymaster: Annotated[Address, says("The contract that pays in place of the sender.")]
+    paymaster_input: Annotated[ByteArray, says("What the paymaster receives.")]
 
 
 class L2CommonData(JsonModel, frozen=True, kw_only=True):
     """The fields of an L2 transaction besides its call."""
 
-    nonce: int
-    fee: Fee
-    initiator_address: Address
-    signature: ByteArray
-    transaction_type: str
-    input: RawInput | None
-    paymaster_params: RawPaymaster
+    nonce: Annotated[int, says("The number of transactions that the account sent before it.")]
+    fee: Annotated[Fee, says("What it pays at most.")]
+    initiator_address: Annotated[Address, says("The sender.")]
+    signature: Annotated[ByteArray, says("The signature.")]
+    transaction_type: Annotated[str, says("The type of the transaction, by name.")]
+    input: Annotated[RawInput | None, says("The transaction as it was sent.")]
+    paymaster_params: Annotated[RawPaymaster, says("Who pays for the sender.")]
 
 
 class L1CommonData(JsonModel, frozen=True, kw_only=True):
     """The fields of a priority transaction besides its call."""
 
-    sender: Address
-    serial_id: int
-    layer2_tip_fee: Quantity
-    full_fee: Quantity
-    max_fee_per_gas: Quantity
-    gas_limit: Quantity
-    gas_per_pubdata_limit: Quantity
-    op_processing_type: str = "Common"
-    priority_queue_type: str = "Deque"
-    canonical_tx_hash: Hash32
-    to_mint: Quantity
-    refund_recipient: Address
-    deadline_block: int = 0
-    eth_hash: Hash32
-    eth_block: int = 0
+    sender: Annotated[Address, says("The sender on L2: of a contract on L1, an alias.")]
+    serial_id: Annotated[int, says("The number of the request among all requests of L1.")]
+    layer2_tip_fee: Annotated[Quantity, says("0: the operator receives no tip.")]
+    full_fee: Annotated[Quantity, says("0: only gas is paid.")]
+    max_fee_per_gas: Annotated[Quantity, says("The most that it pays for a unit of gas.")]
+    gas_limit: Annotated[Quantity, says("The gas limit.")]
+    gas_per_pubdata_limit: Annotated[Quantity, says("How much gas a byte of pubdata may cost.")]
+    op_processing_type: Annotated[
+        str, says("How the request is processed: always in the same way.")
+    ] = "Common"
+    priority_queue_type: Annotated[str, says("The queue of the request: there is one.")] = "Deque"
+    canonical_tx_hash: Annotated[Hash32, says("The hash of the transaction on L2.")]
+    to_mint: Annotated[Quantity, says("How much of the base token is created on L2, in its units.")]
+    refund_recipient: Annotated[Address, says("Who receives on L2 what is not used.")]
+    deadline_block: Annotated[int, says("0: a request does not expire.")] = 0
+    eth_hash: Annotated[Hash32, says("0: the transaction on L1 is not recorded.")]
+    eth_block: Annotated[int, says("0: the block of L1 is not recorded.")] = 0
 
 
 class CommonData(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One of the two, under a key that names its layer."""
 
-    L1: L1CommonData | None = None
-    L2: L2CommonData | None = None
+    L1: Annotated[L1CommonData | None, says("If L1 requested it.")] = None
+    L2: Annotated[L2CommonData | None, says("If it was sent to L2.")] = None
 
 
 class RawExecute(JsonModel, frozen=True, kw_only=True):
     """The call that a transaction makes."""
 
-    contract_address: Address | None
-    calldata: Data
-    value: Quantity
-    factory_deps: list[ByteArray]
+    contract_address: Annotated[Address | None, says("Who is called; null to create a contract.")]
+    calldata: Annotated[Data, says("The call data.")]
+    value: Annotated[Quantity, says("The ether that it sends, in wei.")]
+    factory_deps: Annotated[list[ByteArray], says("The code that it brings along.")]
 
 
 class RawTransaction(msgspec.Struct, frozen=True, kw_only=True):
     """A transaction with all its fields; zksync-era uses snake case here."""
 
-    common_data: CommonData
-    execute: RawExecute
-    received_timestamp_ms: int
-    raw_bytes: Data | None
+    common_data: Annotated[CommonData, says("Who sent it, and what is paid for it.")]
+    execute: Annotated[RawExecute, says("What it does.")]
+    received_timestamp_ms: Annotated[int, says("Its block's time, in milliseconds since 1970.")]
+    raw_bytes: Annotated[Data | None, says("As it was sent; null if L1 requested it.")]
 
 
 def raw_transaction(transaction: Transaction, received_seconds: int) -> RawTransaction:

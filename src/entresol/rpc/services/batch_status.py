@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
 from entresol.cache_limits import CACHES
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.render.hex import iso_timestamp
 from entresol.storage.batch_table import BatchTable
 
@@ -22,23 +23,29 @@ if TYPE_CHECKING:
 class SettlementFields(JsonModel, frozen=True, kw_only=True):
     """The settlement fields of block and batch details; null for steps not taken yet."""
 
-    status: str
-    commit_tx_hash: Hash32 | None = None
-    commit_tx_finality: str | None = None
-    committed_at: str | None = None
-    commit_chain_id: int | None = None
-    prove_tx_hash: Hash32 | None = None
-    prove_tx_finality: str | None = None
-    proven_at: str | None = None
-    prove_chain_id: int | None = None
-    execute_tx_hash: Hash32 | None = None
-    execute_tx_finality: str | None = None
-    executed_at: str | None = None
-    execute_chain_id: int | None = None
-    precommit_tx_hash: Hash32 | None = None
-    precommit_tx_finality: str | None = None
-    precommitted_at: str | None = None
-    precommit_chain_id: int | None = None
+    status: Annotated[str, says("`verified` once its batch's execution is final, else `sealed`.")]
+    commit_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that committed the batch; null before it.")
+    ] = None
+    commit_tx_finality: Annotated[str | None, says("How final that transaction is.")] = None
+    committed_at: Annotated[str | None, says("When it was committed; null before it.")] = None
+    commit_chain_id: Annotated[int | None, says("The chain of that transaction.")] = None
+    prove_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that proved the batch; null before it.")
+    ] = None
+    prove_tx_finality: Annotated[str | None, says("How final that transaction is.")] = None
+    proven_at: Annotated[str | None, says("When it was proven; null before it.")] = None
+    prove_chain_id: Annotated[int | None, says("The chain of that transaction.")] = None
+    execute_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that executed the batch; null before it.")
+    ] = None
+    execute_tx_finality: Annotated[str | None, says("How final that transaction is.")] = None
+    executed_at: Annotated[str | None, says("When it was executed; null before it.")] = None
+    execute_chain_id: Annotated[int | None, says("The chain of that transaction.")] = None
+    precommit_tx_hash: Annotated[Hash32 | None, says("Null: nothing is precommitted.")] = None
+    precommit_tx_finality: Annotated[str | None, says("Null: nothing is precommitted.")] = None
+    precommitted_at: Annotated[str | None, says("Null: nothing is precommitted.")] = None
+    precommit_chain_id: Annotated[int | None, says("Null: nothing is precommitted.")] = None
 
 
 class SettlementTransactions(msgspec.Struct, frozen=True):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from entresol.execution.call.bundle import Bundle
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -34,15 +34,22 @@ class StateContext(JsonModel, frozen=True, kw_only=True):
 
     names: ClassVar = Named.CONTEXT
 
-    block_number: BlockId | None = None
-    transaction_index: TransactionIndex | None = None
+    block_number: Annotated[
+        BlockId | None, says("The block after which the calls run; `latest` by default.")
+    ] = None
+    transaction_index: Annotated[
+        TransactionIndex | None,
+        says("Before which transaction of the block the calls run; after all of them by default."),
+    ] = None
 
 
 class CallBundle(JsonModel, frozen=True, kw_only=True):
     """Calls, and overrides of their block."""
 
-    transactions: list[CallObject]
-    block_override: BlockOverride | None = None
+    transactions: Annotated[list[CallObject], says("The calls, in order.")]
+    block_override: Annotated[
+        BlockOverride | None, says("What differs in the block of the bundle.")
+    ] = None
 
     def bundle(self) -> Bundle:
         """Return the domain value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from entresol.errors import MalformedValue, UnserializableCall
@@ -11,7 +13,7 @@ from entresol.primitives.transactions import Access, Authorization, PriorityTran
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.eip712_meta import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger, HexOrInteger64, UnprefixedData
 
@@ -22,8 +24,8 @@ from entresol.rpc.types.number import HexOrInteger, HexOrInteger64, UnprefixedDa
 class AccessItem(JsonModel, frozen=True, kw_only=True, gc=False):
     """An entry of an access list: an account and some of its slots."""
 
-    address: Address
-    storage_keys: list[Hash32] | None = None
+    address: Annotated[Address, says("The account.")]
+    storage_keys: Annotated[list[Hash32] | None, says("The slots of the account.")] = None
 
     def access(self) -> Access:
         """Return the domain value."""
@@ -33,12 +35,14 @@ class AccessItem(JsonModel, frozen=True, kw_only=True, gc=False):
 class AuthorizationItem(JsonModel, frozen=True, kw_only=True):
     """A signed authorization to set the code of an account (EIP-7702)."""
 
-    chain_id: Quantity
-    address: Address
-    nonce: Quantity64
-    y_parity: Quantity64
-    r: Quantity
-    s: Quantity
+    chain_id: Annotated[Quantity, says("The chain for which it holds; 0 for every chain.")]
+    address: Annotated[Address, says("Whose code the signer takes.")]
+    nonce: Annotated[Quantity64, says("The nonce of the signer, for which it holds.")]
+    y_parity: Annotated[
+        Quantity64, says("The part of the signature from which the signer is found.")
+    ]
+    r: Annotated[Quantity, says("A part of the signature.")]
+    s: Annotated[Quantity, says("A part of the signature.")]
 
     def authorization(self) -> Authorization:
         """Return the domain value."""
@@ -50,23 +54,46 @@ class AuthorizationItem(JsonModel, frozen=True, kw_only=True):
 class CallObject(JsonModel, frozen=True, kw_only=True):
     """A transaction to simulate; keys of other dialects are ignored."""
 
-    from_: Address | None = None
-    to: Address | None = None
-    gas: HexOrInteger64 | None = None
-    gas_price: HexOrInteger | None = None
-    max_fee_per_gas: HexOrInteger | None = None
-    max_priority_fee_per_gas: HexOrInteger | None = None
-    value: HexOrInteger | None = None
-    data: UnprefixedData | None = None
-    input: UnprefixedData | None = None
-    nonce: HexOrInteger64 | None = None
-    chain_id: HexOrInteger64 | None = None
-    access_list: list[AccessItem] | None = None
-    authorization_list: list[AuthorizationItem] | None = None
-    type: HexOrInteger64 | None = None
-    blob_versioned_hashes: list[Hash32] | None = None
-    max_fee_per_blob_gas: HexOrInteger | None = None
-    eip712_meta: Eip712Meta | None = msgspec.field(name="eip712Meta", default=None)
+    from_: Annotated[Address | None, says("The sender.")] = None
+    to: Annotated[
+        Address | None, says("Who is called or paid; missing or null to create a contract.")
+    ] = None
+    gas: Annotated[HexOrInteger64 | None, says("The gas limit.")] = None
+    gas_price: Annotated[HexOrInteger | None, says("The price of a unit of gas.")] = None
+    max_fee_per_gas: Annotated[
+        HexOrInteger | None, says("The most that it pays for a unit of gas.")
+    ] = None
+    max_priority_fee_per_gas: Annotated[
+        HexOrInteger | None, says("The most that it pays above the base fee.")
+    ] = None
+    value: Annotated[HexOrInteger | None, says("The ether that it sends, in wei.")] = None
+    data: Annotated[
+        UnprefixedData | None, says("The call data, or the code that creates a contract.")
+    ] = None
+    input: Annotated[
+        UnprefixedData | None, says("The call data, or the code that creates a contract.")
+    ] = None
+    nonce: Annotated[
+        HexOrInteger64 | None, says("The number of transactions that the account sent before it.")
+    ] = None
+    chain_id: Annotated[HexOrInteger64 | None, says("The chain id.")] = None
+    access_list: Annotated[
+        list[AccessItem] | None, says("The accounts and slots that it announces.")
+    ] = None
+    authorization_list: Annotated[
+        list[AuthorizationItem] | None,
+        says("Signed authorizations by which accounts delegate to code."),
+    ] = None
+    type: Annotated[HexOrInteger64 | None, says("The type of the transaction.")] = None
+    blob_versioned_hashes: Annotated[
+        list[Hash32] | None, says("The hashes that name its blobs.")
+    ] = None
+    max_fee_per_blob_gas: Annotated[
+        HexOrInteger | None, says("The most that it pays for a unit of blob gas.")
+    ] = None
+    eip712_meta: Annotated[
+        Eip712Meta | None, says("What only transactions of the ZK Stack have.")
+    ] = msgspec.field(name="eip712Meta", default=None)
 
     def request(self) -> CallRequest:
         """Return the domain value; a gas price takes precedence over fee caps, as clients mean it."""
@@ -152,10 +179,12 @@ class TransactionObject(CallObject, frozen=True, kw_only=True):
     One with blobs has them here, with a proof for each blob, or in `cellProofs` for each of its cells.
     """
 
-    blobs: list[Data] | None = None
-    commitments: list[Data] | None = None
-    proofs: list[Data] | None = None
-    cell_proofs: list[Data] | None = None
+    blobs: Annotated[list[Data] | None, says("The blobs themselves.")] = None
+    commitments: Annotated[list[Data] | None, says("The KZG commitments of the blobs.")] = None
+    proofs: Annotated[list[Data] | None, says("The KZG proofs of the blobs.")] = None
+    cell_proofs: Annotated[
+        list[Data] | None, says("The proofs of the blobs' cells, since Osaka.")
+    ] = None
 
     @property
     def has_blobs(self) -> bool:

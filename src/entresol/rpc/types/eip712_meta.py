@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from entresol._native import MAX_FACTORY_DEPS
 from entresol.errors import (
     InvalidBytecode,
@@ -13,23 +15,27 @@ from entresol.primitives.bytecode import byte_counts, eravm_hash
 from entresol.primitives.transactions import Paymaster
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, JsonModel
+from entresol.rpc.jsonrpc.model import ByteArray, JsonModel, says
 
 
 class PaymasterParams(JsonModel, frozen=True, kw_only=True):
     """The paymaster that pays in the sender's place."""
 
-    paymaster: Address
-    paymaster_input: ByteArray | None = None
+    paymaster: Annotated[Address, says("The contract that pays in place of the sender.")]
+    paymaster_input: Annotated[ByteArray | None, says("What the paymaster receives.")] = None
 
 
 class Eip712Meta(JsonModel, frozen=True, kw_only=True):
     """The member `eip712Meta` of a call object."""
 
-    gas_per_pubdata: Quantity | None = None
-    factory_deps: list[ByteArray] | None = None
-    custom_signature: ByteArray | None = None
-    paymaster_params: PaymasterParams | None = None
+    gas_per_pubdata: Annotated[
+        Quantity | None, says("How much gas a byte of pubdata may cost.")
+    ] = None
+    factory_deps: Annotated[list[ByteArray] | None, says("The code that it brings along.")] = None
+    custom_signature: Annotated[
+        ByteArray | None, says("The signature if it is not of a key: a contract verifies it.")
+    ] = None
+    paymaster_params: Annotated[PaymasterParams | None, says("Who pays for the sender.")] = None
 
     @property
     def gas_per_pubdata_limit(self) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
 
 from entresol.errors import ControlRejected, MalformedValue
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
 MAX_URL_LENGTH = 8192
@@ -53,17 +53,29 @@ class ResetOptions:
 class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
     """What the chain is a fork of; of the URL scheme, host and port. All null if it is none."""
 
-    fork_url: str | None = None
-    fork_block_number: int | None = None
-    fork_retry_backoff: int | None = None
+    fork_url: Annotated[
+        str | None, says("Scheme, host and port of the remote; null if the chain is no fork.")
+    ] = None
+    fork_block_number: Annotated[
+        int | None,
+        says("The number of the block that a fork stands on; null if the chain is none."),
+    ] = None
+    fork_retry_backoff: Annotated[
+        int | None,
+        says(
+            "Milliseconds before a request to the remote is tried again; null if the chain is no fork."
+        ),
+    ] = None
 
 
 class ForkedNetwork(JsonModel, frozen=True, kw_only=True):
     """The chain and the block that a fork stands on."""
 
-    chain_id: int
-    fork_block_number: int
-    fork_block_hash: Hash32
+    chain_id: Annotated[int, says("The chain id.")]
+    fork_block_number: Annotated[
+        int, says("The number of the block that a fork stands on; null if the chain is none.")
+    ]
+    fork_block_hash: Annotated[Hash32, says("The hash of the block that the fork stands on.")]
 
 
 class ForkControl(Protocol):

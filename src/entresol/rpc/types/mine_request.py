@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Self
 
 from entresol.errors import MalformedValue
-from entresol.rpc.jsonrpc.codec import JsonModel, convert
+from entresol.rpc.jsonrpc.codec import convert
+from entresol.rpc.jsonrpc.model import JsonModel
 from entresol.rpc.types.number import Number
 
 _MILLISECONDS: Final = 1_000

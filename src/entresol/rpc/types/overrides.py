@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from entresol.errors import MalformedValue, TooManyOverrides
 from entresol.execution.call.overrides import BlockOverrides, StateOverride
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
+from entresol.rpc.jsonrpc.model import JsonModel, says
 
 T = TypeVar("T")
 
@@ -25,12 +25,18 @@ _DECIMAL: Final = re.compile("[0-9]{1,20}").fullmatch
 class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
     """Overrides of an account: `state` replaces its whole storage, `stateDiff` some slots."""
 
-    balance: Quantity | None = None
-    nonce: Quantity64 | None = None
-    code: Data | None = None
-    state: dict[str, Hash32] | None = None
-    state_diff: dict[str, Hash32] | None = None
-    move_precompile_to_address: Address | None = None
+    balance: Annotated[Quantity | None, says("The balance in wei.")] = None
+    nonce: Annotated[
+        Quantity64 | None,
+        says("How many transactions it sent, or contracts it created."),
+    ] = None
+    code: Annotated[Data | None, says("The code of the account.")] = None
+    state: Annotated[dict[str, Hash32] | None, says("The whole storage, by slot.")] = None
+    state_diff: Annotated[dict[str, Hash32] | None, says("The slots that differ.")] = None
+    move_precompile_to_address: Annotated[
+        Address | None,
+        says("Where the precompile of this address moves, so that its code can be replaced."),
+    ] = None
 
     def override(self) -> StateOverride:
         """Return the domain value."""
@@ -47,20 +53,22 @@ class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
 class BlockOverride(JsonModel, frozen=True, kw_only=True):
     """Overrides of the block; the names of Erigon and of older clients are accepted too."""
 
-    number: Quantity64 | None = None
-    time: Quantity64 | None = None
-    gas_limit: Quantity64 | None = None
-    fee_recipient: Address | None = None
-    prev_randao: Hash32 | None = None
-    base_fee_per_gas: Quantity64 | None = None
-    blob_base_fee: Quantity64 | None = None
-    difficulty: Quantity | None = None
-    block_number: Quantity64 | None = None
-    timestamp: Quantity64 | None = None
-    coinbase: Address | None = None
-    random: Hash32 | None = None
-    base_fee: Quantity64 | None = None
-    block_hash: dict[str, Hash32] | None = None
+    number: Annotated[Quantity64 | None, says("The number of the block.")] = None
+    time: Annotated[Quantity64 | None, says("The time of the block, in seconds since 1970.")] = None
+    gas_limit: Annotated[Quantity64 | None, says("The most gas that it may use.")] = None
+    fee_recipient: Annotated[Address | None, says("Who receives the priority fees.")] = None
+    prev_randao: Annotated[Hash32 | None, says("What PREVRANDAO returns.")] = None
+    base_fee_per_gas: Annotated[Quantity64 | None, says("The base fee.")] = None
+    blob_base_fee: Annotated[Quantity64 | None, says("The price of blob gas.")] = None
+    difficulty: Annotated[Quantity | None, says("What DIFFICULTY returns before Paris.")] = None
+    block_number: Annotated[Quantity64 | None, says("Another name of `number`.")] = None
+    timestamp: Annotated[Quantity64 | None, says("Another name of `time`.")] = None
+    coinbase: Annotated[Address | None, says("Another name of `feeRecipient`.")] = None
+    random: Annotated[Hash32 | None, says("Another name of `prevRandao`.")] = None
+    base_fee: Annotated[Quantity64 | None, says("The base fee per gas.")] = None
+    block_hash: Annotated[
+        dict[str, Hash32] | None, says("What BLOCKHASH returns, by block number.")
+    ] = None
 
     def override(self) -> BlockOverrides:
         """Return the domain value."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from entresol._native import Tracer
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.go_duration import GoDuration
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.overrides import BlockOverride, StateOverrides
@@ -16,19 +17,30 @@ TracerConfig: TypeAlias = dict[str, Any]
 class TracerOptions(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
     """What the engine has to know of the options."""
 
-    tracer: str | None = None
-    tracer_config: TracerConfig | None = None
-    enable_memory: bool | None = None
-    disable_stack: bool | None = None
-    disable_storage: bool | None = None
-    enable_return_data: bool | None = None
-    limit: int | None = None
+    tracer: Annotated[str | None, says("Its name; steps are listed without it.")] = None
+    tracer_config: Annotated[
+        TracerConfig | None,
+        says(
+            "The options of the tracer: `onlyTopCall` and `withLog` of `callTracer`, `diffMode`, `disableCode` and `disableStorage` of `prestateTracer`, tracers by name for `muxTracer`."
+        ),
+    ] = None
+    enable_memory: Annotated[bool | None, says("Whether steps have their memory.")] = None
+    disable_stack: Annotated[bool | None, says("Whether steps have no stack.")] = None
+    disable_storage: Annotated[bool | None, says("Whether steps have no slots.")] = None
+    enable_return_data: Annotated[
+        bool | None, says("Whether steps have what the last call returned.")
+    ] = None
+    limit: Annotated[
+        int | None, says("After how many bytes no more steps are listed; 0 for no limit.")
+    ] = None
 
 
 class TraceConfig(TracerOptions, frozen=True, kw_only=True, omit_defaults=True):
     """The options of a trace; without a tracer it lists every step of the program."""
 
-    timeout: GoDuration | None = None
+    timeout: Annotated[
+        GoDuration | None, says("How long tracing a transaction may take, as Go writes durations.")
+    ] = None
 
     def options(self) -> bytes:
         """Return the options as the engine takes them; raise `UnknownTracer` if it does not."""
@@ -50,6 +62,11 @@ class TraceConfig(TracerOptions, frozen=True, kw_only=True, omit_defaults=True):
 class TraceCallConfig(TraceConfig, frozen=True, kw_only=True, omit_defaults=True):
     """The options of a traced call: overrides, and the transaction of the block that it runs before."""
 
-    state_overrides: StateOverrides | None = None
-    block_overrides: BlockOverride | None = None
-    tx_index: Number | None = None
+    state_overrides: Annotated[
+        StateOverrides | None, says("What differs in accounts, by address.")
+    ] = None
+    block_overrides: Annotated[BlockOverride | None, says("What differs in the block.")] = None
+    tx_index: Annotated[
+        Number | None,
+        says("Before which transaction of the block the call runs; after all of them by default."),
+    ] = None

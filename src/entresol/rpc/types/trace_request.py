@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from entresol.errors import InvalidTraceRange, MalformedValue
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.codec import JsonModel, convert, encode
+from entresol.rpc.jsonrpc.codec import convert, encode
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.call_request import CallObject
@@ -63,13 +64,22 @@ class TraceFilterObject(JsonModel, frozen=True, kw_only=True):
 
     names: ClassVar = Named.RANGE
 
-    from_block: BlockNumber | None = None
-    to_block: BlockNumber | None = None
-    from_address: list[Address] | None = None
-    to_address: list[Address] | None = None
-    mode: Literal["union", "intersection"] | None = None
-    after: Number | None = None
-    count: Number | None = None
+    from_block: Annotated[BlockNumber | None, says("The first block; by default the earliest.")] = (
+        None
+    )
+    to_block: Annotated[BlockNumber | None, says("The last block; by default the latest.")] = None
+    from_address: Annotated[
+        list[Address] | None, says("The senders whose frames are wanted; all without it.")
+    ] = None
+    to_address: Annotated[
+        list[Address] | None, says("The recipients whose frames are wanted; all without it.")
+    ] = None
+    mode: Annotated[
+        Literal["union", "intersection"] | None,
+        says("Whether one of the addresses has to match, or both a sender and a recipient."),
+    ] = None
+    after: Annotated[Number | None, says("How many frames to skip.")] = None
+    count: Annotated[Number | None, says("How many frames to return at most.")] = None
 
     def options(self) -> bytes:
         """Return the options of the tracer; without `mode`, one of the addresses has to match."""

@@ -8,7 +8,8 @@ import pytest
 
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.jsonrpc.codec import ByteArray, camel, convert, encode
+from entresol.rpc.jsonrpc.codec import convert, encode
+from entresol.rpc.jsonrpc.model import ByteArray, camel
 from tests.support.example_namespace import ALICE, ToyCall
 
 

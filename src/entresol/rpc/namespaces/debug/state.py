@@ -19,9 +19,9 @@ from entresol.errors import (
 from entresol.execution.witness import witness_of
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.chain_config import ChainConfigInfo
 from entresol.rpc.render.hex import data, raw_array
@@ -40,10 +40,10 @@ _CODE_KEY_SIZE: Final = 33
 class WitnessResult(JsonModel, frozen=True, kw_only=True):
     """What suffices to execute a block without a node: sorted, but for the headers."""
 
-    state: list[Data]
-    codes: list[Data]
-    keys: list[Data]
-    headers: list[Data]
+    state: Annotated[list[Data], says("The nodes of the tries that the block used.")]
+    codes: Annotated[list[Data], says("The code of the contracts that the block used.")]
+    keys: Annotated[list[Data], says("The addresses and slots that the block used.")]
+    headers: Annotated[list[Data], says("The headers that the block refers to, in RLP.")]
 
 
 class DebugState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 from entresol.errors import (
     BlockNotFound,
@@ -18,9 +18,9 @@ from entresol.errors import (
 from entresol.execution.replay import state_at_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
@@ -73,35 +73,42 @@ class RangeStart(bytes):
 class StorageEntry(JsonModel, frozen=True, kw_only=True):
     """A slot, null if it is not known which slot it is, and its value."""
 
-    key: Hash32 | None
-    value: Hash32
+    key: Annotated[
+        Hash32 | None,
+        says("The slot, if its hash is all that the trie has; null if it is unknown."),
+    ]
+    value: Annotated[Hash32, says("The value of the slot.")]
 
 
 class StorageRange(JsonModel, frozen=True, kw_only=True):
     """Slots by their hashes, and the hash where the next range starts."""
 
-    storage: dict[str, StorageEntry]
-    next_key: Hash32 | None
+    storage: Annotated[dict[str, StorageEntry], says("The slots of the page, by their keccak.")]
+    next_key: Annotated[Hash32 | None, says("Where the next page begins; null on the last one.")]
 
 
 class DumpedAccount(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
     """An account as geth dumps it."""
 
-    balance: str
-    nonce: int
-    root: Hash32
-    code_hash: Hash32
-    code: Data | None = None
-    storage: dict[str, str] | None = None
-    key: Hash32
+    balance: Annotated[str, says("The balance in wei, in decimal digits.")]
+    nonce: Annotated[int, says("How many transactions it sent, or contracts it created.")]
+    root: Annotated[Hash32, says("The root of the account's storage trie.")]
+    code_hash: Annotated[Hash32, says("The keccak of its code.")]
+    code: Annotated[
+        Data | None, says("The code; missing if there is none, or if the request excludes it.")
+    ] = None
+    storage: Annotated[dict[str, str] | None, says("The slots with their values.")] = None
+    key: Annotated[Hash32, says("The keccak of the address.")]
 
 
 class AccountRange(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
     """Accounts by address, and where the next range starts."""
 
-    root: str
-    accounts: dict[str, DumpedAccount]
-    next: RangeStart | None = None
+    root: Annotated[str, says("The root of the state trie.")]
+    accounts: Annotated[dict[str, DumpedAccount], says("The accounts of the page, by address.")]
+    next: Annotated[
+        RangeStart | None, says("Where the next page begins; missing on the last one.")
+    ] = None
 
 
 class DebugRanges:

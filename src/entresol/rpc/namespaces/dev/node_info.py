@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, UnsetType
 
 from entresol.errors import ControlRejected, ForeignOrigin, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
 from entresol.rpc.types.history import TransactionHash
@@ -25,42 +25,50 @@ if TYPE_CHECKING:
 class NodeEnvironment(JsonModel, frozen=True, kw_only=True):
     """The prices and limits of the next block."""
 
-    base_fee: Quantity
-    chain_id: int
-    gas_limit: Quantity
-    gas_price: Quantity
+    base_fee: Annotated[Quantity, says("The base fee per gas.")]
+    chain_id: Annotated[int, says("The chain id.")]
+    gas_limit: Annotated[Quantity, says("The most gas that it may use.")]
+    gas_price: Annotated[Quantity, says("The price of a unit of gas.")]
 
 
 class AnvilNodeInfo(JsonModel, frozen=True, kw_only=True):
     """The result of `anvil_nodeInfo`."""
 
-    current_block_number: Quantity
-    current_block_timestamp: int
-    current_block_hash: Hash32
-    hard_fork: str
-    transaction_order: str
-    environment: NodeEnvironment
-    fork_config: NodeForkConfig
+    current_block_number: Annotated[Quantity, says("The number of the latest block.")]
+    current_block_timestamp: Annotated[int, says("Its time, in seconds since 1970.")]
+    current_block_hash: Annotated[Hash32, says("The hash of the latest block.")]
+    hard_fork: Annotated[str, says("The fork of the EVM.")]
+    transaction_order: Annotated[str, says("In which order the pool lists its transactions.")]
+    environment: Annotated[NodeEnvironment, says("The parameters of the next block.")]
+    fork_config: Annotated[NodeForkConfig, says("What the chain is a fork of.")]
 
 
 class HardhatMetadata(JsonModel, frozen=True, kw_only=True):
     """The result of `hardhat_metadata`."""
 
-    client_version: str
-    chain_id: int
-    instance_id: Hash32
-    latest_block_number: int
-    latest_block_hash: Hash32
-    forked_network: ForkedNetwork | UnsetType | None = UNSET
+    client_version: Annotated[str, says("The name and the version of the node.")]
+    chain_id: Annotated[int, says("The chain id.")]
+    instance_id: Annotated[Hash32, says("A random number, which a new chain changes.")]
+    latest_block_number: Annotated[int, says("The number of the latest block.")]
+    latest_block_hash: Annotated[Hash32, says("The hash of the latest block.")]
+    forked_network: Annotated[
+        ForkedNetwork | UnsetType | None,
+        says("The chain and the block that the chain is a fork of; null if it is none."),
+    ] = UNSET
     """Only a fork has it in Hardhat; in anvil it is null otherwise."""
 
 
 class AnvilMetadata(HardhatMetadata, frozen=True, kw_only=True):
     """The result of `anvil_metadata`; `snapshots` are the block of each snapshot, by its id."""
 
-    client_semver: str
-    client_commit_sha: str | None = None
-    snapshots: dict[str, tuple[int, Hash32]]
+    client_semver: Annotated[str, says("The version of the node.")]
+    client_commit_sha: Annotated[
+        str | None, says("The commit that the node was built from; null if it is unknown.")
+    ] = None
+    snapshots: Annotated[
+        dict[str, tuple[int, Hash32]],
+        says("The block number and the hash of each snapshot, by its id."),
+    ]
 
 
 class AnvilNode:

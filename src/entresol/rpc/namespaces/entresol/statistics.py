@@ -11,10 +11,9 @@ from entresol.offload import Offload
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.entresol.paging import page_size
 from entresol.rpc.render.blocks import stored_header_json
 from entresol.rpc.types.number import Number

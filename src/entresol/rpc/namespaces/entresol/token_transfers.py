@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from entresol.errors import MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.entresol.paging import page_size
 from entresol.rpc.namespaces.entresol.tokens import STANDARDS, StandardName
 from entresol.rpc.services.accounts.cursors import Before

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from entresol.errors import AccountsNotIndexed, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
 from entresol.rpc.services.accounts.holders import MAX_SECONDS
 from entresol.rpc.services.accounts.token_calls import MAX_TEXT, TokenAnswers, TokenCalls

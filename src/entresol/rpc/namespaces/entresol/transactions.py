@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from entresol.errors import AccountsNotIndexed, DeadlinePassed, MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
 from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.accounts.transaction_search import Part

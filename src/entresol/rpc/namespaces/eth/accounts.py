@@ -21,7 +21,7 @@ from entresol.primitives.typed_data import personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
-from entresol.rpc.models.model import DataText
+from entresol.rpc.jsonrpc.model import DataText
 from entresol.rpc.models.transactions import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.typed_data import TypedDataObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
@@ -13,9 +13,9 @@ from entresol.execution.call.overrides import override
 from entresol.execution.trace.block_trace import SealedBlock
 from entresol.offload import Offload
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class CallManyResult(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
     """The return data of a call, or its error."""
 
-    value: Data | None = None
-    error: str | None = None
+    value: Annotated[Data | None, says("What the call returned, if it did not fail.")] = None
+    error: Annotated[str | None, says("Why the call failed, if it did.")] = None
 
     @classmethod
     def of(cls, result: BundledResult) -> CallManyResult:

@@ -22,8 +22,8 @@ from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 class AccessListEntry(JsonModel, frozen=True, kw_only=True):
     """An account, and the slots of it that a call touches."""
 
-    address: Address
-    storage_keys: list[Hash32]
+    address: Annotated[Address, says("The account.")]
+    storage_keys: Annotated[list[Hash32], says("The slots of the account.")]
 
 
 class AccessListResult(JsonModel, frozen=True, kw_only=True):
     """The access list of a call, the gas it uses with that list, and its error if it failed."""
 
-    access_list: list[AccessListEntry]
-    gas_used: Quantity
-    error: str | UnsetType = UNSET
+    access_list: Annotated[list[AccessListEntry], says("The accounts and slots that it used.")]
+    gas_used: Annotated[Quantity, says("The gas that it used.")]
+    error: Annotated[str | UnsetType, says("Why the call failed; missing if it did not.")] = UNSET
     """Missing if the call succeeded, as in geth."""
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
@@ -32,28 +31,30 @@ _NO_FORK_ID: Final = Data(bytes(4))
 class BlobParameters(JsonModel, frozen=True, kw_only=True):
     """How many blobs a block has, and how their price moves."""
 
-    base_fee_update_fraction: int
-    max: int
-    target: int
+    base_fee_update_fraction: Annotated[int, says("The larger, the slower their price moves.")]
+    max: Annotated[int, says("The most blobs of a block.")]
+    target: Annotated[int, says("The number of blobs at which their price stays.")]
 
 
 class ForkParameters(JsonModel, frozen=True, kw_only=True):
     """The parameters of a fork."""
 
-    activation_time: int
-    blob_schedule: BlobParameters | None
-    chain_id: Quantity
-    fork_id: Data
-    precompiles: dict[str, Address]
-    system_contracts: dict[str, Address]
+    activation_time: Annotated[int, says("When the fork became active, in seconds since 1970.")]
+    blob_schedule: Annotated[BlobParameters | None, says("Limits of blobs; null before Cancun.")]
+    chain_id: Annotated[Quantity, says("The chain id.")]
+    fork_id: Annotated[Data, says("The fork id (EIP-2124).")]
+    precompiles: Annotated[dict[str, Address], says("The precompiled contracts, by name.")]
+    system_contracts: Annotated[
+        dict[str, Address], says("The contracts that the protocol itself calls, by name.")
+    ]
 
 
 class ChainParameters(JsonModel, frozen=True, kw_only=True):
     """The fork of the chain, and the next and the last one that are scheduled: none."""
 
-    current: ForkParameters
-    next: None = None
-    last: None = None
+    current: Annotated[ForkParameters, says("The parameters that hold now.")]
+    next: Annotated[None, says("The next scheduled fork: none.")] = None
+    last: Annotated[None, says("The last scheduled fork: none.")] = None
 
 
 class CapabilitiesHead(JsonModel, frozen=True, kw_only=True):

@@ -10,8 +10,8 @@ from entresol.chain.fees import check_percentiles
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
@@ -25,12 +25,19 @@ if TYPE_CHECKING:
 class FeeHistoryResult(JsonModel, frozen=True, kw_only=True):
     """The fees of consecutive blocks."""
 
-    oldest_block: Quantity
-    base_fee_per_gas: list[Quantity]
-    gas_used_ratio: list[float]
-    reward: list[list[Quantity]]
-    base_fee_per_blob_gas: list[Quantity] | UnsetType = UNSET
-    blob_gas_used_ratio: list[float] | UnsetType = UNSET
+    oldest_block: Annotated[Quantity, says("The first of the blocks.")]
+    base_fee_per_gas: Annotated[list[Quantity], says("Of each block, and of the next one.")]
+    gas_used_ratio: Annotated[list[float], says("The part of its gas limit that each block used.")]
+    reward: Annotated[
+        list[list[Quantity]], says("The priority fees of each block at the requested percentiles.")
+    ]
+    base_fee_per_blob_gas: Annotated[
+        list[Quantity] | UnsetType,
+        says("The price of blob gas in each block, and in the next one."),
+    ] = UNSET
+    blob_gas_used_ratio: Annotated[
+        list[float] | UnsetType, says("The part of its blob gas limit that each block used.")
+    ] = UNSET
 
 
 class EthFees:

@@ -20,9 +20,9 @@ from entresol.offload import started
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.primitives.values import Address, Data, Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel, convert
+from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import HexOrInteger, Number
 from entresol.state_missing import retried
 

@@ -19,9 +19,9 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
@@ -38,38 +38,38 @@ if TYPE_CHECKING:
 class StorageResult(JsonModel, frozen=True, kw_only=True):
     """A slot's value and its Merkle proof."""
 
-    key: Hash32
-    value: Quantity
-    proof: list[Data]
+    key: Annotated[Hash32, says("The key of the slot.")]
+    value: Annotated[Quantity, says("The value of the slot.")]
+    proof: Annotated[list[Data], says("The nodes of the storage trie from the root to the slot.")]
 
 
 class AccountResult(JsonModel, frozen=True, kw_only=True):
     """An account and its Merkle proof, and slots with theirs."""
 
-    address: Address
-    account_proof: list[Data]
-    balance: Quantity
-    code_hash: Hash32
-    nonce: Quantity
-    storage_hash: Hash32
-    storage_proof: list[StorageResult]
+    address: Annotated[Address, says("The account.")]
+    account_proof: Annotated[list[Data], says("The trie's nodes from the root to the account.")]
+    balance: Annotated[Quantity, says("The balance in wei.")]
+    code_hash: Annotated[Hash32, says("The keccak of its code.")]
+    nonce: Annotated[Quantity, says("How many transactions it sent, or contracts it created.")]
+    storage_hash: Annotated[Hash32, says("The root of its storage trie.")]
+    storage_proof: Annotated[list[StorageResult], says("The requested slots with proofs.")]
 
 
 class AccountInfo(JsonModel, frozen=True, kw_only=True):
     """An account with its code."""
 
-    balance: Quantity
-    nonce: Quantity
-    code: Data
+    balance: Annotated[Quantity, says("The balance in wei.")]
+    nonce: Annotated[Quantity, says("How many transactions it sent, or contracts it created.")]
+    code: Annotated[Data, says("The code of the account.")]
 
 
 class AccountState(JsonModel, frozen=True, kw_only=True):
     """An account as in the state trie."""
 
-    balance: Quantity
-    nonce: Quantity
-    code_hash: Hash32
-    storage_root: Hash32
+    balance: Annotated[Quantity, says("The balance in wei.")]
+    nonce: Annotated[Quantity, says("How many transactions it sent, or contracts it created.")]
+    code_hash: Annotated[Hash32, says("The keccak of its code.")]
+    storage_root: Annotated[Hash32, says("The root of its storage trie.")]
 
 
 class EthState:

@@ -12,8 +12,8 @@ from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.otterscan import InternalOperation, OtterscanFrame
 from entresol.rpc.types.history import TransactionHash
@@ -33,8 +33,8 @@ _NOTHING: Final = b'{"tracer":"noopTracer"}'
 class ContractCreator(JsonModel, frozen=True, kw_only=True):
     """The transaction that created a contract, and the account that did."""
 
-    hash: Hash32
-    creator: Address
+    hash: Annotated[Hash32, says("The hash of the transaction.")]
+    creator: Annotated[Address, says("The account that created it.")]
 
 
 class _CreationAction(msgspec.Struct):

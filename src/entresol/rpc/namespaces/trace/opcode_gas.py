@@ -9,10 +9,10 @@ from entresol.errors import BlockNotFound, DeadlinePassed, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
-from entresol.rpc.models.model import says
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.history import TransactionHash
 
@@ -34,7 +34,7 @@ class OpcodeGas(JsonModel, frozen=True, kw_only=True):
 class TransactionOpcodeGas(JsonModel, frozen=True, kw_only=True):
     """The opcodes that a transaction ran, in their order; a transfer runs none."""
 
-    transaction_hash: Hash32
+    transaction_hash: Annotated[Hash32, says("The hash of the transaction.")]
     opcode_gas: Annotated[list[OpcodeGas], says("Each opcode that it ran.")]
 
 

@@ -16,8 +16,9 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.services.batch_status import (
     BatchSettlement,
@@ -49,23 +50,29 @@ _SCHEMES: Final[Mapping[DataScheme, DataAvailability]] = {
 class BaseSystemContractsHashes(msgspec.Struct, frozen=True, kw_only=True):
     """Hashes of system code, which an EVM chain does not have; zksync-era uses snake case here."""
 
-    bootloader: Hash32
-    default_aa: Hash32
-    evm_emulator: Hash32 | None = None
+    bootloader: Annotated[Hash32, says("0: there is no bootloader.")]
+    default_aa: Annotated[Hash32, says("0: accounts without code have no default one.")]
+    evm_emulator: Annotated[Hash32 | None, says("Null: the EVM is not emulated.")] = None
 
 
 class BlockDetailsBase(SettlementFields, frozen=True, kw_only=True):
     """The fields that block and batch details share."""
 
-    number: int
-    timestamp: int
-    l1_tx_count: int
-    l2_tx_count: int
-    root_hash: Hash32 | None
-    l1_gas_price: int
-    l2_fair_gas_price: int
-    fair_pubdata_price: int | None
-    base_system_contracts_hashes: BaseSystemContractsHashes
+    number: Annotated[int, says("The number of the block, or of the batch.")]
+    timestamp: Annotated[int, says("In seconds since 1970.")]
+    l1_tx_count: Annotated[int, says("How many transactions of it L1 requested.")]
+    l2_tx_count: Annotated[int, says("How many transactions of it were sent to L2.")]
+    root_hash: Annotated[
+        Hash32 | None, says("The hash of the block, or the state root after the batch.")
+    ]
+    l1_gas_price: Annotated[int, says("The price of gas on L1, in wei.")]
+    l2_fair_gas_price: Annotated[int, says("The price of gas on L2, in units of the base token.")]
+    fair_pubdata_price: Annotated[
+        int | None, says("What a byte of pubdata costs, in units of the base token.")
+    ]
+    base_system_contracts_hashes: Annotated[
+        BaseSystemContractsHashes, says("The hashes of the system contracts' code.")
+    ]
 
 
 NO_SYSTEM_CODE: Final = BaseSystemContractsHashes(
@@ -78,20 +85,40 @@ _PRIORITY: Final = bytes(PRIORITY_TYPES)
 class BlockDetails(BlockDetailsBase, frozen=True, kw_only=True):
     """A block and the settlement of its batch."""
 
-    l1_batch_number: int
-    operator_address: Address
-    protocol_version: str
+    l1_batch_number: Annotated[int, says("The batch, or the next one if it is not sealed.")]
+    operator_address: Annotated[Address, says("The operator that sealed the block.")]
+    protocol_version: Annotated[str, says("The version of the protocol.")]
 
 
 class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
     """A batch and its settlement; the root is the state root after it."""
 
-    commitment: Hash32 | None
-    data_availability: DataAvailability
-    pubdata_bytes: int
-    commit_gas_used: int | None
-    prove_gas_used: int | None
-    execute_gas_used: int | None
+    commitment: Annotated[Hash32 | None, says("Its commitment; null before L1 has it.")]
+    data_availability: Annotated[
+        DataAvailability,
+        says(
+            "Where the data of the batch is: `calldata` if the commit publishes it on L1, `none` if the operator alone has it."
+        ),
+    ]
+    pubdata_bytes: Annotated[int, says("How many bytes the batch publishes on L1, compressed.")]
+    commit_gas_used: Annotated[
+        int | None,
+        says(
+            "The gas that L1 took for the transaction that committed the batch; null if that is not known."
+        ),
+    ]
+    prove_gas_used: Annotated[
+        int | None,
+        says(
+            "The gas that L1 took for the transaction that proved the batch, others in it included; null if that is not known."
+        ),
+    ]
+    execute_gas_used: Annotated[
+        int | None,
+        says(
+            "The gas that L1 took for the transaction that executed the batch, others in it included; null if that is not known."
+        ),
+    ]
 
 
 class CommitmentReader(Protocol):
@@ -104,29 +131,31 @@ class CommitmentReader(Protocol):
 class BlockFinality(JsonModel, frozen=True, kw_only=True):
     """The settlement stage of a block."""
 
-    stage: Stage
-    block_number: int
-    batch_number: int | None
+    stage: Annotated[Stage, says("How far the block is settled.")]
+    block_number: Annotated[int, says("The number of its block.")]
+    batch_number: Annotated[int | None, says("The batch; null before it is sealed.")]
 
 
 class FinalityStatus(JsonModel, frozen=True, kw_only=True):
     """The last blocks and batches at each stage of settlement."""
 
-    last_sealed_block: int
-    last_committed_block: int
-    last_committed_batch: int
-    last_executed_block: int
-    last_executed_batch: int
-    last_finalized_block: int
-    last_finalized_batch: int
+    last_sealed_block: Annotated[int, says("The latest block.")]
+    last_committed_block: Annotated[int, says("The last block of that batch.")]
+    last_committed_batch: Annotated[int, says("The last batch that L1 has.")]
+    last_executed_block: Annotated[int, says("The last block of that batch.")]
+    last_executed_batch: Annotated[int, says("The last batch that L1 has executed.")]
+    last_finalized_block: Annotated[int, says("The last block of that batch.")]
+    last_finalized_batch: Annotated[int, says("The last batch whose execution is final on L1.")]
 
 
 class BlockMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """The prices of a block; zksync-os uses snake case here."""
 
-    pubdata_price_per_byte: Quantity
-    native_price: Quantity
-    execution_version: int = 1
+    pubdata_price_per_byte: Annotated[
+        Quantity, says("What a byte of pubdata costs, in units of the base token.")
+    ]
+    native_price: Annotated[Quantity, says("Its base fee, in units of the base token.")]
+    execution_version: Annotated[int, says("The version of the execution.")] = 1
 
 
 class ZksBatches:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 
 if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts
@@ -30,15 +30,21 @@ class L2Contracts(msgspec.Struct, frozen=True, kw_only=True):
 class BridgeContracts(JsonModel, frozen=True, kw_only=True):
     """The bridges of both layers; clients want an address for each, zero where there is none."""
 
-    l1_erc20_default_bridge: Address = msgspec.field(name="l1Erc20DefaultBridge")
-    l2_erc20_default_bridge: Address = msgspec.field(name="l2Erc20DefaultBridge")
-    l1_shared_default_bridge: Address
-    l2_shared_default_bridge: Address
-    l1_weth_bridge: Address
-    l2_weth_bridge: Address
-    l2_legacy_shared_bridge: Address
-    l1_nullifier: Address
-    l1_native_token_vault: Address
+    l1_erc20_default_bridge: Annotated[Address, says("The bridge of tokens on L1.")] = (
+        msgspec.field(name="l1Erc20DefaultBridge")
+    )
+    l2_erc20_default_bridge: Annotated[Address, says("The bridge of tokens on L2.")] = (
+        msgspec.field(name="l2Erc20DefaultBridge")
+    )
+    l1_shared_default_bridge: Annotated[Address, says("The bridge of all chains on L1.")]
+    l2_shared_default_bridge: Annotated[Address, says("The bridge of all chains on L2.")]
+    l1_weth_bridge: Annotated[Address, says("0: wrapped ether has no bridge.")]
+    l2_weth_bridge: Annotated[Address, says("0: wrapped ether has no bridge.")]
+    l2_legacy_shared_bridge: Annotated[Address, says("The bridge on L2, under an earlier name.")]
+    l1_nullifier: Annotated[
+        Address, says("The contract on L1 that knows which withdrawals were claimed.")
+    ]
+    l1_native_token_vault: Annotated[Address, says("The contract on L1 that holds tokens.")]
 
 
 class ZksContracts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -19,6 +19,7 @@ from entresol.offload import Offload
 from entresol.primitives.published.rules import PARTS
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import says
 from entresol.rpc.render.raw_transactions import Fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -35,49 +36,53 @@ _PUBDATA_MARGIN_PERCENT = 30
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """The price of ether in the base token."""
 
-    numerator: int = 1
-    denominator: int = 1
+    numerator: Annotated[int, says("The upper part of the fraction.")] = 1
+    denominator: Annotated[int, says("The lower part of the fraction.")] = 1
 
 
 class ConversionRatio(Ratio, frozen=True, kw_only=True):
     """The same, with L1 and the settlement layer apart."""
 
-    l1: Ratio = Ratio()
-    sl: Ratio = Ratio()
+    l1: Annotated[Ratio, says("In relation to the token of L1.")] = Ratio()
+    sl: Annotated[Ratio, says("In relation to the token of the settlement layer.")] = Ratio()
 
 
 class FeeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's fee settings, before the conversion to the base token."""
 
-    minimal_l2_gas_price: int
-    compute_overhead_part: float
-    pubdata_overhead_part: float
-    batch_overhead_l1_gas: int
-    max_gas_per_batch: int
-    max_pubdata_per_batch: int
+    minimal_l2_gas_price: Annotated[int, says("The least that gas costs on L2, in wei of ether.")]
+    compute_overhead_part: Annotated[float, says("How much of a batch's cost execution bears.")]
+    pubdata_overhead_part: Annotated[float, says("How much of a batch's cost pubdata bears.")]
+    batch_overhead_l1_gas: Annotated[int, says("What a batch costs on L1 without transactions.")]
+    max_gas_per_batch: Annotated[int, says("The most gas of a batch.")]
+    max_pubdata_per_batch: Annotated[int, says("The most bytes of pubdata of a batch.")]
 
 
 class FeeParamsV2(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of the fee formula."""
 
-    config: FeeConfig
-    l1_gas_price: int
-    l1_pubdata_price: int
-    conversion_ratio: ConversionRatio = ConversionRatio()
+    config: Annotated[FeeConfig, says("The parameters that do not change with the price of gas.")]
+    l1_gas_price: Annotated[int, says("The price of gas on L1, in wei.")]
+    l1_pubdata_price: Annotated[int, says("What a byte of pubdata costs on L1, in wei.")]
+    conversion_ratio: Annotated[ConversionRatio, says("What the base token is worth in ether.")] = (
+        ConversionRatio()
+    )
 
 
 class FeeParams(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of the fee formula, by its version."""
 
-    V2: FeeParamsV2
+    V2: Annotated[FeeParamsV2, says("The parameters, in their second version.")]
 
 
 class BatchFeeInput(msgspec.Struct, frozen=True, kw_only=True):
     """The prices for the next batch."""
 
-    fair_l2_gas_price: int
-    fair_pubdata_price: int
-    l1_gas_price: int
+    fair_l2_gas_price: Annotated[int, says("What gas costs on L2, in units of the base token.")]
+    fair_pubdata_price: Annotated[
+        int, says("What a byte of pubdata costs, in units of the base token.")
+    ]
+    l1_gas_price: Annotated[int, says("The price of gas on L1, in wei.")]
 
 
 class ZksFees:

@@ -18,9 +18,9 @@ from entresol.errors import (
 from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.history import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
@@ -65,33 +65,40 @@ class Prover(TransactionLogProver, Protocol):
 class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
     """The proof of an L2-to-L1 log, as the contracts of L1 or those of another L2 verify it."""
 
-    id: int
-    proof: list[Hash32]
-    root: Hash32
-    batch_number: int
-    gateway_block_number: int | UnsetType = UNSET
+    id: Annotated[int, says("The index of the log among those of the batch.")]
+    proof: Annotated[
+        list[Hash32], says("What `proveL2LogInclusion` and the like of the contracts on L1 take.")
+    ]
+    root: Annotated[Hash32, says("The root of the tree of the batch's logs.")]
+    batch_number: Annotated[int, says("The batch whose root L1 has.")]
+    gateway_block_number: Annotated[
+        int | UnsetType,
+        says(
+            "The block of L1 whose root over all chains the proof leads to; only in proofs for another L2."
+        ),
+    ] = UNSET
 
 
 class BatchStorageProof(JsonModel, frozen=True, kw_only=True):
     """A slot after a batch and its proof; in a Patricia trie it has no index."""
 
-    key: Hash32
-    value: Hash32
-    index: int = 0
-    proof: list[Data]
+    key: Annotated[Hash32, says("The key of the slot.")]
+    value: Annotated[Hash32, says("The value of the slot.")]
+    index: Annotated[int, says("0: a Patricia trie has no indexes.")] = 0
+    proof: Annotated[list[Data], says("The nodes of the storage trie from the root to the slot.")]
 
 
 class BatchAccountProof(JsonModel, frozen=True, kw_only=True):
     """An account after a batch, with proofs of it and of its slots."""
 
-    address: Address
-    state_root: Hash32
-    account_proof: list[Data]
-    nonce: Quantity
-    balance: Quantity
-    code_hash: Hash32
-    storage_hash: Hash32
-    storage_proof: list[BatchStorageProof]
+    address: Annotated[Address, says("The account.")]
+    state_root: Annotated[Hash32, says("The root of the state after the batch.")]
+    account_proof: Annotated[list[Data], says("The trie's nodes from the root to the account.")]
+    nonce: Annotated[Quantity, says("How many transactions it sent, or contracts it created.")]
+    balance: Annotated[Quantity, says("The balance in wei.")]
+    code_hash: Annotated[Hash32, says("The keccak of its code.")]
+    storage_hash: Annotated[Hash32, says("The root of its storage trie.")]
+    storage_proof: Annotated[list[BatchStorageProof], says("The requested slots with proofs.")]
 
 
 class ZksProofs:

@@ -12,6 +12,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import says
 from entresol.rpc.namespaces.zks.batches import NO_SYSTEM_CODE, BaseSystemContractsHashes
 from entresol.rpc.types.number import Number
 
@@ -26,32 +27,48 @@ EXECUTION_VERSION = 1
 class VerificationKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Verification keys of proofs that this chain does not make; zksync-era uses snake case here."""
 
-    recursion_scheduler_level_vk_hash: Hash32
-    fflonk_snark_wrapper_vk_hash: Hash32 | None = None
+    recursion_scheduler_level_vk_hash: Annotated[
+        Hash32, says("The key that verifies the proofs of batches.")
+    ]
+    fflonk_snark_wrapper_vk_hash: Annotated[
+        Hash32 | None, says("The key of the other wrapper: there is none.")
+    ] = None
 
 
 class ProtocolVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A protocol version; zksync-era has some keys in camel case, some in snake case, some in both."""
 
-    version_id: int
-    minor_version: int = msgspec.field(name="minorVersion")
-    timestamp: int
-    verification_keys_hashes: VerificationKeys
-    base_system_contracts: BaseSystemContractsHashes
-    bootloader_code_hash: Hash32 = msgspec.field(name="bootloaderCodeHash")
-    default_account_code_hash: Hash32 = msgspec.field(name="defaultAccountCodeHash")
-    evm_simulator_code_hash: Hash32 | None = msgspec.field(
-        name="evmSimulatorCodeHash", default=None
+    version_id: Annotated[int, says("The version.")]
+    minor_version: Annotated[int, says("The version.")] = msgspec.field(name="minorVersion")
+    timestamp: Annotated[int, says("When it became active, in seconds since 1970.")]
+    verification_keys_hashes: Annotated[
+        VerificationKeys, says("The hashes of the keys that verify proofs.")
+    ]
+    base_system_contracts: Annotated[
+        BaseSystemContractsHashes, says("The hashes of the system contracts' code.")
+    ]
+    bootloader_code_hash: Annotated[Hash32, says("0: there is no bootloader.")] = msgspec.field(
+        name="bootloaderCodeHash"
     )
-    l2_system_upgrade_tx_hash: Hash32 | None = None
-    l2_upgrade: Hash32 | None = msgspec.field(name="l2SystemUpgradeTxHash", default=None)
+    default_account_code_hash: Annotated[
+        Hash32, says("0: accounts without code have no default one.")
+    ] = msgspec.field(name="defaultAccountCodeHash")
+    evm_simulator_code_hash: Annotated[Hash32 | None, says("Null: the EVM is not emulated.")] = (
+        msgspec.field(name="evmSimulatorCodeHash", default=None)
+    )
+    l2_system_upgrade_tx_hash: Annotated[
+        Hash32 | None, says("The transaction that upgraded the system: none.")
+    ] = None
+    l2_upgrade: Annotated[
+        Hash32 | None, says("The transaction that upgraded the system: none.")
+    ] = msgspec.field(name="l2SystemUpgradeTxHash", default=None)
 
 
 class FundedAccount(msgspec.Struct, frozen=True, kw_only=True):
     """Balance and nonce of an account in genesis."""
 
-    balance: Quantity
-    nonce: Quantity
+    balance: Annotated[Quantity, says("The balance in wei.")]
+    nonce: Annotated[Quantity, says("How many transactions it sent, or contracts it created.")]
 
 
 class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,11 +78,16 @@ class GenesisInput(msgspec.Struct, frozen=True, kw_only=True):
     balances and nonces, without which the root could not be computed.
     """
 
-    initial_contracts: list[tuple[Address, Data]]
-    additional_storage: dict[str, dict[str, Hash32]]
-    initial_accounts: dict[str, FundedAccount]
-    execution_version: int = EXECUTION_VERSION
-    genesis_root: Hash32
+    initial_contracts: Annotated[list[tuple[Address, Data]], says("The contracts and their code.")]
+    additional_storage: Annotated[
+        dict[str, dict[str, Hash32]],
+        says("Slots of contracts that are set without a transaction, by address."),
+    ]
+    initial_accounts: Annotated[
+        dict[str, FundedAccount], says("The accounts that have ether, by address.")
+    ]
+    execution_version: Annotated[int, says("The version of the execution.")] = EXECUTION_VERSION
+    genesis_root: Annotated[Hash32, says("The root of the state of the genesis.")]
 
 
 class ZksProtocol:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from entresol.errors import MalformedValue
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.services.tokens import BridgedTokens
 from entresol.rpc.types.block_id import LATEST
 from entresol.rpc.types.number import Number
@@ -24,11 +24,11 @@ MAX_TOKENS: Final = 255
 class TokenInfo(JsonModel, frozen=True, kw_only=True):
     """A token that can be bridged; its addresses are zero if it is ether."""
 
-    l1_address: Address
-    l2_address: Address
-    name: str
-    symbol: str
-    decimals: int
+    l1_address: Annotated[Address, says("The token on L1.")]
+    l2_address: Annotated[Address, says("The token on L2.")]
+    name: Annotated[str, says("The name of the token.")]
+    symbol: Annotated[str, says("The short name of the token.")]
+    decimals: Annotated[int, says("How many digits of an amount are behind the point.")]
 
 
 class ZksTokens:

@@ -20,9 +20,10 @@ from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction, Transaction, decode, load
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel, encode
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import within_limit
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
@@ -53,32 +54,38 @@ if TYPE_CHECKING:
 class TransactionDetails(JsonModel, frozen=True, kw_only=True):
     """A transaction and its settlement; null for steps not taken yet."""
 
-    is_l1_originated: bool
-    status: str
-    fee: Quantity
-    gas_per_pubdata: Quantity
-    initiator_address: Address
-    received_at: str
-    eth_commit_tx_hash: Hash32 | None = None
-    eth_prove_tx_hash: Hash32 | None = None
-    eth_execute_tx_hash: Hash32 | None = None
-    eth_precommit_tx_hash: Hash32 | None = None
+    is_l1_originated: Annotated[bool, says("Whether L1 requested it.")]
+    status: Annotated[str, says("Whether it waits, is in a block, failed, or is verified on L1.")]
+    fee: Annotated[Quantity, says("What was paid for it, in units of the base token.")]
+    gas_per_pubdata: Annotated[Quantity, says("How much gas a byte of pubdata may cost.")]
+    initiator_address: Annotated[Address, says("The sender.")]
+    received_at: Annotated[str, says("When the node received it, or sealed it if that is unknown.")]
+    eth_commit_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that committed its batch; null before it.")
+    ] = None
+    eth_prove_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that proved its batch; null before it.")
+    ] = None
+    eth_execute_tx_hash: Annotated[
+        Hash32 | None, says("The transaction on L1 that executed its batch; null before it.")
+    ] = None
+    eth_precommit_tx_hash: Annotated[Hash32 | None, says("Null: nothing is precommitted.")] = None
 
 
 class StorageLog(JsonModel, frozen=True, kw_only=True):
     """A slot that a transaction writes."""
 
-    address: Address
-    key: Quantity
-    written_value: Quantity
+    address: Annotated[Address, says("The account.")]
+    key: Annotated[Quantity, says("The key of the slot.")]
+    written_value: Annotated[Quantity, says("The value that it has now.")]
 
 
 class DetailedOutput(JsonModel, frozen=True, kw_only=True):
     """The hash of a transaction, and its effects if it is the next one."""
 
-    transaction_hash: Hash32
-    storage_logs: list[StorageLog]
-    events: list[LogInfo]
+    transaction_hash: Annotated[Hash32, says("The hash of the transaction.")]
+    storage_logs: Annotated[list[StorageLog], says("The slots that it wrote.")]
+    events: Annotated[list[LogInfo], says("The logs that it emitted.")]
 
 
 class ZksTransactions:

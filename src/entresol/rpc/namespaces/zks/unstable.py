@@ -10,9 +10,8 @@ import msgspec
 from entresol.errors import InvalidTransaction, PoolRejection
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Data, Quantity
-from entresol.rpc.jsonrpc.codec import JsonModel
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
-from entresol.rpc.models.model import says
+from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.zks.transactions import DetailedOutput, ZksTransactions
 from entresol.rpc.types.number import Number
 
