@@ -21,8 +21,8 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.server.handler import LocalConnection
 
 MIDNIGHT: Final = 1_767_225_600.0
 """The time of the node's clock, always: the first second of 2026."""

@@ -17,8 +17,8 @@ from entresol.errors import INTERNAL
 from entresol.node.api.api import Api
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.config import ServerConfig
+from entresol.server.handler import LocalConnection
 from tests.support.clients.accounts import signed_transfer
 from tests.support.cluster.nodes import running_cluster
 from tests.support.cluster.postgres import Postgres

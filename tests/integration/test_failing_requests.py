@@ -19,9 +19,9 @@ from websockets.frames import Opcode
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.recipes.ecosystem import ecosystem
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.config import ServerConfig
+from entresol.server.handler import LocalConnection
 from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, running_node
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.server.handler import LocalConnection
 from tests.support.loop_time import measured_callbacks
 from tests.support.rollup.full_node import FullNode
 from tests.support.rollup.largest_requests import Request, largest_requests

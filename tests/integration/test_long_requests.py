@@ -9,9 +9,9 @@ import pytest
 
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc import dispatch as module
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import Order, method
+from entresol.server.handler import LocalConnection
 from tests.support.example_namespace import Toy, dispatch
 from tests.support.loop_time import measured_callbacks
 

@@ -14,8 +14,8 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import ecosystem
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.server.config import ServerConfig
+from entresol.server.handler import LocalConnection
 from tests.support.polling import PATIENCE_SECONDS
 
 ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"

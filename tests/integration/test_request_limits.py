@@ -13,7 +13,7 @@ from entresol.node.api.adapters import call_limits, log_limits
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError

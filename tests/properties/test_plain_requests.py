@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from entresol._native import Overlay
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import MAX_NATIVE_BODY_BYTES
+from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.chain.state_files import layer_one

@@ -13,8 +13,8 @@ from entresol.errors import MalformedValue
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
-from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.model import Choice
+from entresol.rpc.jsonrpc.served_method import Method
 from entresol.rpc.models.notifications import Notification
 from entresol.rpc.models.tracers import Prestate, TracerResult
 

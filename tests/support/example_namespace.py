@@ -14,12 +14,11 @@ from msgspec import Raw
 from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, UnknownBlock
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import ByteArray, JsonModel
 from entresol.rpc.types.block_id import LATEST, PENDING, BlockId, BlockNumber
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, LocalConnection
 
 ALICE = "0x36615cf349d7f6344891b1e7ca7c72883f5dc049"
 

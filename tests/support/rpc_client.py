@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.jsonrpc.method import Method, Namespace
+from entresol.rpc.jsonrpc.method import Namespace
+from entresol.rpc.jsonrpc.served_method import Method
 from entresol.rpc.threads.client_threads import ClientThreads, current_client
-from entresol.server.handler import completed
+from entresol.server.handler import LocalConnection, completed
 from tests.support.declared_results import check_response, declared_methods
 from tests.support.polling import PATIENCE_SECONDS, eventually
 

@@ -12,7 +12,7 @@ import pytest
 from entresol.execution.block_executor import BlockExecutor
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.offload import POLICY, started
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError

@@ -11,7 +11,7 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
 from entresol.primitives.transactions import BlobTransaction
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from entresol.server.responses import HttpResponse
 
@@ -80,6 +80,33 @@ class ClientConnection(Protocol):
     def on_close(self, callback: Callable[[], object]) -> None:
         """Call `callback` once when the connection has closed; at once if it has."""
         ...
+
+
+class LocalConnection:
+    """A `ClientConnection` without a socket: nothing can be sent to it, and it never closes."""
+
+    transport: Final = "local"
+    peer: str = "local"
+    host: Final = ""
+    is_foreign: bool = False
+    closed: bool = False
+
+    def __init__(self, path: str = "/") -> None:
+        self.path = path
+
+    def send(self, data: bytes) -> bool:  # noqa: ARG002 - the interface has it
+        """Drop the message."""
+        return False
+
+    def outbox(self) -> Self:
+        """Return what drops messages, too."""
+        return self
+
+    def disconnect(self, reason: str) -> None:
+        """Ignore the reason: there is no connection."""
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Ignore the callback: the connection never closes."""
 
 
 class Handler(Protocol):

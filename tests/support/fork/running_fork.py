@@ -21,8 +21,8 @@ from entresol.dev.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.sequencer.local import LocalSequencer
+from entresol.server.handler import LocalConnection
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import RpcClient

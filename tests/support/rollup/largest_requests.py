@@ -11,7 +11,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.api_limits import LimitsConfig
-from entresol.rpc.jsonrpc.codec import MAX_OBJECTS
+from entresol.rpc.jsonrpc.params import MAX_OBJECTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
 from entresol.rpc.namespaces.eth.send_conditional import MAX_CONDITIONS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT

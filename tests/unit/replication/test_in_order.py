@@ -11,7 +11,7 @@ import pytest
 from entresol.errors import ProducerUnavailable
 from entresol.replication import in_order
 from entresol.replication.in_order import InOrder
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 from tests.support.polling import PATIENCE_SECONDS
 
 

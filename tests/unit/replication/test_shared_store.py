@@ -16,8 +16,8 @@ from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.workers.publisher import StatePublisher
 from entresol.replication.workers.state_page import StatePage
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.server.handler import LocalConnection
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
 from tests.support.chain.log_emitter import EmittingChain

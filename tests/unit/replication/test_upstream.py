@@ -9,7 +9,7 @@ from typing import Any, cast
 from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.channel import client_number
 from entresol.replication.workers.messages import WorkerCall, encode_page
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 
 LAYER = 1
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from entresol.errors import ProducerUnavailable
 from entresol.listeners import Listeners
 from entresol.replication.upstream import NOT_PRODUCER, PATH, ClusterHandler, HttpUpstream
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 
 SEQ = 7
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, LocalConnection
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.failed_calls import MAX_EXPLAINED, MAX_OF_BATCH, FailedCalls
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.server.handler import LocalConnection
 from entresol.server.responses import BAD_REQUEST
 from entresol.terminal.config import LogConfig
 from entresol.terminal.log import NodeLog

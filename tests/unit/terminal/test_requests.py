@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
+from entresol.server.handler import LocalConnection
 from entresol.terminal.formats import BatchServed, RequestServed
 from entresol.terminal.requests import RequestLog
 from tests.support.example_namespace import Toy, request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past
 from entresol.rpc.services.past.anchor_proofs import AnchorProofs
 from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
 from entresol.rpc.services.past.fee_history import SplitFees

@@ -25,7 +25,7 @@ from entresol.node.workers.worker_process import (
 )
 from entresol.replication.workers.clients import NUMBER_BYTES
 from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

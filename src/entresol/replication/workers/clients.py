@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol.replication.workers.messages import CLUSTER, WorkerCall, WorkerMessage
-from entresol.rpc.jsonrpc.connection import LocalConnection
+from entresol.server.handler import LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

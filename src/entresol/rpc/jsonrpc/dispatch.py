@@ -6,23 +6,19 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Raw
 
 from entresol.rpc.jsonrpc.envelope import (
-    MAX_SEARCHED_BYTES,
     NULL,
-    LongRequest,
     Request,
     RequestBatchReader,
     decode_request,
     id_of_malformed,
     is_utf8,
     not_a_request,
-    read_long,
-    without_half_pairs,
 )
 from entresol.rpc.jsonrpc.errors import (
     BatchResponseSizeError,
@@ -31,8 +27,9 @@ from entresol.rpc.jsonrpc.errors import (
     ParseError,
 )
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Router, own_methods
-from entresol.rpc.jsonrpc.method import Method, Namespace, methods_of
-from entresol.rpc.jsonrpc.method_caller import MethodCaller, Responder, read_ahead
+from entresol.rpc.jsonrpc.long_request import LongRequest, ScanOrder, read_long
+from entresol.rpc.jsonrpc.method import Namespace
+from entresol.rpc.jsonrpc.method_caller import MethodCaller, Responder
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.native_methods import (
     NativeReads,
@@ -47,68 +44,12 @@ from entresol.rpc.jsonrpc.request_batch import (
     Response,
     StartableResponse,
 )
+from entresol.rpc.jsonrpc.served_method import Method, methods_of
 from entresol.rpc.threads.client_threads import LoopThreads, Threads, serve
-from entresol.server.handler import ClientConnection, completed
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-
-_T = TypeVar("_T")
-
+from entresol.server.handler import ClientConnection
 
 MAX_NATIVE_BODY_BYTES: Final = 256 << 10
 """How long a request or a batch may be that needs no Python; scanning a longer one for that would be in vain."""
-
-
-class ScanOrder:
-    """Holds what a client sends after a long request until that was scanned and called.
-
-    Over HTTP nothing is held, since requests of a connection come one by one. Remembers: the last scan of each
-    connection that has one. Persists: nothing. Fails: as a scan does, towards its own request alone.
-    """
-
-    def __init__(self) -> None:
-        self._scans: dict[ClientConnection, asyncio.Future[Any]] = {}
-
-    def is_behind(self, connection: ClientConnection) -> bool:
-        """Return whether a request of this client has to be held."""
-        return bool(self._scans) and connection in self._scans
-
-    def call(
-        self, connection: ClientConnection, scan: Awaitable[_T], call: Callable[[_T], Response]
-    ) -> Awaitable[bytes | None]:
-        """Call what was scanned, after all before it; return the response."""
-        before = self._scans.get(connection)
-        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # What the client sends next finds it.
-        self._scans[connection] = called
-        task = asyncio.ensure_future(_call(before, scan, call))
-        task.add_done_callback(partial(self._on_called, connection, called))
-        return _completed(task)
-
-    def _on_called(
-        self,
-        connection: ClientConnection,
-        called: asyncio.Future[None],
-        _task: asyncio.Task[Response],
-    ) -> None:
-        called.set_result(None)
-        if self._scans.get(connection) is called:
-            del self._scans[connection]
-
-
-async def _call(
-    before: asyncio.Future[Any] | None, scan: Awaitable[_T], call: Callable[[_T], Response]
-) -> Response:
-    scanned = await scan
-    if before is not None:
-        await before
-    return call(scanned)
-
-
-async def _completed(task: asyncio.Task[Response]) -> bytes | None:
-    return await completed(await task)
 
 
 class RequestLimits(msgspec.Struct, frozen=True):
@@ -239,7 +180,9 @@ class Dispatcher:
         found = read_long(body)
         # What a replica forwards, the producer decodes.
         if found is not None and self._forwarding is None:
-            read_ahead(found, self._methods)
+            for request in found if isinstance(found, list) else [found]:
+                if type(request) is LongRequest:
+                    request.read_ahead(self._methods)
         return found
 
     def _handle_text(self, body: bytes, connection: ClientConnection) -> Response:
@@ -273,10 +216,7 @@ class Dispatcher:
         try:
             request_id = id_of_malformed(stripped)
         except ParseError as error:
-            marked = without_half_pairs(stripped)
-            if marked is None:
-                return self._search_or_reject(stripped, error, connection)
-            return self._handle_malformed(marked, connection)
+            return self._responder.reject(error)
         if request_id is None:
             return self._responder.reject(
                 ParseError("a request is an object with jsonrpc, method and id")
@@ -287,32 +227,8 @@ class Dispatcher:
         try:
             items = self._batches.read(body)
         except ParseError as error:
-            return self._search_or_reject(body, error, connection)
-        return self._handle_requests(items, connection)
-
-    def _search_or_reject(
-        self, body: bytes, error: ParseError, connection: ClientConnection
-    ) -> Response:
-        """Reject what is no JSON, unless it may only have half of a surrogate pair that takes long to find."""
-        if MAX_SEARCHED_BYTES < len(body) <= MAX_NATIVE_BODY_BYTES:
-            return self._search(body, error, connection)
-        return self._responder.reject(error)
-
-    async def _search(
-        self, body: bytes, error: ParseError, connection: ClientConnection
-    ) -> bytes | None:
-        """Respond to a body with half of a surrogate pair, after a thread has found it."""
-        loop = asyncio.get_running_loop()
-        marked = await loop.run_in_executor(None, without_half_pairs, body, MAX_NATIVE_BODY_BYTES)
-        if marked is None:
             return self._responder.reject(error)
-        if marked[:1] != b"[":
-            return await completed(self._handle_malformed(marked, connection))
-        try:
-            items = self._batches.read_marked(marked)
-        except ParseError as problem:
-            return self._responder.reject(problem)
-        return await completed(self._handle_requests(items, connection))
+        return self._handle_requests(items, connection)
 
     def _handle_requests(self, items: list[Item] | None, connection: ClientConnection) -> Response:
         if items is None or len(items) > self._limits.batch:

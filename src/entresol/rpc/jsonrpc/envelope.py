@@ -1,25 +1,22 @@
 """The JSON-RPC envelope: decode requests and batches, assemble responses.
 
 An `id` stays the bytes it was sent as, so that 1.0, 1e3 or a number of forty digits comes back unchanged. Of a
-duplicate key, the last one counts. Half of a surrogate pair is JSON, but no text, and the decoder stops at it: what is
-wrong then is one string of one request, so that one is rejected, under its id.
+duplicate key, the last one counts.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol._native import concatenated, read_long_requests
+from entresol._native import concatenated
 from entresol.offload import POLICY
 from entresol.rpc.jsonrpc.errors import (
     ErrorObject,
-    InvalidParamsError,
     InvalidRequestError,
     ParseError,
 )
@@ -37,16 +34,6 @@ CLOSING: Final = b"}"
 NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
 """The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
 
-MAX_SEARCHED_BYTES: Final = 64 << 10
-"""How long a body may be to be searched on the event loop: a few milliseconds for the escapes of so many bytes."""
-
-_MARK: Final = rb"\uffff"
-"""Takes the place of a half pair. It has the same length, and is no character either."""
-_ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-
 
 class Request(msgspec.Struct, gc=False):
     """One call."""
@@ -55,17 +42,6 @@ class Request(msgspec.Struct, gc=False):
     method: str
     id: Raw = ABSENT
     params: Raw = ABSENT
-
-
-class LongRequest(Request):
-    """A call of a long body, with what of its parameters was decoded when it was read."""
-
-    data: bytes | None = None
-    """The only parameter, if that is hex digits; not as `Data`, since that would copy it, and so would `bytes` of that."""
-    values: tuple[Any, ...] | None = None
-    """The parameters of a method whose calls run in order, so that they are not decoded later."""
-    problem: InvalidParamsError | None = None
-    """What is wrong with them."""
 
 
 class _WithId(msgspec.Struct):
@@ -125,7 +101,7 @@ def id_of_malformed(body: bytes | Raw) -> bytes | None:
         raise ParseError(str(error)) from None
     if not request_id:
         return None
-    return request_id if is_id(request_id) and not is_marked(request_id) else NULL
+    return request_id if is_id(request_id) else NULL
 
 
 def not_a_request(body: bytes | Raw) -> InvalidRequestError:
@@ -134,30 +110,8 @@ def not_a_request(body: bytes | Raw) -> InvalidRequestError:
         decode_request(body)
     except (ValueError, RecursionError) as error:
         return InvalidRequestError(str(error).replace(" - at `$.", " - at `"))
-    if is_marked(bytes(body)):
-        return InvalidRequestError("a string has half of a surrogate pair")
     # Deeply nested JSON may fail first and pass later: it depends on the depth of the stack.
     return InvalidRequestError("nested too deep")
-
-
-def read_long(body: bytes) -> LongRequest | list[Request | Raw] | None:
-    """Read a long request or a batch on any thread: most of it without the GIL. None for what has to be read by others."""
-    found = read_long_requests(body)
-    if found is None:
-        return None
-    is_batch, parts = found
-    view = memoryview(body)
-    requests: list[Request | Raw] = [
-        LongRequest(
-            "2.0",
-            method,
-            Raw(view[slice(*request_id)]),
-            Raw(view[slice(*params)]) if params[1] else ABSENT,
-            data,
-        )
-        for method, request_id, params, data in parts
-    ]
-    return requests if is_batch else cast("LongRequest", requests[0])
 
 
 class RequestBatchReader:
@@ -188,24 +142,8 @@ class RequestBatchReader:
         except RecursionError:
             raise ParseError("nested too deep") from None
         except ValueError as error:
-            marked = without_half_pairs(body)
-            if marked is None:
-                raise ParseError(str(error)) from None
-            return self.read_marked(marked)
-        return None if len(items) > self._limit else items
-
-    def read_marked(self, body: bytes) -> list[Request | Raw] | None:
-        """Return what `read` does for a body without half pairs, with raw JSON for requests that are marked."""
-        try:
-            found = msgspec.structs.astuple(self._decode_raw(body))
-        except RecursionError:
-            raise ParseError("nested too deep") from None
-        except ValueError as error:
             raise ParseError(str(error)) from None
-        items = [item for item in found if item is not UNSET]
-        if len(items) > self._limit:
-            return None
-        return [item if is_marked(bytes(item)) else _request_or_raw(item) for item in items]
+        return None if len(items) > self._limit else items
 
     def _items(self, body: bytes) -> list[Request | Raw]:
         try:
@@ -229,20 +167,3 @@ def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
     """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode
-
-
-def without_half_pairs(body: bytes, max_bytes: int = MAX_SEARCHED_BYTES) -> bytes | None:
-    """Return `body` with marks in place of half surrogate pairs; None if it has none, or is longer."""
-    if len(body) > max_bytes or b"\\u" not in body:
-        return None
-    marked = _ESCAPE.sub(_marked, body)
-    return None if marked == body else marked
-
-
-def is_marked(text: bytes) -> bool:
-    """Say whether a part of a body that `without_half_pairs` has returned had a half pair."""
-    return _MARK in text
-
-
-def _marked(escape: re.Match[bytes]) -> bytes:
-    return _MARK if escape[1] else escape[0]

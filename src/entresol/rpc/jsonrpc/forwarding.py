@@ -13,8 +13,9 @@ from entresol.errors import EntresolError
 from entresol.errors.base import without_frames
 from entresol.rpc.jsonrpc.envelope import Request, error_response
 from entresol.rpc.jsonrpc.errors import BatchResponseSizeError, error_object_of
-from entresol.rpc.jsonrpc.method import Method, ServedBy
+from entresol.rpc.jsonrpc.method import ServedBy
 from entresol.rpc.jsonrpc.request_batch import Response
+from entresol.rpc.jsonrpc.served_method import Method
 from entresol.server.handler import ClientConnection, completed
 
 _PENDING: Final = b'"pending"'

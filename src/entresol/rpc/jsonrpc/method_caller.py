@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -21,36 +21,28 @@ from entresol.rpc.jsonrpc.envelope import (
     NOT_AN_ID,
     NULL,
     RESULT,
-    LongRequest,
+    Request,
     error_response,
     is_id,
     opening,
     response,
 )
 from entresol.rpc.jsonrpc.errors import (
-    InvalidParamsError,
     InvalidRequestError,
     MethodNotFoundError,
     RequestError,
     ResponseSizeError,
     error_object_of,
 )
-from entresol.rpc.jsonrpc.forwarding import Route, is_absent
-from entresol.rpc.jsonrpc.request_batch import DeferredResponse, StartableResponse
+from entresol.rpc.jsonrpc.forwarding import Forwarding, Route, is_absent
+from entresol.rpc.jsonrpc.long_request import LongRequest
+from entresol.rpc.jsonrpc.metrics import Metrics
+from entresol.rpc.jsonrpc.request_batch import DeferredResponse, Response, StartableResponse
+from entresol.rpc.jsonrpc.served_method import Method
+from entresol.rpc.threads.client_threads import Threads
 from entresol.rpc.threads.remote_waits import RemoteWaits
+from entresol.server.handler import ClientConnection
 from entresol.state_missing import again, retried
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from entresol.rpc.jsonrpc.envelope import Request
-    from entresol.rpc.jsonrpc.forwarding import Forwarding
-    from entresol.rpc.jsonrpc.method import Method
-    from entresol.rpc.jsonrpc.metrics import Metrics
-    from entresol.rpc.jsonrpc.request_batch import Response
-    from entresol.rpc.threads.client_threads import Threads
-    from entresol.server.handler import ClientConnection
-
 
 REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
@@ -76,21 +68,15 @@ class Responder:
         started = perf_counter()
         if type(result) is Offload or is_awaitable(result):
             return self.respond_later(method, request_id, result, started)
-        code = 0
-        try:
-            body = self.respond(request_id, result)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body
+        return self._respond_now(method, request_id, started, lambda: result)
 
     def defer(
         self, method: Method, request_id: bytes, result: Any, started: float
     ) -> Awaitable[bytes | None]:
         """Respond once the result is there; to calls of a group that share a block, without a task for each."""
         if method.is_grouped and asyncio.isfuture(result):
-            done = partial(self._respond_done, method, request_id, started)
-            return DeferredResponse(result, done)
+            respond = partial(self._respond_now, method, request_id, started, result.result)
+            return DeferredResponse(result, respond)
         response = self.respond_later(method, request_id, result, started)
         return StartableResponse(response) if method.is_grouped else response
 
@@ -103,7 +89,11 @@ class Responder:
             if type(result) is not Offload:
                 result = await result
             if type(result) is Offload:
-                body = await self._respond_on_worker(request_id, result.work)
+                # What may be a long result is encoded there, too.
+                work = result.work
+                body = await self._threads.run(
+                    lambda: self.respond(request_id, work()), ends_with_client=True
+                )
             else:
                 body = self.respond(request_id, result)
         except asyncio.CancelledError:
@@ -116,25 +106,19 @@ class Responder:
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
 
-    def _respond_done(
-        self, method: Method, request_id: bytes, started: float, result: asyncio.Future[Any]
+    def _respond_now(
+        self, method: Method, request_id: bytes, started: float, result: Callable[[], object]
     ) -> bytes | None:
-        """Respond with the result of a future that is done."""
+        """Respond with what is there: the result of a call, or its error."""
         code = 0
         try:
-            body = self.respond(request_id, result.result())
+            body = self.respond(request_id, result())
         except asyncio.CancelledError:
             body, code = response_to_error(ChainReplaced(), method, request_id)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
             body, code = response_to_error(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
-
-    async def _respond_on_worker(self, request_id: bytes, work: Callable[[], object]) -> bytes:
-        """Do the work, and encode what may be a long result, on a thread."""
-        return await self._threads.run(
-            lambda: self.respond(request_id, work()), ends_with_client=True
-        )
 
     def respond(self, request_id: bytes, result: object) -> bytes:
         """Return the response with this result; raise `ResponseSizeError` if it is too long."""
@@ -282,40 +266,14 @@ class MethodCaller:
         return None
 
 
-def read_ahead(found: LongRequest | list[Request | Raw], methods: Mapping[str, Method]) -> None:
-    """Decode the parameters of calls that run in order, on any thread."""
-    for request in found if isinstance(found, list) else [found]:
-        if type(request) is not LongRequest:
-            continue
-        method = methods.get(request.method)
-        if method is None or (request.data is not None and method.takes_data):
-            continue
-        try:
-            request.values = method.reader.read_ahead(request.params)
-        except InvalidParamsError as error:
-            request.problem = error
-
-
 def _arguments(
     method: Method, request: Request, connection: ClientConnection, *, is_short: bool
 ) -> tuple[Any, ...] | None:
     """Return the arguments of a call; None if a thread has to decode them."""
     if not is_short:
-        before = _read_before(method, request, connection)
+        before = None
+        if type(request) is LongRequest:
+            before = request.arguments(method, connection)
         if before is not None or method.reader.reads_on_thread(request.params):
             return before
     return method.arguments(request.params, connection)
-
-
-def _read_before(
-    method: Method, request: Request, connection: ClientConnection
-) -> tuple[Any, ...] | None:
-    """Return the arguments of a long request that were read with it; None if they have to be decoded."""
-    if type(request) is not LongRequest:
-        return None
-    if request.problem is not None:
-        raise request.problem
-    if request.values is not None:
-        return method.with_connection(request.values, connection)
-    data = request.data
-    return None if data is None or not method.takes_data else (data, *method.reader.defaults[1:])

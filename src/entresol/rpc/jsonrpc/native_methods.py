@@ -16,9 +16,9 @@ from entresol._native import (
 )
 from entresol.cache_limits import CACHES
 from entresol.primitives.values import Address, Hash32, Quantity
-from entresol.rpc.jsonrpc.codec import Parameter
-from entresol.rpc.jsonrpc.method import Method
 from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
+from entresol.rpc.jsonrpc.params import Parameter
+from entresol.rpc.jsonrpc.served_method import Method
 
 _KINDS: Final[dict[Any, str]] = {
     Hash32: "hash",

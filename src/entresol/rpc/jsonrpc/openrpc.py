@@ -12,9 +12,11 @@ from msgspec import UNSET, Raw
 from entresol.errors import EntresolError
 from entresol.offload import Offload
 from entresol.primitives.values import Data, FixedBytes, Quantity
-from entresol.rpc.jsonrpc.codec import Parameter, encode
-from entresol.rpc.jsonrpc.method import Method, ServedBy, method
+from entresol.rpc.jsonrpc.codec import encode
+from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.model import ByteArray, Choice, JsonModel, says
+from entresol.rpc.jsonrpc.params import Parameter
+from entresol.rpc.jsonrpc.served_method import Method
 from entresol.version import VERSION
 
 Json: TypeAlias = dict[str, Any]

@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class DeferredResponse:
-    """The response to a grouped call: `respond` makes it of the future's result, once that is there.
+    """The response to a grouped call: `respond` makes it, once the result of the future is there.
 
     One task awaits those of a whole batch, where a task for each would take longer than the call.
     """
@@ -28,7 +28,7 @@ class DeferredResponse:
     def __init__(
         self,
         future: asyncio.Future[Any],
-        respond: Callable[[asyncio.Future[Any]], bytes | None],
+        respond: Callable[[], bytes | None],
     ) -> None:
         self.future = future
         self._respond = respond
@@ -36,13 +36,13 @@ class DeferredResponse:
     def now(self, flush: Callable[[], None]) -> Response:
         """Return the response if it is there after `flush`, else itself."""
         flush()
-        return self._respond(self.future) if self.future.done() else self
+        return self._respond() if self.future.done() else self
 
     def __await__(self) -> Generator[Any, None, bytes | None]:
         # An error of the future becomes an error response.
         with suppress(Exception):
             yield from self.future
-        return self._respond(self.future)
+        return self._respond()
 
 
 class StartableResponse:

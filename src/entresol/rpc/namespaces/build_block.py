@@ -27,9 +27,8 @@ from entresol.offload import Offload
 from entresol.primitives.transactions import BlobTransaction, Transaction, decode
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.execution_payload import BlobsBundle, BuiltPayload, ExecutionPayload
 from entresol.rpc.namespaces.dev.mining import sliced
 from entresol.rpc.types.block_id import BlockId

@@ -12,8 +12,7 @@ from entresol.offload import Offload
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.values import Data, Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.render.hex import data, raw
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number

@@ -15,8 +15,7 @@ from entresol.errors import (
 )
 from entresol.offload import Offload
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.known_contracts import KnownContract, known_contracts
 from entresol.rpc.models.stack_traces import FailureTrace, failure_trace
 from entresol.rpc.types.block_id import LATEST, BlockId

@@ -9,7 +9,7 @@ import msgspec
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
 from entresol.primitives.values import Hash32, excerpt
-from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.types.number import Number
 
 _NUMBER_SCHEMA: Final = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from entresol.execution.call.bundle import Bundle
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number

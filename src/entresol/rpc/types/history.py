@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from entresol.primitives.values import Hash32, Quantity
-from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.types.number import Number
 
 BlockHash: TypeAlias = Annotated[Hash32, Named.BLOCK_HASH]

@@ -12,7 +12,7 @@ from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternati
 from entresol.errors.base import without_frames
 from entresol.primitives.receipts import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.types.block_id import block_number
 from entresol.storage.log_index import LogQuery
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 from entresol.errors import InvalidTraceRange, MalformedValue
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import convert, encode
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Named
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number

@@ -7,7 +7,7 @@ from functools import cache
 
 from entresol.node.config.schema import NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past
 
 
 @cache

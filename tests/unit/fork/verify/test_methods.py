@@ -9,7 +9,7 @@ from typing import Any
 
 from entresol.fork.verify.methods import PROVEN, UNPROVABLE
 from entresol.fork.verify.reads import VerifiedReads
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past
 from tests.support.fork.verified.past_methods import past_methods
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "forks.md"

@@ -11,10 +11,10 @@ from threading import Barrier, get_ident
 import pytest
 
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.threads.client_threads import ClientThreads
+from entresol.server.handler import LocalConnection
 from tests.support.example_namespace import Toy, caller, dispatch, request
 from tests.support.polling import PATIENCE_SECONDS
 

@@ -18,14 +18,13 @@ from entresol.node.config.schema import NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.replication.router import ReplicaRouter, ReplicaState
 from entresol.rpc import namespaces
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
 from entresol.rpc.jsonrpc.method import Mark, Order, ServedBy, method
 from entresol.rpc.jsonrpc.request_batch import Response
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.server.handler import ClientConnection, completed
+from entresol.server.handler import ClientConnection, LocalConnection, completed
 from tests.support.example_namespace import dispatch
 from tests.support.polling import PATIENCE_SECONDS
 

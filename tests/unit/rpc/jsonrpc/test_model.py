@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from entresol.rpc.jsonrpc.method import method, methods_of
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import JsonModel
 from entresol.rpc.jsonrpc.openrpc import openrpc
+from entresol.rpc.jsonrpc.served_method import methods_of
 from tests.support.declared_results import check_response, declared_methods
 
 ANYTHING = {

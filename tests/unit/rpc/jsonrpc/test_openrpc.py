@@ -16,8 +16,9 @@ import pytest
 from docs.tools.rpc_markdown import rpc_markdown
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.rpc.jsonrpc.method import method, methods_of
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.openrpc import Discovery, openrpc
+from entresol.rpc.jsonrpc.served_method import methods_of
 from tests.support.chain.api_client import ApiClient
 from tests.support.clients.javascript import node_program
 from tests.support.example_namespace import Toy, caller, request

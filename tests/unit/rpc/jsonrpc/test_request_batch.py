@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -113,7 +114,7 @@ def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
     async def live() -> bytes | None:
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in range(3)]
-        deferred = iter([DeferredResponse(future, text) for future in futures])
+        deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
         batch = RequestBatch(
             ["send", "send", "send", "read"],
             lambda item: next(deferred) if item == "send" else b"read",
@@ -133,7 +134,7 @@ def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
 def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
     async def live() -> list[bool]:
         futures = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        deferred = iter([DeferredResponse(future, text) for future in futures])
+        deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
         batch = RequestBatch(["send", "send"], lambda _: next(deferred), 1 << 20, "send".__eq__)
         assert not batch.advance()
         task = asyncio.ensure_future(batch.finish())
@@ -149,7 +150,7 @@ def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
 def test_a_deferred_response_is_given_now_if_it_is_there(is_there: bool) -> None:
     async def live() -> bytes | None:
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        deferred = DeferredResponse(future, text)
+        deferred = DeferredResponse(future, partial(text, future))
         if is_there:
             future.set_result(b"sent")
             response = deferred.now(lambda: None)

@@ -4,7 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import (
     MAX_CONCURRENT,
@@ -12,6 +11,7 @@ from entresol.rpc.namespaces.l1_reads import (
     MAX_PER_SECOND,
     L1Reads,
 )
+from entresol.server.handler import LocalConnection
 from tests.support.virtual_time import run_in_virtual_time
 
 HASH = "0x" + "11" * 32

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from entresol.chain.sealing.pending_block import OpenBlock
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.sequencer.sequencer import InlineSequencer
+from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BLAKE2F, NOBODY, long_transaction, transaction
 

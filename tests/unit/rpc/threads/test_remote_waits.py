@@ -6,9 +6,8 @@ import asyncio
 
 import msgspec
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.threads.client_threads import MAX_QUEUED_CALLS
-from entresol.server.handler import completed
+from entresol.server.handler import LocalConnection, completed
 from tests.support.chain.dev_chain import GENESIS, RULES
 from tests.support.fork.running_fork import RunningApi, open_fork, remote_of, running_api
 

@@ -17,8 +17,7 @@ from entresol.errors import (
 from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.namespaces.eth.state import AccountInfo
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.history import BlockHash

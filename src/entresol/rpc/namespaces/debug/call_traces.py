@@ -19,8 +19,7 @@ from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.tracers import TracerResult
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_bundle import CallBundle, StateContext

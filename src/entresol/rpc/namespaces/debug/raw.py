@@ -12,8 +12,7 @@ from entresol.offload import POLICY, Offload
 from entresol.primitives.records import transaction_type
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.render.hex import array, data, raw
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.history import TransactionHash

@@ -20,9 +20,8 @@ from entresol.execution.witness import witness_of
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.chain_config import ChainConfigInfo
 from entresol.rpc.render.hex import data, raw_array
 from entresol.rpc.types.block_id import LATEST, BlockId

@@ -19,9 +19,8 @@ from entresol.execution.replay import state_at_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.slot_limit import check_slots

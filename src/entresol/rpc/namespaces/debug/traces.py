@@ -20,8 +20,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.tracers import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.history import BlockHash, TransactionHash

@@ -8,9 +8,8 @@ from msgspec import UNSET, UnsetType
 
 from entresol.errors import ControlRejected, ForeignOrigin, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
 from entresol.rpc.types.history import TransactionHash
 

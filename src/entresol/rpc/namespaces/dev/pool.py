@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ControlRejected
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool

@@ -12,8 +12,7 @@ from entresol.errors import (
     TransactionNotFound,
 )
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.execution_steps import ExecutedStepState, ExecutionOverview, StepPage
 from entresol.rpc.render.executions import (
     executed_step,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import BlockNotFound, MalformedValue, PendingNotTraceable
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.gas_report import GasReportPage, gas_report_page
 from entresol.rpc.types.block_id import LATEST, BlockNumber
 

@@ -9,8 +9,7 @@ from msgspec import Raw
 from entresol.chain.finality import BlockTag
 from entresol.offload import Offload
 from entresol.primitives.values import Quantity, Quantity64
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.blocks import BlockInfo, HeaderInfo
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.types.block_id import BlockId, BlockNumber

@@ -10,9 +10,8 @@ from entresol.chain.fees import check_percentiles
 from entresol.errors import InvalidPercentiles, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 

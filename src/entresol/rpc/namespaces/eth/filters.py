@@ -14,9 +14,8 @@ from entresol.errors import (
 )
 from entresol.offload import Offload
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import HashText
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.models.notifications import SubscriptionId
 from entresol.rpc.render.hex import raw_array

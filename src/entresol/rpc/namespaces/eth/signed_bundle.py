@@ -23,9 +23,8 @@ from entresol.offload import Offload
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Named, Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Named, Past
 from entresol.rpc.types.block_id import LATEST, BlockNumber
 from entresol.rpc.types.number import Number, Number256
 

@@ -11,8 +11,7 @@ from msgspec import Raw
 from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Order, Past, ServedBy, method
 from entresol.rpc.models.receipts import ReceiptInfo
 from entresol.rpc.models.transactions import TransactionInfo
 from entresol.rpc.types.block_id import BlockNumber

@@ -11,8 +11,7 @@ from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.blocks import HeaderInfo
 from entresol.rpc.models.otterscan import BlockPage, OtterscanBlock
 from entresol.rpc.render.transactions import effective_gas_price

@@ -8,8 +8,7 @@ from entresol.errors import DeadlinePassed, SearchTooLong
 from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.otterscan import TransactionPage
 from entresol.rpc.namespaces.ots.blocks import check_page
 from entresol.rpc.types.history import BlockHeight

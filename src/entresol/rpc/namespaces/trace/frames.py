@@ -12,8 +12,7 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, TransactionNotFound
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.parity import SealedFrame
 from entresol.rpc.types.block_id import BlockId, BlockNumber
 from entresol.rpc.types.history import TransactionHash

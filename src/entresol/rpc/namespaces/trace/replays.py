@@ -22,8 +22,7 @@ from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.parity import ReplayedTransaction, TraceResults
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject

@@ -11,9 +11,8 @@ from entresol.cache_limits import CACHES
 from entresol.offload import Offload
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import ByteArray
-from entresol.rpc.jsonrpc.past import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,9 +22,8 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction, d
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import within_limit
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.jsonrpc.past import Past
 from entresol.rpc.models.logs import LogInfo
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (

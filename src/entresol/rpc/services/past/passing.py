@@ -20,7 +20,7 @@ from entresol.errors.fork import (
 from entresol.fork.transport.rejections import is_invalid_params, is_no_archive, is_unknown_block
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.services.past.places import UnknownHash
 from entresol.rpc.services.past.remote import block_of, hash_of, is_null
 from entresol.rpc.types.number import HexOrInteger, Number
@@ -28,7 +28,7 @@ from entresol.rpc.types.number import HexOrInteger, Number
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from entresol.rpc.jsonrpc.method import Method
+    from entresol.rpc.jsonrpc.served_method import Method
     from entresol.rpc.services.past.remote import PastChain
 
 _BY_HASH: Final = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from entresol.chain.finality import BlockTag
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.past import Named
+from entresol.rpc.jsonrpc.method import Named
 
 if TYPE_CHECKING:
     from typing import Any

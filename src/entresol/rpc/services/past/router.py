@@ -10,8 +10,8 @@ import msgspec
 
 from entresol.errors.fork import TooManyPastReads
 from entresol.offload import is_awaitable
-from entresol.rpc.jsonrpc.method import Method
-from entresol.rpc.jsonrpc.past import Named, NamedParameter, Past
+from entresol.rpc.jsonrpc.method import Named, Past
+from entresol.rpc.jsonrpc.served_method import Method, NamedParameter
 from entresol.rpc.services.past.passing import PassedReads
 from entresol.rpc.services.past.places import UnknownHash
 

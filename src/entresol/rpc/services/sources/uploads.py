@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.codec import Parameter, ParamsReader
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
+from entresol.rpc.jsonrpc.params import Parameter, ParamsReader
 from entresol.sources.compilation import compilation_of
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 from entresol.sources.reading_process import ContractWriter, ReadingProcess

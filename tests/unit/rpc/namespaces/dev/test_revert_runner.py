@@ -11,8 +11,8 @@ import pytest
 
 from entresol.dev.checkpoint import QUICK_BLOCKS, NodeRevertPlan
 from entresol.errors import ChainReplaced
-from entresol.rpc.jsonrpc.connection import LocalConnection
 from entresol.rpc.namespaces.dev import revert_runner as module
+from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE
 from tests.support.polling import PATIENCE_SECONDS

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from entresol.rpc.jsonrpc.past import Past
+from entresol.rpc.jsonrpc.method import Past
 from entresol.rpc.services.past import router
 from entresol.rpc.services.past.remote import block_of
 from tests.support.chain.dev_chain import ALICE, LOGGER

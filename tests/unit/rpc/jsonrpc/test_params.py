@@ -10,8 +10,8 @@ from msgspec import Raw
 from entresol.cache_limits import CACHES
 from entresol.offload import POLICY
 from entresol.primitives.values import Data
-from entresol.rpc.jsonrpc.codec import MAX_OBJECTS, Parameter, ParamsReader
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
+from entresol.rpc.jsonrpc.params import MAX_OBJECTS, Parameter, ParamsReader
 from tests.support.chain.api_client import ApiClient
 from tests.support.example_namespace import ALICE, caller, request
 from tests.support.rpc_client import RpcError

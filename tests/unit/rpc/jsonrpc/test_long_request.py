@@ -7,9 +7,9 @@ from collections.abc import Awaitable
 
 import pytest
 
-from entresol.rpc.jsonrpc.connection import LocalConnection
-from entresol.rpc.jsonrpc.dispatch import ScanOrder
+from entresol.rpc.jsonrpc.long_request import ScanOrder
 from entresol.rpc.jsonrpc.request_batch import Response
+from entresol.server.handler import LocalConnection
 
 
 class Called:
