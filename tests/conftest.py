@@ -8,7 +8,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import Final
 
 import pytest
 
@@ -17,18 +16,15 @@ from tests.support.cluster.postgres import Postgres, running_postgres
 from tests.support.run.default_ports import held_ports
 from tests.support.run.examples import load_profile
 from tests.support.run.memory import release_memory
+from tests.support.run.own_cache import own_cache
 from tests.support.run.temporary_files import temporary_files
 from tests.support.run.tiers import mark_tiers
-from tests.support.run.user_cache import Listing, changes, listing, own_cache, user_cache
 
 # Each node that a test starts would otherwise compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 load_profile()
-
-USER_CACHE: Final = pytest.StashKey[Listing]()
-"""What was in the user's cache of forks before the run."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,25 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     held = contextlib.ExitStack()
     config.add_cleanup(held.close)
     folder = held.enter_context(temporary_files())
-    config.stash[USER_CACHE] = listing(user_cache())
     held.enter_context(own_cache(folder / "cache"))
     if config.option.basetemp is None:
         config.option.basetemp = str(folder / "t")
     if os.environ.get("CI") == "true":
         held.enter_context(held_ports())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail a run of CI that has changed the user's cache of forks; elsewhere somebody may use a fork beside the tests."""
-    before = session.config.stash.get(USER_CACHE, None)
-    if before is None or os.environ.get("CI") != "true":
-        return
-    changed = changes(before, listing(user_cache()))
-    if changed:
-        names = ", ".join(changed[:10])
-        session.config.get_terminal_writer().line(f"\nthe tests changed {user_cache()}: {names}")
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -71,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     tests = Counter(item.path for item in items)
     slow = {item.path for item in items if any(item.iter_markers("slow"))}
-    items.sort(key=lambda it: (it.path not in slow, -tests[it.path]))
+    items.sort(key=lambda item: (item.path not in slow, -tests[item.path]))
 
 
 def pytest_collection_finish() -> None:

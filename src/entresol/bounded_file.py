@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MAX_DIRECTORY_FILE_BYTES: Final = 64 << 20
@@ -30,16 +29,6 @@ def read_file(path: Path, limit: int) -> bytes:
                 raise _too_large(path, limit)
             pieces.append(piece)
     return b"".join(pieces)
-
-
-def read_lines(path: Path, file: BinaryIO, limit: int) -> Iterator[bytes]:
-    """Yield the lines of an open file; more than `limit` bytes are an `OSError` that says so."""
-    left = limit
-    while line := file.readline(left + 1):
-        left -= len(line)
-        if left < 0:
-            raise _too_large(path, limit)
-        yield line
 
 
 def _too_large(path: Path, limit: int) -> OSError:

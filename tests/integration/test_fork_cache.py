@@ -1,4 +1,4 @@
-"""What a fork has read, across processes: exports for tests without a network, and restarts without the remote."""
+"""What a fork has read, across processes: files for tests without a network, and restarts without the remote."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from entresol.cli.main import main
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.fork.remote_anvil import ANVIL, CHAIN_ID, NODE, remote_anvil
 from tests.support.rpc_client import RpcError
@@ -16,20 +15,17 @@ from tests.support.rpc_client import RpcError
 pytestmark = pytest.mark.peer
 
 
-def test_a_fork_runs_from_its_export_and_names_what_is_missing(tmp_path: Path) -> None:
-    file = tmp_path / "fork.jsonl"
+def test_a_fork_runs_from_its_file_and_names_what_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "fork.sqlite"
     with remote_anvil() as remote:
         url = f"{remote.url}/?key=secret-key@{remote.number}"
         flags = ("--fork-url", url, "--fork-cache", str(file))
         with running_anvil(*flags, "--fork-header", "X-Key: header-secret", program=ANVIL) as node:
             assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 4
-    beside = (tmp_path / "fork.jsonl.new").read_bytes()
-    assert main(["cache", "export", str(file)]) == 0
-    assert [it.name for it in tmp_path.iterdir()] == ["fork.jsonl"]
+    assert list(tmp_path.iterdir()) == [file]
     before = file.read_bytes()
-    for text in (beside, before):
-        assert b"secret" not in text
-        assert b"127.0.0.1" not in text
+    assert b"secret" not in before
+    assert b"127.0.0.1" not in before
     with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
         assert node("eth_chainId") == hex(CHAIN_ID)
         assert node("eth_blockNumber") == hex(remote.number)
@@ -48,7 +44,7 @@ def test_a_fork_runs_from_its_export_and_names_what_is_missing(tmp_path: Path) -
         with pytest.raises(RpcError, match=f"account 0x{'77' * 20} is not in the cache"):
             node("eth_getBalance", "0x" + "77" * 20, "latest")
     assert file.read_bytes() == before
-    assert [it.name for it in tmp_path.iterdir()] == ["fork.jsonl"]
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_node_on_disk_serves_what_it_has_read_when_the_remote_is_away(tmp_path: Path) -> None:
@@ -71,7 +67,7 @@ NOBODY_KNOWS = "0x" + "ab" * 32
 
 
 def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> None:
-    file = tmp_path / "fork.jsonl"
+    file = tmp_path / "fork.sqlite"
     with remote_anvil() as remote:
         first, above = remote.block(1), remote.block(remote.number + 1)
         asked: list[tuple[Any, ...]] = [
@@ -94,10 +90,9 @@ def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> 
         ]
         url = f"{remote.url}@{remote.number}"
         with running_anvil("--fork-url", url, "--fork-cache", str(file), program=ANVIL) as node:
-            recorded = [outcome(node, *it) for it in asked]
-    assert main(["cache", "export", str(file)]) == 0
+            recorded = [outcome(node, *call) for call in asked]
     with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
-        assert [outcome(node, *it) for it in asked] == recorded
+        assert [outcome(node, *call) for call in asked] == recorded
         assert set(map(str, recorded)) <= {"None", "[]"}
         with pytest.raises(RpcError, match=r"eth_getTransactionByHash .* is not in the cache"):
             node("eth_getTransactionByHash", "0x" + "cd" * 32)
@@ -112,14 +107,13 @@ def outcome(node: Anvil, method: str, *params: object) -> object:
 
 
 def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_path: Path) -> None:
-    file = tmp_path / "fork.jsonl"
+    file = tmp_path / "fork.sqlite"
     with remote_anvil() as remote:
         chosen = ("--fork-transaction-hash", remote.calls[1])
         kept = ("--fork-cache", str(file))
         with running_anvil("-f", remote.url, *chosen, *kept, program=ANVIL) as node:
             sealed = node("eth_getBlockByNumber", "latest", True)
             receipt = node("eth_getTransactionReceipt", remote.calls[1])
-    assert main(["cache", "export", str(file)]) == 0
     with running_anvil("--offline", *chosen, *kept, program=ANVIL) as node:
         assert node("eth_getBlockByNumber", "latest", True) == sealed
         assert node("eth_getTransactionReceipt", remote.calls[1]) == receipt

@@ -203,12 +203,12 @@ def test_secrets_are_nowhere(
             # Headers of the remote have them: else nothing would be shown by this test.
             assert proxy.headers[-1]["x-key"] == f"Bearer {HEADER}"
             assert proxy.headers[-1]["Authorization"] == f"Basic {BASIC}"
-        for command in (["list"], ["show", "99"], ["export", str(tmp_path / "fork.jsonl"), "99"]):
+        for command in (["list"], ["show", "99"], ["export", str(tmp_path / "fork.sqlite"), "99"]):
             assert main(["cache", *command]) == 0, command
         shown.add("cache", "".join(capsys.readouterr()))
         shown.add_files(tmp_path)
     places = {place for place, _ in shown.texts}
-    assert {"output", "config.json", "fork.jsonl", "process list", "/health", "/metrics"} <= places
+    assert {"output", "config.json", "fork.sqlite", "process list", "/health", "/metrics"} <= places
     assert any(place.endswith(".sqlite") for place in places), places
     assert shown.leaks == []
 

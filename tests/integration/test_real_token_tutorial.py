@@ -93,7 +93,7 @@ def plain(text: str) -> list[str]:
 def test_the_tutorial_of_a_real_token_prints_what_it_shows(tmp_path: Path) -> None:
     blocks = list(blocks_of(PAGE))
     commands = [block for block in blocks if block.language == "sh"]
-    record, export, offline, miss = commands
+    record, keep, offline, miss = commands
     files = {block.title: block.text for block in blocks if block.title}
     shell = Shell(tmp_path)
     (tmp_path / "test_usdc.py").write_text(files["test_usdc.py"], encoding="utf-8")
@@ -101,9 +101,9 @@ def test_the_tutorial_of_a_real_token_prints_what_it_shows(tmp_path: Path) -> No
         put_token(remote)
         recorded = shell.run(record, url=remote.url)
     assert plain(recorded) == plain(record.output or "")
-    assert plain(shell.run(export)) == plain(export.output or "")
+    assert plain(shell.run(keep)) == plain(keep.output or "")
     assert plain(shell.run(offline)) == plain(offline.output or "")
-    assert remote.url not in (tmp_path / "fork.jsonl").read_text(encoding="utf-8")
+    assert remote.url.encode() not in (tmp_path / "fork.sqlite").read_bytes()
     (tmp_path / "test_more.py").write_text(files["test_more.py"], encoding="utf-8")
     missed = shell.run(miss)
     assert [it for it in plain(miss.output or "") if it not in "\n".join(plain(missed))] == []

@@ -13,13 +13,13 @@ from types import ModuleType
 import pytest
 
 from entresol import devnet
-from entresol.fork.cache.directory import default_directory
+from entresol.fork.cache.cache_files import default_directory
 from tests.support.anvil import running_anvil
 from tests.support.fork.remote_anvil import ANVIL
 from tests.support.run import temporary_files as files
 from tests.support.run.examples import VARIABLE, examples
 from tests.support.run.memory import release_memory
-from tests.support.run.user_cache import changes, listing, own_cache, user_cache
+from tests.support.run.own_cache import own_cache
 
 
 def test_temporary_files_of_a_run_are_removed_with_it(
@@ -84,30 +84,16 @@ def test_caches_of_a_file_of_tests_end_with_it() -> None:
 
 def test_forks_of_tests_are_cached_in_the_folder_of_the_run(tmp_path: Path) -> None:
     """Both in this process and in one that it starts, without a flag."""
+    folder = tmp_path / "forks"
     with own_cache(tmp_path), running_anvil("--chain-id", "99") as remote:
+        assert default_directory(os.environ) == folder
         with devnet(fork_url=remote.url) as net:
             net.l2.request("eth_getBalance", "0x" + "12" * 20, "latest")
-        here = set(listing(tmp_path / "forks"))
-        assert any(it.endswith(".sqlite") for it in here)
+        here = {file.stem for file in folder.glob("*.sqlite")}
+        assert here
         remote("anvil_mine", "0x1")
         with running_anvil("--fork-url", remote.url, program=ANVIL):
             pass
-        both = set(listing(tmp_path / "forks"))
-        assert here < both
-    assert both.isdisjoint(listing(user_cache()))
-
-
-def test_the_cache_of_the_user_is_not_that_of_a_run() -> None:
-    assert user_cache() != default_directory(os.environ)
+        assert here < {file.stem for file in folder.glob("*.sqlite")}
+    # The run does the same, for all of its tests.
     assert Path(os.environ["ENTRESOL_CACHE_DIR"]).parts[-1] == "cache"
-
-
-def test_files_that_are_new_gone_or_others_are_named(tmp_path: Path) -> None:
-    for name in ("same", "other", "gone"):
-        (tmp_path / name).write_text(name)
-    before = listing(tmp_path)
-    (tmp_path / "other").write_text("longer than before")
-    (tmp_path / "gone").unlink()
-    (tmp_path / "new").touch()
-    assert changes(before, listing(tmp_path)) == ["gone", "new", "other"]
-    assert listing(tmp_path / "missing") == {}

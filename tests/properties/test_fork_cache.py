@@ -1,4 +1,4 @@
-"""The cache of a fork: what is put is got, and exports are the same after a round trip."""
+"""The cache of a fork: what is put is got."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.fork.cache import json_lines
-from entresol.fork.cache.cache import ForkCache
-from entresol.fork.cache.rows import CachedAccount, StartAnswers
+from entresol.fork.cache.fork_cache import ForkCache, compact
+from entresol.fork.cache.fork_database import CachedAccount, StartAnswers
 from tests.support.fork.cached_forks import FORK, cache_at
 from tests.support.run.examples import examples
 
@@ -42,10 +41,10 @@ contents = st.fixed_dictionaries(
         "slots": st.dictionaries(st.tuples(addresses, words), st.binary(max_size=32), max_size=4),
         "hashes": st.dictionaries(st.integers(0, (1 << 63) - 1), words, max_size=4),
         "responses": st.dictionaries(
-            st.tuples(st.text(min_size=1), json.map(json_lines.compact)), json, max_size=3
+            st.tuples(st.text(min_size=1), json.map(compact)), json, max_size=3
         ),
         "answers": st.dictionaries(
-            st.text(min_size=1).filter(lambda it: it != "anchor"), json, max_size=2
+            st.text(min_size=1).filter(lambda name: name != "anchor"), json, max_size=2
         ),
         "block": blocks,
     }
@@ -70,7 +69,7 @@ def check(cache: ForkCache, content: dict[str, Any]) -> None:
     assert found == {key: value.lstrip(b"\0") for key, value in content["slots"].items()}
     assert cache.hashes(list(content["hashes"])) == content["hashes"]
     for (method, params), result in content["responses"].items():
-        assert cache.response(method, params) == json_lines.compact(result)
+        assert cache.response(method, params) == compact(result)
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -85,18 +84,3 @@ def test_what_is_put_is_got(content: dict[str, Any]) -> None:
             check(cache, content)
             put(cache, content)
             cache.flush()
-
-
-@settings(max_examples=examples(150), deadline=None)
-@given(content=contents)
-def test_an_export_that_is_read_and_exported_again_is_the_same(content: dict[str, Any]) -> None:
-    with tempfile.TemporaryDirectory() as directory, closing(ForkCache.memory()) as cache:
-        put(cache, content)
-        (database,) = cache._files.read
-        first, second = Path(directory) / "first.jsonl", Path(directory) / "second.jsonl"
-        json_lines.write_file(first, FORK, database.rows())
-        with closing(json_lines.load(first)) as loaded:
-            json_lines.write_file(second, loaded.fork, loaded.rows())
-        assert first.read_bytes() == second.read_bytes()
-        with closing(cache_at(second)) as other:
-            check(other, content)

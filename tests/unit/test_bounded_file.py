@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from entresol.bounded_file import read_file, read_lines
+from entresol.bounded_file import read_file
 
 
 @pytest.fixture
@@ -53,11 +53,3 @@ def test_a_pipe_is_read(file: Path) -> None:
     writer.start()
     assert read_file(file, 100_000) == b"y" * 100_000
     writer.join()
-
-
-def test_lines_together_have_a_limit(file: Path) -> None:
-    file.write_bytes(b"one\ntwo\nthree")
-    with file.open("rb") as stream:
-        assert list(read_lines(file, stream, 13)) == [b"one\n", b"two\n", b"three"]
-    with file.open("rb") as stream, pytest.raises(OSError, match="it has more than 12 bytes"):
-        list(read_lines(file, stream, 12))

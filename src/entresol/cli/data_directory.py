@@ -15,7 +15,7 @@ from entresol.chain.rebuild import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.counted import counted
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
-from entresol.fork.cache.export import copy_caches
+from entresol.fork.cache.cache_files import copy_caches
 from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
 from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.node.config.forking.resolving import planned_forks

@@ -11,13 +11,18 @@ from typing import Any
 
 from entresol.cli.exit_codes import FAILED, SUCCEEDED
 from entresol.errors import ForkNotChosen, InvalidConfig
-from entresol.fork.cache.database import ForkDatabase
-from entresol.fork.cache.directory import CachedFork, cached_forks, default_directory, in_use
-from entresol.fork.cache.export import Exported, export, fold
-from entresol.fork.cache.json_lines import SUFFIX, load
-from entresol.fork.cache.open_cache import place_of
-from entresol.fork.cache.places import DirectoryPlace, ExportPlace, FilePlace
-from entresol.fork.cache.use_lock import delete_unused
+from entresol.fork.cache.cache_files import (
+    CachedFork,
+    DirectoryPlace,
+    FilePlace,
+    cached_forks,
+    copy_cache,
+    default_directory,
+    delete_unused,
+    in_use,
+    place_of,
+)
+from entresol.fork.cache.fork_database import ForkDatabase
 
 
 def run_cache(flags: Mapping[str, Any], environment: Mapping[str, str]) -> int:
@@ -34,10 +39,8 @@ def run_cache(flags: Mapping[str, Any], environment: Mapping[str, str]) -> int:
             return _show(place, given)
         case "clear", _:
             return _clear(place, words)
-        case "export", [file]:
-            return _export(place, Path(file), None, is_given=given is not None)
-        case "export", [file, name]:
-            return _export(place, Path(file), name, is_given=given is not None)
+        case "export", [file, *names] if len(names) <= 1:
+            return _export(_chosen(place, "".join(names)), Path(file))
     raise InvalidConfig("cache", f"{flags['command']} does not take {len(words)} arguments")
 
 
@@ -67,7 +70,7 @@ def _row(cached: CachedFork) -> tuple[str, ...]:
 
 def _show(place: Path, name: str) -> int:
     path = _chosen(place, name)
-    with closing(load(path) if path.suffix == SUFFIX else ForkDatabase.open(path)) as database:
+    with closing(ForkDatabase.open(path)) as database:
         print(database.fork)
         print(path)
         for kind, count in database.counts().items():
@@ -96,27 +99,11 @@ def _clear(place: Path, names: Sequence[str]) -> int:
     return code
 
 
-def _export(place: Path, file: Path, name: str | None, *, is_given: bool) -> int:
-    if file.suffix != SUFFIX:
-        raise InvalidConfig("cache export", f"the file has to end with {SUFFIX}, got {file}")
-    done = _exported(place, file, name, is_given=is_given)
-    print(f"{file}: {done.values:,} values of {done.fork}")
+def _export(source: Path, file: Path) -> int:
+    fork, values = copy_cache(source, file)
+    print(f"{file}: {values:,} values of {fork}")
     print(f"A fork reads them with --fork-cache {file}, and nothing else with --offline.")
-    if done.in_use is not None:
-        print(f"a process uses {done.in_use}: it stays, and the next export takes it again")
     return SUCCEEDED
-
-
-def _exported(place: Path, file: Path, name: str | None, *, is_given: bool) -> Exported:
-    source = place_of(place)
-    if isinstance(source, ExportPlace):
-        if place.resolve() != file.resolve():
-            problem = f"it would be exported to {place} itself; copy that file afterwards"
-            raise InvalidConfig("--fork-cache", problem)
-        return fold(file)
-    if name is None and not is_given and (file.exists() or ExportPlace(file).beside.exists()):
-        return fold(file)
-    return export(_chosen(place, name or ""), file)
 
 
 def _chosen(place: Path, name: str) -> Path:

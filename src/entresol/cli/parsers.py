@@ -38,8 +38,7 @@ CACHE_DESCRIPTION: Final = """\
 What forks have read of their remote chains. A fork is named by the first column of list, or by its beginning."""
 CACHE_HELP: Final = """\
 list prints a table of forks; show FORK counts its values; clear [FORK…] deletes forks that no process uses; \
-export FILE.jsonl [FORK] writes one as sorted lines, for a repository, or adds to it what --fork-cache FILE.jsonl has \
-read since"""
+export FILE [FORK] adds one to a file, for a repository, which --fork-cache FILE reads and writes"""
 REPLAY_DESCRIPTION: Final = """\
 Execute a transaction of another chain again: fork the block before its own, execute what precedes it there, print its \
 call tree, what it logged, its gas and why it failed, and compare its receipt. With --block, count the receipts of a \

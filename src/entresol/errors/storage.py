@@ -187,16 +187,6 @@ class ForkCacheConflict(ForkCacheFailed):
         self.given = given
 
 
-class MalformedForkFile(ForkCacheFailed):
-    """A line of an exported fork cannot be read."""
-
-    def __init__(self, path: Path, line: int, problem: str) -> None:
-        super().__init__(f"{path}, line {line}: {problem}")
-        self.path = path
-        self.line = line
-        self.problem = problem
-
-
 class ForkNotChosen(ForkCacheFailed):
     """None of the cached forks, or more than one, is what was asked for."""
 

@@ -21,7 +21,7 @@ from entresol.primitives.values import Hash32
 if TYPE_CHECKING:
     from entresol.errors import RemoteFailed
     from entresol.fork.block_names import RemoteBlock
-    from entresol.fork.cache.cache import ForkCache
+    from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.starting import OpenedRemote
     from entresol.fork.transport.client import ForkClient, Guard
 

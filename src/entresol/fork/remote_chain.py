@@ -30,7 +30,7 @@ from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from entresol._native import RemoteTable
-    from entresol.fork.cache.cache import ForkCache
+    from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.settings import ForkSettings
     from entresol.fork.state_fetch import FetchedAccount
 

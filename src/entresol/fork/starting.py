@@ -23,9 +23,9 @@ from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork import results
 from entresol.fork.anchoring import BY_HASH, RemoteStart, block_at, find_start
 from entresol.fork.block_names import Naming, RemoteBlock, Served, probes, served
-from entresol.fork.cache.cache import ForkCache
-from entresol.fork.cache.places import WantedFork
-from entresol.fork.cache.rows import Fork, StartAnswers
+from entresol.fork.cache.cache_files import WantedFork
+from entresol.fork.cache.fork_cache import ForkCache
+from entresol.fork.cache.fork_database import Fork, StartAnswers
 from entresol.fork.hardforks import Hardforks, marks_of_json
 from entresol.fork.past_blocks import MAX_RECENT, PastBlocks
 from entresol.fork.settings import ForkSettings

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from entresol._native import RemoteTable
 from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
 from entresol.errors.base import without_frames
-from entresol.fork.cache.rows import CachedAccount
+from entresol.fork.cache.fork_database import CachedAccount
 from entresol.fork.remote_use import RemoteUse
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 
 if TYPE_CHECKING:
-    from entresol.fork.cache.cache import ForkCache
+    from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.client_thread import ClientThread
 
 logger = logging.getLogger(__name__)

@@ -164,7 +164,7 @@ class NodeLog:
             layer,
             hidden,
             details=details,
-            sealed_block=chain.ledger.sealed_block,
+            ledger=chain.ledger,
             is_enabled=lambda: self.is_enabled,
             sends=sends,
             write_later=self._write_later,

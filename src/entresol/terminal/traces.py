@@ -25,6 +25,7 @@ from entresol.terminal.source_names import SourceNames
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from entresol.chain.ledger import Ledger
     from entresol.errors import ExecutionFailed
     from entresol.execution.evm_env import State
     from entresol.execution.trace.block_trace import SealedBlock
@@ -67,18 +68,18 @@ class LoggedBlock(NamedTuple):
 class TraceLog:
     """Adds call trees to the entries of blocks, in order, and writes them.
 
-    Remembers: the blocks that are queued. Persists: nothing. Assumes: `write` may be called on any thread.
+    Remembers: the blocks that are queued. Assumes: `write` may be called on any thread.
     Fails: never; a block that cannot be traced any more is logged without traces.
     """
 
     def __init__(
         self,
-        sealed_block: Callable[[int], SealedBlock],
+        ledger: Ledger,
         details: LogDetails,
         write: Callable[[TransactionIncluded], None],
         sources: SourceRegistry | None = None,
     ) -> None:
-        self._sealed_block = sealed_block
+        self._ledger = ledger
         self._details = details
         self._sources = sources or SourceRegistry()
         self._write = write
@@ -90,7 +91,7 @@ class TraceLog:
     @property
     def is_idle(self) -> bool:
         """Whether no block is queued."""
-        self._queue = [it for it in self._queue if not it.done()]
+        self._queue = [queued for queued in self._queue if not queued.done()]
         return not self._queue
 
     def add(self, block: LoggedBlock) -> None:
@@ -132,7 +133,7 @@ class TraceLog:
 
     def _sealed(self, block: LoggedBlock) -> SealedBlock | None:
         """Return the block as it was sealed; None if another one has its number by now."""
-        sealed = self._sealed_block(block.number)
+        sealed = self._ledger.sealed_block(block.number)
         return sealed if sealed.record.hash() == block.entries[0].block_hash else None
 
     def _named(self, block: LoggedBlock, failures: Mapping[int, ExecutionFailed]) -> LoggedBlock:
@@ -170,8 +171,7 @@ class TraceLog:
         tree = CallTree(self._details.abis)
         if not self._sources.is_empty:
             # With what its transactions create; each of them draws its own creations by what creates them.
-            after = sealed.env_before(len(sealed.record.transactions)).state
-            tree = CallTree(self._details.abis, self._names(after))
+            tree = CallTree(self._details.abis, self._names(self._ledger.state_after(block.number)))
         for traced in trace_block(sealed, CALL_FRAMES, TraceBudget(LIMITS), block.traced):
             if self._is_closing:
                 return

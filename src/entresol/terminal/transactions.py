@@ -23,7 +23,7 @@ from entresol.terminal.traces import LoggedBlock, TraceLog
 
 if TYPE_CHECKING:
     from entresol.chain.events import Event
-    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.chain.ledger import Ledger
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
     from entresol.storage.store_view import BlockReader
@@ -107,7 +107,7 @@ class TransactionLog:
         hidden: Collection[Address] = (),
         *,
         details: LogDetails | None = None,
-        sealed_block: Callable[[int], SealedBlock] | None = None,
+        ledger: Ledger | None = None,
         is_enabled: Callable[[], bool] = lambda: True,
         sends: OpenSends | None = None,
         write_later: Callable[[FormatText, int], None] | None = None,
@@ -125,8 +125,8 @@ class TransactionLog:
         self._traces: TraceLog | None = None
         self._sources = sources or SourceRegistry()
         wants = self._details.wants_trace(succeeded=False) or sources is not None
-        if sealed_block is not None and wants:
-            self._traces = TraceLog(sealed_block, self._details, self._write_entry, self._sources)
+        if ledger is not None and wants:
+            self._traces = TraceLog(ledger, self._details, self._write_entry, self._sources)
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)

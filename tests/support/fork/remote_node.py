@@ -15,7 +15,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
-from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
 from entresol.primitives.values import Address, Hash32

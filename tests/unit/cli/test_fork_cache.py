@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from entresol.cli.main import main
-from entresol.fork.cache.rows import Fork
+from entresol.fork.cache.fork_database import Fork
 from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
 
 
@@ -60,7 +60,7 @@ def test_the_values_of_a_fork_are_counted(capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
-@pytest.mark.parametrize("words", [["show", "2"], ["show", "1-"], ["export", "f.jsonl"]])
+@pytest.mark.parametrize("words", [["show", "2"], ["show", "1-"], ["export", "f.sqlite"]])
 def test_a_fork_that_is_not_clear_is_asked_for(
     forks: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
@@ -83,43 +83,33 @@ def test_forks_that_are_not_in_use_are_cleared(
 def test_a_fork_is_exported_and_what_was_read_since_is_added(
     forks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = forks / "fork.jsonl"
+    file = forks / "fork.sqlite"
     assert main(["cache", "export", str(file), "1-19000000"]) == 0
     first, last = capsys.readouterr().out.splitlines()
     assert first == f"{file}: 10 values of {FORK}"
     assert last == f"A fork reads them with --fork-cache {file}, and nothing else with --offline."
-    with closing(cache_at(file)) as cache:
+    with closing(cache_at(forks)) as cache:
         cache.put_hashes({5: b"\x05" * 32})
-    assert main(["cache", "export", str(file)]) == 0
+    assert main(["cache", "export", str(file), "1-19000000"]) == 0
     assert capsys.readouterr().out.startswith(f"{file}: 11 values")
     assert main(["cache", "show", str(file)]) == 0
-    assert main(["cache", "export", str(file), "--fork-cache", str(file)]) == 0
-
-
-def test_an_export_without_new_values_stays_as_it_is(forks: Path) -> None:
-    file = forks / "fork.jsonl"
-    assert main(["cache", "export", str(file), FORK.name]) == 0
-    before = file.read_text(encoding="utf-8")
-    assert main(["cache", "export", str(file)]) == 0
-    assert file.read_text(encoding="utf-8") == before
 
 
 def test_one_file_is_exported(tmp_path: Path) -> None:
     record(tmp_path / "one.sqlite", FORK)
     file = str(tmp_path / "one.sqlite")
-    assert main(["cache", "export", str(tmp_path / "f.jsonl"), "--fork-cache", file]) == 0
+    assert main(["cache", "export", str(tmp_path / "f.sqlite"), "--fork-cache", file]) == 0
     assert main(["cache", "show", "--fork-cache", file]) == 0
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ["list", "--fork-cache", "f.jsonl"],
+        ["list", "--fork-cache", "f.sqlite"],
         ["list", "word"],
         ["show"],
-        ["export", "f.txt"],
         ["export"],
-        ["export", "a.jsonl", "--fork-cache", "b.jsonl"],
+        ["export", "a.sqlite", "1-1", "1-2"],
     ],
 )
 def test_arguments_that_do_not_fit_are_an_error_of_usage(words: list[str]) -> None:

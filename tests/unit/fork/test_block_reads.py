@@ -17,8 +17,8 @@ from entresol.errors import (
     RemoteMalformed,
     RemoteRejected,
 )
-from entresol.fork.cache.cache import ForkCache
-from entresol.fork.cache.places import FilePlace
+from entresol.fork.cache.cache_files import FilePlace
+from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
 from entresol.primitives.values import Hash32

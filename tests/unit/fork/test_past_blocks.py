@@ -9,7 +9,7 @@ import pytest
 from entresol.errors import (
     RemoteMalformed,
 )
-from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.fork_cache import ForkCache
 from tests.support.fork.remote_node import (
     BLOCKS,
     OTHER_HASH,

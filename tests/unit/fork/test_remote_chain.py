@@ -16,7 +16,7 @@ from entresol.errors import (
     RemoteFailed,
     RemoteUnreachable,
 )
-from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
 from entresol.fork.transport import waiting

@@ -17,10 +17,8 @@ from entresol.errors import (
     RemoteRejected,
     RemoteUnreachable,
 )
-from entresol.fork.cache.cache import ForkCache
-from entresol.fork.cache.directory import cached_forks
-from entresol.fork.cache.open_cache import CacheSettings, open_cache
-from entresol.fork.cache.places import FilePlace
+from entresol.fork.cache.cache_files import FilePlace, cached_forks
+from entresol.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
 from entresol.primitives.values import Hash32

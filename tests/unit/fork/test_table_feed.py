@@ -16,7 +16,7 @@ from entresol.errors import (
     RemoteUnreachable,
 )
 from entresol.fork import results, table_feed
-from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import _closed
 from entresol.fork.remote_state import remote_snapshot
 from tests.support.fork.local_rows import on_thread

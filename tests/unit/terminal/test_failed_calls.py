@@ -76,7 +76,7 @@ def sealed(client: ApiClient, known: SourceRegistry | None, failing: dict[str, s
             client.chain.blocks,
             FORMAT,
             lines.write,
-            sealed_block=client.chain.ledger.sealed_block,
+            ledger=client.chain.ledger,
             sources=known,
         )
         handled = client.api.dispatcher.handle(

@@ -46,7 +46,7 @@ def logged(name: str, verbosity: int, *, is_json: bool = True) -> list[str]:
             JsonLogFormat() if is_json else TextLogFormat(colours=False),
             lines.append,
             details=LogDetails(AbiRegistry(), verbosity),
-            sealed_block=chain.ledger.sealed_block,
+            ledger=chain.ledger,
             sources=sources(),
         )
         _, sent = call_of(name, client)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -16,6 +17,9 @@ from entresol.terminal import traces
 from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import TransactionIncluded
 from entresol.terminal.traces import LoggedBlock, TraceLog
+
+if TYPE_CHECKING:
+    from entresol.chain.ledger import Ledger
 
 DETAILS = LogDetails(AbiRegistry())
 
@@ -45,7 +49,7 @@ class Blocked:
     def __init__(self) -> None:
         self.release = threading.Event()
 
-    def __call__(self, number: int) -> SealedBlock:
+    def sealed_block(self, number: int) -> SealedBlock:
         self.release.wait()
         raise UnknownBlock(number)
 
@@ -60,7 +64,7 @@ def chain() -> Iterator[Chain]:
 def test_blocks_that_cannot_be_traced_are_written_in_order() -> None:
     written: list[int] = []
     source = Blocked()
-    log = TraceLog(source, DETAILS, lambda it: written.append(it.block))
+    log = TraceLog(cast("Ledger", source), DETAILS, lambda included: written.append(included.block))
     for number in range(1, 5):
         log.add(block(number))
     assert not log.is_idle
@@ -75,21 +79,21 @@ def test_blocks_beyond_the_queue_are_written_without_traces(
     monkeypatch.setattr(traces, "MAX_PENDING", 2)
     written: list[TransactionIncluded] = []
     source = Blocked()
-    log = TraceLog(source, DETAILS, written.append)
+    log = TraceLog(cast("Ledger", source), DETAILS, written.append)
     for number in range(1, 8):
         log.add(block(number))
-    assert [it.block for it in written] == [5, 6, 7]
+    assert [included.block for included in written] == [5, 6, 7]
     source.release.set()
     log.close()
-    assert {it.block: it.trace for it in written if it.trace} == dict.fromkeys(
-        range(3, 8), traces.NOT_IN_TIME
-    )
+    assert {
+        included.block: included.trace for included in written if included.trace
+    } == dict.fromkeys(range(3, 8), traces.NOT_IN_TIME)
 
 
 def test_a_block_that_another_has_replaced_is_not_traced(chain: Chain) -> None:
     chain.builder.seal()
     written: list[TransactionIncluded] = []
-    log = TraceLog(chain.ledger.sealed_block, DETAILS, written.append)
+    log = TraceLog(chain.ledger, DETAILS, written.append)
     log.add(block(1))
     log.close()
-    assert [it.trace for it in written] == [()]
+    assert [included.trace for included in written] == [()]

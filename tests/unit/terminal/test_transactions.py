@@ -237,7 +237,7 @@ def test_only_wanted_transactions_are_traced(chain: Chain) -> None:
             TextLogFormat(colours=False),
             lines.append,
             details=LogDetails(AbiRegistry(), 3),
-            sealed_block=chain.ledger.sealed_block,
+            ledger=chain.ledger,
         )
         work()
         await asyncio.sleep(0)

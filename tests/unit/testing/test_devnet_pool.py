@@ -55,5 +55,5 @@ def test_the_least_recently_used_is_stopped_for_another(made: list[FakeDevnet]) 
 def test_offline_is_for_forks_alone(made: list[FakeDevnet]) -> None:
     pool = DevnetPool(is_offline=True)
     pool.get({"port": 0})
-    pool.get({"fork_cache": "fork.jsonl"})
+    pool.get({"fork_cache": "fork.sqlite"})
     assert [it.settings.get("offline") for it in made] == [None, True]

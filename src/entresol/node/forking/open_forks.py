@@ -45,7 +45,7 @@ ERA_CHAINS: Final = frozenset({232, 300, 324, 388, 2741, 11124, 37111, 50104, 61
 OTHER_L1_CHAIN_ID: Final = 31338
 """The chain id of the development L1 below a fork that has its default."""
 
-_FORK_MODULES: Final = ("entresol.fork.cache.open_cache", "entresol.fork.remote_chain")
+_FORK_MODULES: Final = ("entresol.fork.cache.fork_cache", "entresol.fork.remote_chain")
 """What only nodes with forks need."""
 _STORE_MODULE: Final = "entresol.storage.store"
 """What a fork on disk needs before it asks its remote."""
@@ -245,8 +245,11 @@ def _open_one(
     written: Sequence[Address] = (),
 ) -> OpenFork:
     # Only nodes with forks need them.
-    from entresol.fork.cache.cache import Recording  # noqa: PLC0415
-    from entresol.fork.cache.open_cache import CacheSettings, open_cache  # noqa: PLC0415
+    from entresol.fork.cache.fork_cache import (  # noqa: PLC0415
+        CacheSettings,
+        Recording,
+        open_cache,
+    )
     from entresol.fork.remote_chain import RemoteChain  # noqa: PLC0415
 
     settings = planned.settings

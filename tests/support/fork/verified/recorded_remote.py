@@ -14,7 +14,7 @@ import msgspec
 
 from entresol.errors import RemoteFailed, RemoteRejected
 from entresol.fork.block_reads import BlockReads
-from entresol.fork.cache.cache import ForkCache
+from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.past_blocks import PastBlocks
 from entresol.fork.settings import ForkSettings
 from entresol.fork.starting import OpenedRemote, open_remote

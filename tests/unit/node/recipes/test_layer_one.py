@@ -7,7 +7,7 @@ from tests.support.polling import PATIENCE_SECONDS
 
 SCRIPT = """
 import sys
-import entresol.node.recipes.layer_one, entresol.fork.remote_chain, entresol.fork.cache.open_cache
+import entresol.node.recipes.layer_one, entresol.fork.remote_chain, entresol.fork.cache.fork_cache
 print(*sorted({"aiohttp", "entresol.dev.control", "entresol.node.builder"} & set(sys.modules)))
 """
 

@@ -116,8 +116,8 @@ class ForkConfig(Struct, frozen=True, kw_only=True):
         str | None,
         Meta(
             title="DIR|FILE",
-            description="Directory of the cache, by default that of the user; or one file, which `entresol "
-            "cache export` may have written (.jsonl).",
+            description="Directory of the cache, by default that of the user; or one file (.sqlite), as a "
+            "project commits it for tests without a network.",
         ),
     ] = None
     fork_cache_size: Annotated[

@@ -59,7 +59,7 @@ def test_no_rate_limit_is_no_limit() -> None:
 
 
 def test_offline_needs_no_url() -> None:
-    forks = plan(offline=True, fork_cache="fork.jsonl")
+    forks = plan(offline=True, fork_cache="fork.sqlite")
     assert forks.l2 is not None
     assert forks.l2.settings.is_offline
     assert not forks.l2.settings.urls

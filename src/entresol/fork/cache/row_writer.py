@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from entresol.errors import ForkCacheConflict, ForkCacheFailed
 from entresol.errors.base import without_frames
-from entresol.fork.cache.rows import Row, RowKey, RowValue
+from entresol.fork.cache.fork_database import Row, RowKey, RowValue
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+import msgspec
+
 from entresol._native import keccak256
 from entresol.errors import (
     ForkCacheConflict,
@@ -14,9 +16,17 @@ from entresol.errors import (
     ForkCacheFull,
     NotRecorded,
 )
-from entresol.fork.cache.json_lines import compact
-from entresol.fork.cache.places import NoPlace, OpenFiles, Place, WantedFork
-from entresol.fork.cache.rows import (
+from entresol.fork.cache.cache_files import (
+    DefaultPlace,
+    DirectoryPlace,
+    NoPlace,
+    OpenFiles,
+    Place,
+    WantedFork,
+    default_directory,
+    place_of,
+)
+from entresol.fork.cache.fork_database import (
     ANCHOR,
     EMPTY_CODE,
     MAX_NUMBER,
@@ -30,8 +40,11 @@ from entresol.fork.cache.rows import (
     name_of,
     text_of,
 )
-from entresol.fork.cache.writer import RowWriter
+from entresol.fork.cache.row_writer import RowWriter
+from entresol.storage.database.directory import FORK_FOLDER
 
+DEFAULT_MAX_BYTES: Final = 4 * 1024**3
+"""How much all caches of a directory take together, unless `--fork-cache-size` says otherwise."""
 MAX_IN_MEMORY: Final = 64 << 20
 """How much is kept without a disk; the rest is asked for again."""
 MAX_ABSENT: Final = 10_000
@@ -47,6 +60,22 @@ class Recording(NamedTuple):
 
     command: str = "entresol"
     flag_prefix: str = "--"
+
+
+class CacheSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the values of a fork are cached, and how much of them."""
+
+    place: Path | None = None
+    """`--fork-cache`: a directory, or a file; by default in the user's cache directory."""
+    data_dir: Path | None = None
+    """The directory of the chain, if it is on disk: then what it has read stays with it."""
+    max_bytes: int = DEFAULT_MAX_BYTES
+    is_stored: bool = True
+    """Whether anything is cached on disk (`--no-storage-caching`)."""
+    is_offline: bool = False
+    recording: Recording = Recording()
+    is_verified: bool = False
+    """Whether everything is proven (`--fork-verify`): it is cached apart from what is not."""
 
 
 class ForkCache:
@@ -74,7 +103,7 @@ class ForkCache:
         self._recording = recording
         self._report = report
         self._reported = ""
-        self._files = OpenFiles([])
+        self._files = OpenFiles()
         self._writer: RowWriter | None = None
         self._in_memory = 0
         self._absent: int | None = None
@@ -100,7 +129,7 @@ class ForkCache:
         fork = self.place.find(wanted) if is_said else None
         if fork is not None:
             self.bind(fork)
-            found = {name: json for (name,), (json,) in self._all_answers()}
+            found = self._all_answers()
             anchor = found.pop(_ANCHOR_ANSWER, None)
             if anchor is not None:
                 return StartAnswers(fork, anchor, found)
@@ -143,11 +172,11 @@ class ForkCache:
     def put_accounts(self, block: bytes, accounts: Mapping[bytes, CachedAccount]) -> None:
         """Keep accounts with their code."""
         at, rows = self._block(block), []
-        for address, it in accounts.items():
-            code_hash = keccak256(it.code) if it.code else EMPTY_CODE
-            if it.code:
-                rows.append(Row("code", (code_hash,), (bytes(it.code),)))
-            value = (big_endian(it.nonce), big_endian(it.balance), code_hash)
+        for address, account in accounts.items():
+            code_hash = keccak256(account.code) if account.code else EMPTY_CODE
+            if account.code:
+                rows.append(Row("code", (code_hash,), (bytes(account.code),)))
+            value = (big_endian(account.nonce), big_endian(account.balance), code_hash)
             rows.append(Row("account", (at, bytes(address)), value))
         self._put(rows)
 
@@ -207,7 +236,7 @@ class ForkCache:
         """Keep that nothing at or below the anchor is the result; of the first 10,000 that clients have asked for."""
         key = (method, compact(params))
         if self._absent is None:
-            self._absent = sum(it.counts().get("absent", 0) for it in self._files.read)
+            self._absent = 0 if self._files.read is None else self._files.read.counts()["absent"]
         if self._absent < MAX_ABSENT and key not in self._get("absent", [key]):
             self._absent += 1
             self._put([Row("absent", key, ())])
@@ -243,34 +272,28 @@ class ForkCache:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
-        files, self._files, self.fork = self._files, OpenFiles([]), None
+        files, self._files, self.fork = self._files, OpenFiles(), None
         files.close()
 
-    def _all_answers(self) -> Iterable[tuple[RowKey, RowValue]]:
-        found: dict[RowKey, RowValue] = {}
-        for database in self._files.read:
-            found = {row.key: row.value for row in database.rows("answer")} | found
-        return found.items()
+    def _all_answers(self) -> dict[str, bytes]:
+        if self._files.read is None:
+            return {}
+        return {row.key[0]: row.value[0] for row in self._files.read.rows("answer")}
 
     def _get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:
-        """Return what is known of some keys: not written yet, in the file, or in the export."""
+        """Return what is known of some keys: not written yet, or in the file."""
         found: dict[RowKey, RowValue] = {}
         if self._writer is not None:
             for key in keys:
                 value = self._writer.get(kind, key)
                 if value is not None:
                     found[key] = value
-        for database in self._files.read:
-            left = [key for key in keys if key not in found]
-            if left:
-                found |= self._read(database.get, kind, left)
-        return found
+        left = [key for key in keys if key not in found]
+        return found | self._read(kind, left) if left else found
 
-    def _read(
-        self, get: Callable[..., dict[RowKey, RowValue]], kind: str, keys: list[RowKey]
-    ) -> dict[RowKey, RowValue]:
+    def _read(self, kind: str, keys: list[RowKey]) -> dict[RowKey, RowValue]:
         try:
-            return get(kind, keys)
+            return {} if self._files.read is None else self._files.read.get(kind, keys)
         except ForkCacheFailed as error:
             if self.is_offline:
                 raise
@@ -291,20 +314,16 @@ class ForkCache:
                     raise ForkCacheConflict(name_of(kind, key), text_of(known[key]), text_of(value))
         if self._writer is not None:
             self._writer.put(new)
-        elif self._files.read and not self.is_offline:
-            self._put_in_memory(new)
-
-    def _put_in_memory(self, rows: Sequence[Row]) -> None:
-        size = sum(row.size for row in rows)
-        if self._in_memory + size <= MAX_IN_MEMORY:
-            self._in_memory += size
-            self._files.read[0].insert(rows)
+        elif self._files.read is not None and not self.is_offline:
+            size = sum(row.size for row in new)
+            if self._in_memory + size <= MAX_IN_MEMORY:
+                self._in_memory += size
+                self._files.read.insert(new)
 
     def _codes(self, hashes: set[bytes]) -> dict[bytes, bytes]:
         found = {EMPTY_CODE: b""}
-        for (code_hash,), (code,) in self._get(
-            "code", [(it,) for it in hashes - {EMPTY_CODE}]
-        ).items():
+        rows = self._get("code", [(code_hash,) for code_hash in hashes - {EMPTY_CODE}])
+        for (code_hash,), (code,) in rows.items():
             # A disk may have lost bits, and code is what runs.
             if keccak256(code) == code_hash:
                 found[code_hash] = code
@@ -344,6 +363,46 @@ class ForkCache:
         return NotRecorded(
             what, f"{command} {prefix}fork-url <url>{block} {prefix}fork-cache {place}"
         )
+
+
+def open_cache(
+    settings: CacheSettings,
+    environment: Mapping[str, str],
+    report: Callable[[str], None] = lambda _: None,
+) -> ForkCache:
+    """Return the cache of a fork; its files are opened once the fork is known (`start`, `bind`)."""
+    return ForkCache(
+        _place(settings, environment, report),
+        is_offline=settings.is_offline,
+        recording=settings.recording,
+        report=report,
+    )
+
+
+def compact(json: bytes) -> bytes:
+    """Return JSON in one line, its numbers and strings as they are; raise a `ValueError` for anything else."""
+    try:
+        text = msgspec.json.format(json, indent=-1)
+        text.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return text
+
+
+def _place(
+    settings: CacheSettings, environment: Mapping[str, str], report: Callable[[str], None]
+) -> Place:
+    if not settings.is_stored and not settings.is_offline:
+        return NoPlace()
+    is_verified = settings.is_verified
+    if settings.place is not None:
+        return place_of(settings.place, settings.max_bytes, is_verified=is_verified)
+    if settings.data_dir is not None:
+        return DirectoryPlace(settings.data_dir / FORK_FOLDER, None, is_verified=is_verified)
+    directory = default_directory(environment)
+    return DefaultPlace(directory, settings.max_bytes, report, is_verified=is_verified)
 
 
 def _by_kind(rows: Iterable[Row]) -> dict[str, dict[RowKey, RowValue]]:

@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import ForkCacheUnusable
-from entresol.fork.cache.directory import (
+from entresol.errors import ForkCacheConflict, ForkCacheMismatch, ForkCacheUnusable
+from entresol.fork.cache.cache_files import (
+    FilePlace,
+    WantedFork,
     cached_forks,
+    copy_cache,
+    copy_caches,
     default_directory,
+    delete_unused,
     file_in,
     in_use,
+    lock_file,
     make_room,
 )
-from entresol.fork.cache.places import FilePlace, WantedFork
-from entresol.fork.cache.rows import Fork
-from entresol.fork.cache.use_lock import delete_unused, lock_file
+from entresol.fork.cache.fork_database import Fork
 from tests.support.fork.cached_forks import FORK, OTHER, cache_at, fill
 
 THIRD = Fork(10, 5, b"\xee" * 32)
@@ -116,3 +120,35 @@ def test_the_default_is_the_users_cache_directory(
     environment: dict[str, str], expected: Path
 ) -> None:
     assert default_directory(environment) == expected
+
+
+def test_a_cache_is_copied_while_it_is_open(tmp_path: Path) -> None:
+    with closing(cache_at(tmp_path / "from")) as cache:
+        fill(cache)
+        cache.flush()
+        copy_caches(tmp_path / "from", tmp_path / "to")
+    with closing(cache_at(tmp_path / "to")) as cache:
+        assert cache.hashes([FORK.number - 1]) == {FORK.number - 1: b"\xdd" * 32}
+
+
+def test_a_copy_into_a_file_keeps_what_is_there_and_names_what_contradicts_it(
+    tmp_path: Path,
+) -> None:
+    """So two branches that have recorded are joined."""
+    for name, number, digit in (("ours", 1, 1), ("theirs", 2, 2), ("wrong", 1, 3)):
+        with closing(cache_at(tmp_path / name)) as cache:
+            cache.put_hashes({number: bytes([digit]) * 32})
+    file = tmp_path / "fork.sqlite"
+    assert copy_cache(file_in(tmp_path / "ours", FORK), file) == (FORK, 1)
+    assert copy_cache(file_in(tmp_path / "theirs", FORK), file) == (FORK, 2)
+    with pytest.raises(ForkCacheConflict, match="hash of block 1"):
+        copy_cache(file_in(tmp_path / "wrong", FORK), file)
+    with closing(cache_at(file, None, is_offline=True)) as cache:
+        cache.bind(FORK)
+        assert cache.hashes([1, 2]) == {1: b"\1" * 32, 2: b"\2" * 32}
+
+
+def test_a_copy_into_the_file_of_another_fork_is_an_error(tmp_path: Path) -> None:
+    recorded(tmp_path, FORK, OTHER)
+    with pytest.raises(ForkCacheMismatch, match=r"block 19000000 .* not .* block 19000001"):
+        copy_cache(file_in(tmp_path, OTHER), file_in(tmp_path, FORK))

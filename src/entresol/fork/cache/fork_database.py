@@ -1,4 +1,8 @@
-"""One SQLite database with what a fork has read."""
+"""One SQLite database with what a fork has read: its kinds of rows, and how people name a value.
+
+The values of a block that is given by its hash never change, so a row is written once. Rows of the anchor have an empty
+`block`: most rows are the anchor's.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
+import msgspec
+
+from entresol._native import keccak256
 from entresol.errors import (
     ForkCacheConflict,
     ForkCacheDamaged,
@@ -19,8 +26,19 @@ from entresol.errors import (
     ForkCacheMismatch,
     ForkCacheUnusable,
 )
-from entresol.fork.cache.rows import KINDS, Fork, Kind, Row, RowKey, RowValue, name_of, text_of
 from entresol.version import FORMAT
+
+RowKey: TypeAlias = tuple[Any, ...]
+"""Bytes, strings and integers, as the kind of the row says."""
+RowValue: TypeAlias = tuple[bytes, ...]
+
+ANCHOR: Final = b""
+"""The `block` of rows of the anchor."""
+EMPTY_CODE: Final = keccak256(b"")
+ROW_BYTES: Final = 100
+"""What a row takes beside its columns."""
+MAX_NUMBER: Final = (1 << 63) - 1
+"""The largest integer of SQLite."""
 
 APPLICATION_ID: Final = int.from_bytes(b"EnFk", "big")
 """Marks the file as a fork's cache, in the header that every SQLite file has."""
@@ -32,6 +50,120 @@ _IN_MEMORY: Final = ":memory:"
 _SIDE_FILES: Final = ("-wal", "-shm")
 _SQL_TYPES: Final = {bytes: "BLOB", str: "TEXT", int: "INTEGER"}
 _RETRY_SECONDS: Final = 0.01
+
+
+class Kind(NamedTuple):
+    """A kind of row: its name, and the columns of its key and of its value, with their types."""
+
+    name: str
+    key: dict[str, type]
+    value: dict[str, type]
+
+
+class Row(NamedTuple):
+    """A value with its key."""
+
+    kind: str
+    key: RowKey
+    value: RowValue
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes: a slot has two hundred, a response may have megabytes."""
+        return ROW_BYTES + sum(
+            len(column) for column in (*self.key, *self.value) if not isinstance(column, int)
+        )
+
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        # Answers of the start may differ from one start to the next; the first ones stay.
+        Kind("answer", {"name": str}, {"json": bytes}),
+        Kind(
+            "account",
+            {"block": bytes, "address": bytes},
+            {"nonce": bytes, "balance": bytes, "code_hash": bytes},
+        ),
+        Kind("code", {"hash": bytes}, {"code": bytes}),
+        Kind("slot", {"block": bytes, "address": bytes, "slot": bytes}, {"value": bytes}),
+        Kind("hash", {"number": int}, {"hash": bytes}),
+        Kind("response", {"method": str, "params": bytes}, {"json": bytes}),
+        # That nothing at or below the anchor is the response; a response that is there wins.
+        Kind("absent", {"method": str, "params": bytes}, {}),
+    )
+}
+
+
+class CachedAccount(NamedTuple):
+    """An account of a remote chain at one block; an empty one is absent there."""
+
+    nonce: int
+    balance: int
+    code: bytes
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """Which fork a cache is of: a chain, and the number and hash of the block it stands on."""
+
+    chain_id: int
+    number: int
+    hash: bytes
+
+    def __str__(self) -> str:
+        return f"chain {self.chain_id} at block {self.number} 0x{self.hash.hex()}"
+
+    @property
+    def name(self) -> str:
+        """What people call it on the command line, and the name of its file."""
+        return f"{self.chain_id}-{self.number}-{self.hash[:6].hex()}"
+
+
+class StartAnswers(msgspec.Struct, frozen=True):
+    """What a fork asks before it starts: with these it needs no remote.
+
+    `anchor` is the JSON of the block; `answers` are others by name, as the first start that was cached has got them.
+    """
+
+    fork: Fork
+    anchor: bytes
+    answers: dict[str, bytes] = {}
+
+
+def big_endian(value: int) -> bytes:
+    """Return an integer without leading zeros; SQLite's own end at 63 bits."""
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
+
+
+def name_of(kind: str, key: RowKey) -> str:
+    """Return what people call a value: `slot 0x… of account 0x…`."""
+    match kind, key:
+        case "account", (bytes(block), bytes(address)):
+            return f"account 0x{address.hex()}{_at(block)}"
+        case "slot", (bytes(block), bytes(address), bytes(slot)):
+            return f"slot 0x{slot.hex()} of account 0x{address.hex()}{_at(block)}"
+        case "code", (bytes(code_hash),):
+            return f"code with hash 0x{code_hash.hex()}"
+        case "hash", (number,):
+            return f"the hash of block {number}"
+        case (("response" | "absent"), (method, bytes(params))):
+            return f"the response to {method} {params.decode(errors='replace')[:300]}"
+    return f"{kind} {' '.join(str(column) for column in key)}"
+
+
+def text_of(value: RowValue) -> str:
+    """Return a value for an error: short, in one line."""
+    text = " ".join(
+        column.decode(errors="replace")
+        if column.startswith((b"{", b"[", b'"'))
+        else f"0x{column.hex() or '0'}"
+        for column in value
+    )
+    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
+
+
+def _at(block: bytes) -> str:
+    return f" at block 0x{block.hex()}" if block else ""
 
 
 class ForkDatabase:
@@ -62,12 +194,12 @@ class ForkDatabase:
                 raise
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the file of a fork that is there, also where nothing can be written."""
+    def open(cls, path: Path, fork: Fork | None = None) -> Self:
+        """Open the file that is there, also where nothing can be written; of another fork than is given it is an error."""
         with _explained(path):
             connection = _connect(f"{path.absolute().as_uri()}?{_mode(path)}")
             try:
-                return cls._opened(connection, path, None)
+                return cls._opened(connection, path, fork)
             except BaseException:
                 connection.close()
                 raise
@@ -90,8 +222,6 @@ class ForkDatabase:
     def get(self, kind: str, keys: Sequence[RowKey]) -> dict[RowKey, RowValue]:
         """Return the values of those keys that are there."""
         found: dict[RowKey, RowValue] = {}
-        if kind not in KINDS:
-            return found
         query, width = _SELECT[kind], len(KINDS[kind].value)
         with self._lock, _explained(self.path):
             for key in keys:
@@ -108,7 +238,7 @@ class ForkDatabase:
         with self._lock, _explained(self.path), _transaction(self._connection):
             for kind, group in by_kind.items():
                 before = self._connection.total_changes
-                self._connection.executemany(_INSERT[kind], [it.key + it.value for it in group])
+                self._connection.executemany(_INSERT[kind], [row.key + row.value for row in group])
                 written = self._connection.total_changes - before
                 if kind != "answer" and written < len(group):
                     self._compare(kind, group)
@@ -136,10 +266,6 @@ class ForkDatabase:
                 name: self._connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
                 for name in KINDS
             }
-
-    def is_empty(self) -> bool:
-        """Return whether there is no row."""
-        return not any(self.counts().values())
 
     def close(self) -> None:
         """Close the file; the last process that does so folds the log into it."""
@@ -303,7 +429,9 @@ def _failure(path: Path, error: sqlite3.Error) -> ForkCacheFailed:
 
 
 def _create(kind: Kind) -> str:
-    columns = ", ".join(f"{name} {_SQL_TYPES[it]}" for name, it in (kind.key | kind.value).items())
+    columns = ", ".join(
+        f"{name} {_SQL_TYPES[column]}" for name, column in (kind.key | kind.value).items()
+    )
     # A long value would fill the pages of a tree that has no row ids.
     clustered = "" if "code" in kind.value or "json" in kind.value else " WITHOUT ROWID"
     return f"CREATE TABLE IF NOT EXISTS {kind.name} ({columns}, PRIMARY KEY ({', '.join(kind.key)})){clustered}"

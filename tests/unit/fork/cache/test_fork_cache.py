@@ -19,12 +19,23 @@ from entresol.errors import (
     ForkCacheUnusable,
     NotRecorded,
 )
-from entresol.fork.cache import cache as cache_module
-from entresol.fork.cache import directory
-from entresol.fork.cache.cache import ForkCache, Recording
-from entresol.fork.cache.open_cache import CacheSettings, open_cache
-from entresol.fork.cache.places import WantedFork
-from entresol.fork.cache.rows import CachedAccount, Fork, StartAnswers
+from entresol.fork.cache import fork_cache
+from entresol.fork.cache.cache_files import (
+    DefaultPlace,
+    DirectoryPlace,
+    FilePlace,
+    NoPlace,
+    WantedFork,
+    cached_forks,
+)
+from entresol.fork.cache.fork_cache import (
+    CacheSettings,
+    ForkCache,
+    Recording,
+    compact,
+    open_cache,
+)
+from entresol.fork.cache.fork_database import CachedAccount, Fork, StartAnswers
 from tests.support.fork.cached_forks import (
     ACCOUNT,
     ADDRESS,
@@ -37,7 +48,7 @@ from tests.support.fork.cached_forks import (
 )
 from tests.support.small_disk import mounted_disk
 
-PLACES = ("directory", "fork.sqlite", "fork.jsonl")
+PLACES = ("directory", "fork.sqlite")
 
 
 def check(cache: ForkCache) -> None:
@@ -73,7 +84,7 @@ def test_a_cache_without_a_disk_knows_what_was_put() -> None:
 
 def test_a_cache_without_a_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: 200,000 values of any length, so that blocks that somebody scanned took gigabytes."""
-    monkeypatch.setattr(cache_module, "MAX_IN_MEMORY", 4 << 16)
+    monkeypatch.setattr(fork_cache, "MAX_IN_MEMORY", 4 << 16)
     text = b'"' + b"0" * (1 << 16) + b'"'
     with closing(ForkCache.memory()) as cache:
         fill(cache)
@@ -147,8 +158,8 @@ def test_answers_of_a_later_start_do_not_replace_the_first_ones(tmp_path: Path) 
     assert found.answers == {"eth_config": b'{"current":{}}', "more": b"2"}
 
 
-@pytest.mark.parametrize("place", ["fork.sqlite", "fork.jsonl"])
-def test_a_file_of_one_fork_knows_where_it_stands(tmp_path: Path, place: str) -> None:
+def test_a_file_of_one_fork_knows_where_it_stands(tmp_path: Path) -> None:
+    place = "fork.sqlite"
     with closing(cache_at(tmp_path / place, None)) as cache:
         assert cache.start() is None
         fill(cache)
@@ -168,7 +179,7 @@ def test_a_directory_has_a_file_for_each_fork(tmp_path: Path) -> None:
         cache.bind(OTHER)
         assert cache.hashes([FORK.number - 1]) == {}
         assert cache.start() is None
-    assert {cached_fork.fork for cached_fork in directory.cached_forks(tmp_path)} == {FORK, OTHER}
+    assert {cached_fork.fork for cached_fork in cached_forks(tmp_path)} == {FORK, OTHER}
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -273,15 +284,22 @@ def test_a_directory_that_is_too_large_takes_no_more_values(tmp_path: Path) -> N
     assert len(reports) == 1
 
 
-def test_nothing_is_written_without_a_remote(tmp_path: Path) -> None:
+def test_nothing_is_written_without_a_remote_or_a_new_value(tmp_path: Path) -> None:
     with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
         fill(cache)
     before = (tmp_path / "fork.sqlite").read_bytes()
-    with closing(cache_at(tmp_path / "fork.sqlite", None, is_offline=True)) as cache:
-        assert cache.start() is not None
-        check(cache)
-        cache.put_hashes({5: bytes(32)})
-    assert (tmp_path / "fork.sqlite").read_bytes() == before
+    for is_offline in (False, True):
+        with closing(cache_at(tmp_path / "fork.sqlite", FORK, is_offline=is_offline)) as cache:
+            assert cache.start() is not None
+            check(cache)
+            if is_offline:
+                cache.put_hashes({5: bytes(32)})
+            else:
+                fill(cache)
+        # A file in a repository is not changed, and nothing is left beside it.
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+            "fork.sqlite": before
+        }
 
 
 def test_a_file_on_a_disk_that_takes_no_writes_serves_without_a_remote(tmp_path: Path) -> None:
@@ -344,12 +362,6 @@ def test_without_a_remote_a_directory_of_one_fork_says_which_one_it_is(tmp_path:
     assert found.fork == FORK
 
 
-def test_values_beside_an_export_are_deleted_if_there_are_none(tmp_path: Path) -> None:
-    with closing(cache_at(tmp_path / "fork.jsonl")):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_code_that_has_lost_a_bit_is_read_again(tmp_path: Path) -> None:
     with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
         fill(cache)
@@ -364,7 +376,7 @@ def test_a_large_chain_id_is_kept(tmp_path: Path) -> None:
     fork = Fork(1 << 200, 0, b"\x01" * 32)
     with closing(cache_at(tmp_path, fork)) as cache:
         fill(cache, fork)
-    assert directory.cached_forks(tmp_path)[0].fork == fork
+    assert cached_forks(tmp_path)[0].fork == fork
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -385,7 +397,7 @@ def test_what_is_absent_is_kept_and_a_response_takes_precedence(tmp_path: Path, 
 def test_only_so_many_absent_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entresol.fork.cache.cache.MAX_ABSENT", 3)
+    monkeypatch.setattr("entresol.fork.cache.fork_cache.MAX_ABSENT", 3)
     for first in (0, 2):
         with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
             cache.put_start(ANSWERS)
@@ -406,3 +418,43 @@ def test_without_a_remote_an_answer_of_its_start_selects_one_of_several_forks(
         found = cache.start(WantedFork(answer="block of 0xab"))
     assert found is not None
     assert found.fork == OTHER
+
+
+HOME = {"XDG_CACHE_HOME": "/caches"}
+GIVEN, DATA = Path("given"), Path("data")
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "path"),
+    [
+        (CacheSettings(), DefaultPlace, "/caches/entresol/forks"),
+        (CacheSettings(place=GIVEN), DirectoryPlace, "given"),
+        (CacheSettings(place=Path("a.sqlite")), FilePlace, "a.sqlite"),
+        (CacheSettings(data_dir=DATA), DirectoryPlace, "data/fork"),
+        (CacheSettings(data_dir=DATA, place=GIVEN), DirectoryPlace, "given"),
+        (CacheSettings(data_dir=DATA, is_stored=False), NoPlace, "memory"),
+        (CacheSettings(place=GIVEN, is_stored=False), NoPlace, "memory"),
+        (CacheSettings(is_offline=True), DefaultPlace, "/caches/entresol/forks"),
+    ],
+)
+def test_a_cache_is_where_the_settings_say(settings: CacheSettings, kind: type, path: str) -> None:
+    place = open_cache(settings, HOME).place
+    assert (type(place), str(place)) == (kind, path)
+
+
+def test_a_file_that_is_there_is_a_file_whatever_its_name_is(tmp_path: Path) -> None:
+    (tmp_path / "cache").touch()
+    place = open_cache(CacheSettings(place=tmp_path / "cache"), HOME).place
+    assert isinstance(place, FilePlace)
+
+
+@pytest.mark.usefixtures("usual_recursion")
+@pytest.mark.parametrize("json", [b"", b"nul", b'{"a":', b"[1]]", b'"\xff"', b"[" * 100_000])
+def test_only_json_is_kept(json: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        compact(json)
+
+
+def test_numbers_and_strings_stay_as_they_are_written() -> None:
+    json = b'{"a": 1.0e400, "b" : [123456789012345678901234567890, "\\u0041"]}'
+    assert compact(json) == json.replace(b" ", b"")

@@ -7,9 +7,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from entresol.fork.cache.directory import cached_forks
+from entresol.fork.cache.cache_files import cached_forks
 from tests.support.fork.cached_forks import ADDRESS, FORK, cache_at
 
 KILLS = 10
@@ -45,15 +43,12 @@ def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> N
     assert len(cached_forks(tmp_path)) == 1
 
 
-@pytest.mark.parametrize("place", ["forks", "fork.jsonl"])
-def test_a_process_that_is_killed_while_it_writes_leaves_a_file_that_opens(
-    tmp_path: Path, place: str
-) -> None:
+def test_a_process_that_is_killed_while_it_writes_leaves_a_file_that_opens(tmp_path: Path) -> None:
     written = -1
-    for _ in range(KILLS if place == "forks" else 2):
-        with writer(tmp_path / place, written + 1, 0, 1) as process:
+    for _ in range(KILLS):
+        with writer(tmp_path, written + 1, 0, 1) as process:
             assert process.stdout is not None
             written = int(process.stdout.readline())
             process.kill()
-        values = found(tmp_path / place, list(range(written + 1)))
+        values = found(tmp_path, list(range(written + 1)))
         assert values == {number: number + 1 for number in range(written + 1)}

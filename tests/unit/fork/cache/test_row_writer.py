@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import ForkCacheFull
-from entresol.fork.cache import writer
-from entresol.fork.cache.rows import Row
-from entresol.fork.cache.writer import RowWriter
+from entresol.fork.cache import row_writer
+from entresol.fork.cache.fork_database import Row
+from entresol.fork.cache.row_writer import RowWriter
 from tests.support.polling import PATIENCE_SECONDS
 
 
@@ -36,7 +36,7 @@ def test_rows_that_come_one_after_the_other_are_written_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a chain of reads brings them: a transaction for each would hold up the next read."""
-    monkeypatch.setattr(writer, "COLLECT_SECONDS", 3_600.0)
+    monkeypatch.setattr(row_writer, "COLLECT_SECONDS", 3_600.0)
     done = Transactions()
     rows = RowWriter(done.write, print)
     for number in range(200):
@@ -58,7 +58,7 @@ def test_rows_are_written_without_anybody_asking_for_it() -> None:
 
 
 def test_what_waits_is_written_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "COLLECT_SECONDS", 3_600.0)
+    monkeypatch.setattr(row_writer, "COLLECT_SECONDS", 3_600.0)
     done = Transactions()
     rows = RowWriter(done.write, print)
     rows.put([row(1)])
@@ -88,8 +88,8 @@ def test_a_thread_that_dies_is_an_error_for_whoever_flushes(
 
 def test_what_waits_for_a_full_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As it was: 100,000 rows of any length, and a response may have megabytes."""
-    monkeypatch.setattr(writer, "MAX_BYTES", 10 * row(0).size)
-    monkeypatch.setattr(writer, "RETRY_SECONDS", 3_600.0)
+    monkeypatch.setattr(row_writer, "MAX_BYTES", 10 * row(0).size)
+    monkeypatch.setattr(row_writer, "RETRY_SECONDS", 3_600.0)
     is_full, done = True, Transactions()
 
     def write(rows: Sequence[Row]) -> None:
