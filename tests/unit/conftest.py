@@ -1,4 +1,4 @@
-"""Fixtures of the unit tests: a store, a development chain, and a check of codecs."""
+"""Fixtures of the unit tests: a store, a development chain, an L1, and a check of codecs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.errors import EntresolError
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import open_chain
+from tests.support.rollup.layer_ones import SteeredLayerOne, layer_one
 
 CheckMutation: TypeAlias = Callable[[bytes, Callable[[bytes], bytes], st.DataObject], None]
 
@@ -39,6 +40,13 @@ def manual() -> Iterator[Chain]:
     chain.schedule.seal_on_request()
     yield chain
     chain.close()
+
+
+@pytest.fixture(params=["embedded", pytest.param("anvil", marks=pytest.mark.peer)])
+def steered(request: pytest.FixtureRequest) -> Iterator[SteeredLayerOne]:
+    """Return an L1 of either kind with a fresh chain."""
+    with layer_one(request.param) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

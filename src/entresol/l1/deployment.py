@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
@@ -20,6 +21,7 @@ from entresol.l1.deployment_steps import (
     token_registration,
     validator_addition,
 )
+from entresol.l1.tx_manager import TxManager
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
@@ -349,12 +351,15 @@ async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonc
     """Send a step with its own nonce, on which the addresses depend, and wait until L1 has used the nonce."""
     if not await l1.balance(operator.address):
         raise _no_funds(l1, operator)
+    transactions = TxManager(operator)
     try:
         signed = await operator.sign_call(step.to, step.data, value=step.value)
         if signed.nonce > nonce:
             # An earlier run that was interrupted had sent it, and L1 has included it meanwhile.
             return
-        await operator.send(signed)
+        await transactions.send(signed, time.monotonic())
+        # An earlier run may have sent it too, and L1 may include that transaction instead.
+        receipt = await transactions.included(step.description, _POLL_SECONDS)
     except OperatorOutOfFunds as error:
         raise _no_funds(l1, operator) from error
     except LayerOneRejected as error:
@@ -365,12 +370,10 @@ async def send_step(l1: LayerOne, operator: Operator, step: DeploymentStep, nonc
         raise LayerOneMismatch(
             f"{step.description} fails on {l1.name}: {failure_reason(error)}"
         ) from error
-    # An earlier run may have sent it too, and L1 may include that transaction instead.
-    while await l1.nonce(operator.address) <= nonce:
-        await l1.wait_for_block(_POLL_SECONDS)
-    receipt = await l1.receipt(signed.hash)
     if receipt is not None and not receipt.succeeded:
-        raise LayerOneMismatch(f"{step.description} failed on {l1.name}: {signed.hash}")
+        raise LayerOneMismatch(
+            f"{step.description} failed on {l1.name}: {receipt.transaction_hash}"
+        )
 
 
 def _no_funds(l1: LayerOne, operator: Operator) -> LayerOneMismatch:

@@ -64,10 +64,9 @@ class ReplacementLimited(msgspec.Struct, frozen=True):
 
 
 class Operator:
-    """Signs and sends transactions of one account, one at a time, within limits of their fees.
+    """Signs and sends transactions of one account, within limits of their fees; `TxManager` follows what was sent.
 
-    Remembers: nothing; the nonce is the account's on L1, since it has no pending transaction. A caller
-    that must know after a crash what was sent persists the `SignedTransaction` before sending it. Assumes: the chain id
+    Remembers: nothing; the nonce is the account's on L1, since it has no pending transaction. Assumes: the chain id
     of L1 never changes; without one, the first that L1 says counts. Fails: with `LayerOneMismatch`, before anything is
     signed, if L1 says another chain id, or a nonce or an estimate that cannot be right.
     """
@@ -125,12 +124,15 @@ class Operator:
         return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
     async def sign_again(
-        self, unsendable: SignedTransaction, block: Hash32 | None = None
+        self,
+        unsendable: SignedTransaction,
+        block: Hash32 | None = None,
+        max_gas: int | None = None,
     ) -> SignedTransaction:
         """Sign a transaction that L1 cannot include anew: the same call and nonce, with current gas and fees."""
         chain_id = await self.checked_chain_id()
         call = msgspec.structs.replace(unsendable.payload, chain_id=chain_id)
-        payload = await self.estimated(call, block)
+        payload = await self.estimated(call, block, max_gas)
         return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
     async def sign_replacement(
@@ -214,12 +216,8 @@ class Operator:
         return TxFees(max_fee, min(fees.tip, max_fee))
 
     def _sign_with(self, payload: FeeMarketTransaction, fees: TxFees) -> SignedTransaction:
-        return self._sign(
-            msgspec.structs.replace(
-                payload, max_fee_per_gas=fees.max_fee, max_priority_fee_per_gas=fees.tip
-            )
+        payload = msgspec.structs.replace(
+            payload, max_fee_per_gas=fees.max_fee, max_priority_fee_per_gas=fees.tip
         )
-
-    def _sign(self, payload: FeeMarketTransaction) -> SignedTransaction:
         transaction = sign(payload, self._secret)
         return SignedTransaction(payload.nonce, transaction.hash, transaction.raw)

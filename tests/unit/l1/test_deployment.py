@@ -31,12 +31,12 @@ OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)
 
 
-def run(tested: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
+def run(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
     async def whole() -> None:
         try:
-            await play(tested.l1)
+            await play(steered.l1)
         finally:
-            await tested.l1.close()
+            await steered.l1.close()
 
     asyncio.run(whole())
 
@@ -59,7 +59,7 @@ async def deployed(l1: LayerOne, progress: list[str] | None = None) -> Settlemen
     return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
 
 
-def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> None:
+def test_the_contracts_are_deployed_and_found_again(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         progress: list[str] = []
         contracts = await deployed(l1, progress)
@@ -75,18 +75,18 @@ def test_the_contracts_are_deployed_and_found_again(tested: SteeredLayerOne) -> 
         signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
         assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_bytecode_can_be_published_on_a_new_deployment(tested: SteeredLayerOne) -> None:
+def test_bytecode_can_be_published_on_a_new_deployment(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         contracts = await deployed(l1)
         assert await l1.code(contracts.bytecodes_supplier)
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_a_chain_has_its_facets(tested: SteeredLayerOne) -> None:
+def test_a_chain_has_its_facets(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         first = await l1.nonce(OWNER.address)
         contracts = await deployed(l1)
@@ -94,10 +94,10 @@ def test_a_chain_has_its_facets(tested: SteeredLayerOne) -> None:
         found = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
         assert tuple(map(Address, found)) == (contracts.chain, *facets)
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_chains_are_told_of_each_other_once(tested: SteeredLayerOne) -> None:
+def test_chains_are_told_of_each_other_once(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
         plan = await planned(l1)
         (first,) = plan.chains
@@ -114,10 +114,10 @@ def test_chains_are_told_of_each_other_once(tested: SteeredLayerOne) -> None:
                 assert await chain.total_priority_transactions() == 1
         assert await pairs_with_all(l1, contracts.bridgehub, 270) == pairs
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_an_error_names_the_missing_contract_or_chain(tested: SteeredLayerOne) -> None:
+def test_an_error_names_the_missing_contract_or_chain(steered: SteeredLayerOne) -> None:
     nowhere = Address(b"\x0f" * 20)
 
     async def play(l1: LayerOne) -> None:
@@ -129,7 +129,7 @@ def test_an_error_names_the_missing_contract_or_chain(tested: SteeredLayerOne) -
         with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):
             await find_contracts(l1, contracts.bridgehub, 271)
 
-    run(tested, play)
+    run(steered, play)
 
 
 def test_the_asset_id_of_ether_depends_on_its_origin_chain() -> None:

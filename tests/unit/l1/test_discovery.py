@@ -56,13 +56,13 @@ async def deploy(steered: SteeredLayerOne) -> tuple[Address, int]:
     return create_address(DEPLOYER.address, signed.nonce), receipt.block_number
 
 
-def test_the_block_is_a_little_before_the_deployment(tested: SteeredLayerOne) -> None:
+def test_the_block_is_a_little_before_the_deployment(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne) -> None:
-        contract, block = await deploy(tested)
+        contract, block = await deploy(steered)
         assert block > MAX_REORG_DEPTH
         assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
 
-    run(tested, play)
+    run(steered, play)
 
 
 class Pruned(EmbeddedLayerOne):

@@ -41,14 +41,14 @@ RICH = ACCOUNTS[0]
 POOR = Address(b"\x0f" * 20)
 
 
-def run(tested: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]) -> None:
+def run(steered: SteeredLayerOne, scenario: Callable[[LayerOne], Awaitable[None]]) -> None:
     """Run a scenario, and close the connection in the same event loop."""
 
     async def whole() -> None:
         try:
-            await scenario(tested.l1)
+            await scenario(steered.l1)
         finally:
-            await tested.l1.close()
+            await steered.l1.close()
 
     asyncio.run(whole())
 
@@ -61,7 +61,7 @@ async def post(l1: LayerOne, to: Address, data: bytes) -> SignedTransaction:
     return signed
 
 
-def test_it_returns_chain_id_head_fees_and_accounts(tested: SteeredLayerOne) -> None:
+def test_it_returns_chain_id_head_fees_and_accounts(steered: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         assert await l1.chain_id() == CHAIN_ID
         assert await l1.block_number() == 0
@@ -74,11 +74,11 @@ def test_it_returns_chain_id_head_fees_and_accounts(tested: SteeredLayerOne) -> 
         assert fees.tip > 0
         assert fees.gas_price == fees.base_fee + fees.tip
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_blocks_are_found_by_number_and_by_hash(tested: SteeredLayerOne) -> None:
-    tested.mine(2)
+def test_blocks_are_found_by_number_and_by_hash(steered: SteeredLayerOne) -> None:
+    steered.mine(2)
 
     async def scenario(l1: LayerOne) -> None:
         first, second = await l1.block(1), await l1.block(2)
@@ -88,10 +88,10 @@ def test_blocks_are_found_by_number_and_by_hash(tested: SteeredLayerOne) -> None
         assert second.timestamp >= first.timestamp > 0
         assert await l1.block(3) is None
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_a_call_returns_its_output_or_raises_its_revert_reason(tested: SteeredLayerOne) -> None:
+def test_a_call_returns_its_output_or_raises_its_revert_reason(steered: SteeredLayerOne) -> None:
     reason = abi.encode_call("Error(string)", "not today")
 
     async def scenario(l1: LayerOne) -> None:
@@ -105,10 +105,10 @@ def test_a_call_returns_its_output_or_raises_its_revert_reason(tested: SteeredLa
                 await failing
             assert raised.value.data == reason
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOne) -> None:
+def test_a_transaction_is_sent_once_and_its_receipt_found(steered: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         signed = await post(l1, ECHO, b"\x01")
         assert await l1.send(signed.raw) == signed.hash
@@ -117,7 +117,7 @@ def test_a_transaction_is_sent_once_and_its_receipt_found(tested: SteeredLayerOn
         assert await l1.nonce(RICH.address) == 1
         assert await l1.receipt(Hash32.zero()) is None
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
 def test_a_transaction_that_a_revert_put_back_into_the_pool_is_included_when_it_is_sent_again() -> (
@@ -146,7 +146,7 @@ async def found(l1: LayerOne, transaction: Hash32) -> tuple[bool, int]:
     return receipt.succeeded, receipt.block_number
 
 
-def test_a_rejected_transaction_has_a_reason(tested: SteeredLayerOne) -> None:
+def test_a_rejected_transaction_has_a_reason(steered: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         with pytest.raises(LayerOneRejected, match="eth_sendRawTransaction"):
             await l1.send(b"\x02\xc0")
@@ -159,10 +159,10 @@ def test_a_rejected_transaction_has_a_reason(tested: SteeredLayerOne) -> None:
         with pytest.raises(OperatorOutOfFunds, match="has 0 ether on L1, and its next transaction"):
             await broke.sign_call(ECHO, b"")
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne) -> None:
+def test_deposits_are_found_in_the_blocks_that_have_them(steered: SteeredLayerOne) -> None:
     first, second = deposit(0, data=b"\1" * 40), deposit(1)
 
     async def scenario(l1: LayerOne) -> None:
@@ -179,10 +179,10 @@ def test_deposits_are_found_in_the_blocks_that_have_them(tested: SteeredLayerOne
         assert block is not None
         assert deposits[0].block_hash == block.hash
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_logs_are_filtered_by_contract_and_topic(tested: SteeredLayerOne) -> None:
+def test_logs_are_filtered_by_contract_and_topic(steered: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         signed = await post(l1, MAILBOX, b"\1" * 32)
         await found(l1, signed.hash)
@@ -194,11 +194,11 @@ def test_logs_are_filtered_by_contract_and_topic(tested: SteeredLayerOne) -> Non
         with pytest.raises(LayerOneMismatch, match="of L1 block 1 is not readable"):
             decode_deposit(log)
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLayerOne) -> None:
-    tested.mine_on_request()
+def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(steered: SteeredLayerOne) -> None:
+    steered.mine_on_request()
 
     async def scenario(l1: LayerOne) -> None:
         operator = Operator(l1, RICH.secret)
@@ -211,19 +211,19 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(tested: SteeredLa
         await operator.send(better)
         # Sending the replaced one again is no failure.
         await operator.send(stuck)
-        tested.mine()
+        steered.mine()
         assert await found(l1, better.hash) == (True, 1)
         assert await l1.receipt(stuck.hash) is None
         await operator.send(stuck)
 
-    run(tested, scenario)
+    run(steered, scenario)
 
 
-def test_an_error_names_an_address_without_the_contract(tested: SteeredLayerOne) -> None:
+def test_an_error_names_an_address_without_the_contract(steered: SteeredLayerOne) -> None:
     async def scenario(l1: LayerOne) -> None:
         with pytest.raises(LayerOneMismatch, match=r"getTotalBatchesExecuted\(\) at 0x0f0f"):
             await ZkChain(l1, POOR).totals()
         with pytest.raises(LayerOneMismatch, match=r"getZKChain\(uint256\)"):
             await Bridgehub(l1, POOR).zk_chain(270)
 
-    run(tested, scenario)
+    run(steered, scenario)

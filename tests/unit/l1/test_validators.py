@@ -22,19 +22,21 @@ THREE = OperatorKeys.of(COMMITTER.secret, PROVER.secret, EXECUTOR.secret)
 
 
 def run(
-    tested: SteeredLayerOne, play: Callable[[LayerOne, DeployedContracts], Awaitable[None]]
+    steered: SteeredLayerOne, play: Callable[[LayerOne, DeployedContracts], Awaitable[None]]
 ) -> None:
     async def whole() -> None:
         try:
-            deployed = await deploy(tested.l1, 270, Hash32(b"\7" * 32), COMMITTER.address)
-            await play(tested.l1, deployed)
+            deployed = await deploy(steered.l1, 270, Hash32(b"\7" * 32), COMMITTER.address)
+            await play(steered.l1, deployed)
         finally:
-            await tested.l1.close()
+            await steered.l1.close()
 
     asyncio.run(whole())
 
 
-def test_the_error_says_which_key_lacks_which_step_and_who_adds_it(tested: SteeredLayerOne) -> None:
+def test_the_error_says_which_key_lacks_which_step_and_who_adds_it(
+    steered: SteeredLayerOne,
+) -> None:
     two = OperatorKeys.of(COMMITTER.secret, PROVER.secret, PROVER.secret)
 
     async def play(l1: LayerOne, deployed: DeployedContracts) -> None:
@@ -52,10 +54,10 @@ def test_the_error_says_which_key_lacks_which_step_and_who_adds_it(tested: Steer
             f"addValidator({chain}, {address}) there" in message
         )
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_the_admin_adds_each_missing_validator_once(tested: SteeredLayerOne) -> None:
+def test_the_admin_adds_each_missing_validator_once(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne, deployed: DeployedContracts) -> None:
         admin, reported = Operator(l1, OWNER.secret), list[str]()
         before = await l1.nonce(OWNER.address)
@@ -68,20 +70,20 @@ def test_the_admin_adds_each_missing_validator_once(tested: SteeredLayerOne) -> 
             f"let the operator that executes, {EXECUTOR.address.checksummed()}, settle batches",
         ]
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_another_account_than_the_admin_adds_nothing(tested: SteeredLayerOne) -> None:
+def test_another_account_than_the_admin_adds_nothing(steered: SteeredLayerOne) -> None:
     async def play(l1: LayerOne, deployed: DeployedContracts) -> None:
         other = Operator(l1, COMMITTER.secret)
         await add_validators(l1, other, deployed.addresses, THREE, pytest.fail)
         with pytest.raises(LayerOneMismatch, match="account of --prove-key, may not prove batches"):
             await check_validators(l1, deployed.addresses, THREE)
 
-    run(tested, play)
+    run(steered, play)
 
 
-def test_only_keys_that_all_have_no_funds_are_rejected(tested: SteeredLayerOne) -> None:
+def test_only_keys_that_all_have_no_funds_are_rejected(steered: SteeredLayerOne) -> None:
     poor = Hash32(b"\x0e" * 32)
 
     async def play(l1: LayerOne, deployed: DeployedContracts) -> None:
@@ -92,4 +94,4 @@ def test_only_keys_that_all_have_no_funds_are_rejected(tested: SteeredLayerOne) 
         with pytest.raises(LayerOneMismatch, match=r"^0x\w+ has no ether"):
             await check_validators(l1, deployed.addresses, OperatorKeys.of(poor))
 
-    run(tested, play)
+    run(steered, play)

@@ -9,6 +9,7 @@ from entresol.l1.discovery import find_contracts
 from entresol.l1.operator import Operator
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.tx_manager import TxManager
 from entresol.l1.validators import is_validator, rejection
 from entresol.node.config.secrets import step_keys
 from entresol.node.opening.layer_two import chain_id_of
@@ -54,7 +55,8 @@ async def revert_chain(config: NodeConfig, last: int) -> RevertedChain:
             l1, lambda: _found(l1, bridgehub, chain_id, secret, file), max_failures=MAX_FAILURES
         )
         operator = Operator(l1, key, fee_limits(config.l1), chain_id=l1_chain_id)
-        return RevertedChain(chain_id, await revert_batches(l1, contracts, operator, last))
+        reverted = await revert_batches(l1, contracts, TxManager(operator), last)
+        return RevertedChain(chain_id, reverted)
     finally:
         await l1.close()
 

@@ -20,7 +20,7 @@ from entresol.execution.call.estimate_gas import estimate_gas
 from entresol.execution.call.limits import CallLimits
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.operator import ReplacementLimited
+from entresol.l1.tx_manager import TxManager
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.state_missing import on_thread
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.l1.operator import Operator, SignedTransaction
+    from entresol.l1.operator import Operator
     from entresol.sequencer.sequencer import Sequencer
 
 GAS_LIMIT_PERCENT: Final = 120
 """The gas limit relative to the estimate: the state may change until the transaction is included."""
 ESTIMATE_SECONDS: Final = 2.0
-REPLACED_AFTER_SECONDS: Final = 60.0
-"""How long a transaction may be pending on a remote L1 before it is sent with a higher fee."""
 
 
 class RelayCall(NamedTuple):
@@ -180,23 +178,23 @@ class ChainAccount:
 class RemoteAccount:
     """An account on a remote L1, one transaction at a time.
 
-    Remembers: the pending transaction with all that have replaced it, and since when. Persists: nothing: what was sent
-    twice reverts in its estimate. Fails: as `Operator` does.
+    Remembers: the pending transaction, by its `TxManager`. Persists: nothing: what was sent twice reverts in its
+    estimate. Fails: as `TxManager` does.
     """
 
     def __init__(self, operator: Operator, clock: Callable[[], float] = time.monotonic) -> None:
         self.address = operator.address
         self._operator = operator
+        self._transactions = TxManager(operator)
         self._clock = clock
-        self._pending: dict[Hash32, SignedTransaction] = {}
-        self._replaced_at = 0.0
+        self._sent: Hash32 | None = None
         # Several chains use it, and two transactions may not have one nonce.
         self._turn = asyncio.Lock()
 
     @property
     def is_busy(self) -> bool:
         """Whether a transaction of before has to be included first."""
-        return bool(self._pending)
+        return self._sent is not None
 
     async def balance(self) -> int:
         """Return its ether on L1."""
@@ -205,7 +203,7 @@ class RemoteAccount:
     async def submit(self, call: RelayCall, max_gas: int) -> Hash32 | None:
         """Sign and send a transaction, unless one is pending."""
         async with self._turn:
-            if self._pending:
+            if self.is_busy:
                 return None
             try:
                 signed = await self._operator.sign_call(
@@ -213,36 +211,31 @@ class RemoteAccount:
                 )
             except ExecutionFailed as error:
                 raise RelayRejected(failure_reason(error)) from error
-            await self._operator.send(signed)
-            self._pending = {signed.hash: signed}
-            self._replaced_at = self._clock() + REPLACED_AFTER_SECONDS
+            await self._transactions.send(signed, self._clock(), max_gas=max_gas)
+            self._sent = signed.hash
             return signed.hash
 
     async def outcome(self, transaction: Hash32) -> Outcome | None:
         """Return what became of a transaction, or of one that has replaced it; None while it is pending."""
-        if transaction not in self._pending:
+        if transaction != self._sent:
             return DROPPED
-        last = list(self._pending.values())[-1]
+        transactions = self._transactions
         # Before the receipts: if L1 includes it in between, its receipt is there.
-        nonce = await self._operator.nonce()
-        for it in tuple(self._pending):
-            receipt = await self._operator.l1.receipt(it)
-            if receipt is not None:
-                self._pending = {}
-                return Outcome(receipt.succeeded, receipt.gas_used)
-        if nonce > last.nonce:
+        nonce = await transactions.nonce()
+        receipt = await transactions.receipt()
+        if receipt is not None:
+            return self._finished(Outcome(receipt.succeeded, receipt.gas_used))
+        if nonce > transactions.attempts[0].nonce:
             # The key was used elsewhere.
-            self._pending = {}
-            return DROPPED
-        if self._clock() > self._replaced_at:
-            await self._replace(last)
+            return self._finished(DROPPED)
+        try:
+            head = await self._operator.l1.head()
+            await transactions.resend("a transaction of the relay", head, self._clock())
+        except (ExecutionFailed, RelayRejected):
+            # It can be paid for no more, and what would be signed instead fails.
+            return self._finished(DROPPED)
         return None
 
-    async def _replace(self, stuck: SignedTransaction) -> None:
-        self._replaced_at = self._clock() + REPLACED_AFTER_SECONDS
-        signed = await self._operator.sign_replacement(stuck)
-        if isinstance(signed, ReplacementLimited):
-            # L1 may have dropped it.
-            signed = stuck
-        await self._operator.send(signed)
-        self._pending[signed.hash] = signed
+    def _finished(self, outcome: Outcome) -> Outcome:
+        self._sent = None
+        return outcome

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
     from entresol.rollup.settlement.books_contract import BooksContract
     from entresol.rollup.settlement.l1_sync import L1Sync
-    from entresol.rollup.settlement.tx_manager import TxManager
+    from entresol.rollup.settlement.step_sender import StepTransactions
     from entresol.rollup.step_loop import Backoff
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Bookkeeper:
         chain: Chain,
         contract: BooksContract,
         l1_sync: L1Sync,
-        transactions: TxManager,
+        transactions: StepTransactions,
         *,
         journal: Journal,
         backoff: Backoff,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
 from entresol.chain.journal import StoreJournal
 from entresol.errors import MalformedValue
 from entresol.l1.operator import SignedTransaction
+from entresol.l1.tx_manager import with_attempt
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import SettlementTransaction
     from entresol.primitives.values import Address
     from entresol.storage.batch_table import BatchTable
-
-
-MAX_ATTEMPTS: Final = 32
-"""More than the fee limits allow, so that only an L1 that rejects everything gets there."""
 
 
 class SettlementOperation(NamedTuple):
@@ -99,19 +96,11 @@ class PendingSettlement(RecordPart, frozen=True):
         return SettlementOperation(self.step, self.first, self.last)
 
     def with_attempt(self, signed: SignedTransaction) -> Self:
-        """Return the record with one more transaction, in the order of fees.
-
-        Above the maximum the one with the lowest fee is forgotten. If L1 includes that nevertheless, its effect or the
-        nonce shows it.
-        """
-        others = [
-            transaction
-            for transaction in reversed(self.transactions())
-            if transaction.hash != signed.hash
-        ]
-        attempts = [*others[-(MAX_ATTEMPTS - 1) :], signed]
-        attempts.sort(key=lambda it: it.fees)
-        return msgspec.structs.replace(self, attempts=tuple(attempt.raw for attempt in attempts))
+        """Return the record with one more transaction, in the order of fees."""
+        attempts = with_attempt(self.transactions(), signed)
+        return msgspec.structs.replace(
+            self, attempts=tuple(attempt.raw for attempt in reversed(attempts))
+        )
 
     def transactions(self) -> list[SignedTransaction]:
         """Return every transaction, the one with the highest fee first."""

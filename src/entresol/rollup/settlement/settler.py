@@ -29,9 +29,8 @@ from entresol.rollup.settlement.pending_tx import (
     SettlementOperation,
 )
 from entresol.rollup.settlement.settlement_plan import SettlementPlan
-from entresol.rollup.settlement.step_sender import StepHooks, StepSender
+from entresol.rollup.settlement.step_sender import StepHooks, StepSender, StepTransactions
 from entresol.rollup.settlement.stop import SettlementStop
-from entresol.rollup.settlement.tx_manager import TxManager
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
@@ -364,8 +363,8 @@ class Settler:
 
     def _transactions(
         self, operator: Operator, steps: Sequence[SettlementStep], timelock: Address
-    ) -> TxManager:
-        return TxManager(
+    ) -> StepTransactions:
+        return StepTransactions(
             self._journal,
             operator,
             steps,

@@ -7,24 +7,142 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
 from entresol.l1.custom_errors import failure_reason
+from entresol.l1.tx_manager import TxManager
 from entresol.primitives.batches import SettlementStep
+from entresol.rollup.settlement.pending_tx import PendingSettlement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.l1.contracts import BatchTotals, ZkChain
     from entresol.l1.layer_one import L1Block, L1Receipt
-    from entresol.l1.operator import SignedTransaction
+    from entresol.l1.operator import Operator, SignedTransaction
+    from entresol.primitives.batches import SettlementTransaction
+    from entresol.primitives.values import Address, Hash32
     from entresol.rollup.settlement.l1_sync import L1Sync
-    from entresol.rollup.settlement.pending_tx import PendingSettlement, SettlementOperation
+    from entresol.rollup.settlement.pending_tx import PendingSettlements, SettlementOperation
     from entresol.rollup.settlement.settlement_plan import SettlementPlan
-    from entresol.rollup.settlement.tx_manager import TxManager
 
 log = logging.getLogger(__name__)
 
 _REVERTED: Final = 3
 # Errors that pass with time: the batch is too young, or ahead of L1's clock.
 _TEMPORARY: Final = ("TimeNotReached", "L2TimestampTooBig")
+
+
+class StepTransactions(TxManager):
+    """The settlement transactions of one key: at most one is pending, for any of the key's steps.
+
+    Remembers: the last call that settles nothing. Persists: the pending transaction and every attempt that was signed
+    for it, before it is sent, so that a restart follows and resends the same ones.
+    """
+
+    def __init__(
+        self,
+        journal: PendingSettlements,
+        operator: Operator,
+        steps: Sequence[SettlementStep],
+        timelock: Address,
+        *,
+        resend_seconds: float,
+        replace_seconds: float,
+    ) -> None:
+        super().__init__(operator, resend_seconds=resend_seconds, replace_seconds=replace_seconds)
+        self._journal = journal
+        self.steps = steps
+        self._timelock = timelock
+        self._call: SignedTransaction | None = None
+        self._called_at = 0.0
+
+    @property
+    def pending(self) -> PendingSettlement | None:
+        """The pending transaction, with every attempt.
+
+        One of another key, which did the step before, comes first: it is never sent again.
+        """
+        stored = map(self._journal.pending, self.steps)
+        pending = [settlement for settlement in stored if settlement is not None]
+        return min(pending, key=self.is_own, default=None)
+
+    @property
+    def attempts(self) -> Sequence[SignedTransaction]:
+        """The attempts of the pending transaction, the one with the highest fee first."""
+        pending = self.pending
+        return () if pending is None else pending.transactions()
+
+    @property
+    def calling(self) -> Hash32 | None:
+        """The last call that settles nothing, until L1 includes it or it is given up."""
+        return None if self._call is None else self._call.hash
+
+    def is_own(self, pending: PendingSettlement) -> bool:
+        """Return whether this key signed a transaction."""
+        return pending.sender == self.address
+
+    async def sign(self, call: bytes, block: Hash32) -> SignedTransaction:
+        """Sign a call of the timelock that follows a block of L1; raises what it would fail with."""
+        return await self.operator.sign_call(self._timelock, call, block=block)
+
+    async def send_step(
+        self, operation: SettlementOperation, signed: SignedTransaction, head: int, now: float
+    ) -> None:
+        """Persist the transaction of an operation as pending, and send it."""
+        await self._journal.persist(PendingSettlement.of(operation, signed))
+        await self._begin(signed, head, now)
+
+    async def _persist(self, attempt: SignedTransaction) -> None:
+        pending = self.pending
+        assert pending is not None, "only what is pending has another attempt"
+        await self._journal.persist(pending.with_attempt(attempt))
+
+    async def send_call(self, to: Address, data: bytes, now: float, *, value: int = 0) -> Hash32:
+        """Sign and send a call that settles nothing, while nothing is pending."""
+        signed = await self.operator.sign_call(to, data, value=value)
+        self._call, self._called_at = signed, now
+        try:
+            await self.operator.send(signed)
+        except LayerOneRejected:
+            # It would be rejected again, and nothing else have the nonce.
+            self._call = None
+            raise
+        await self.follow_call()
+        return signed.hash
+
+    async def follow_call(self) -> None:
+        """Forget a call that L1 has included, so that it is not sent again if L1 is reverted to before it."""
+        call = self._call
+        if call is not None and await self.nonce() > call.nonce:
+            self._call = None
+
+    async def is_calling(self, now: float) -> bool:
+        """Return whether a call that settles nothing has the next nonce; it is sent again, and given up in the end."""
+        call = self._call
+        if call is None:
+            return False
+        is_over = now - self._called_at >= self._replace_seconds
+        # It is higher if L1 has included the call or another one, and lower if L1 was reverted.
+        if is_over or await self.nonce() != call.nonce:
+            self._call = None
+            return False
+        await self.operator.send(call)
+        return True
+
+    async def drop(self, pending: PendingSettlement) -> None:
+        """Stop following a transaction."""
+        await self._journal.drop(pending.step)
+
+    async def settle(self, operation: SettlementOperation, by: SettlementTransaction) -> None:
+        """Record the transaction that did an operation, which is no longer pending then."""
+        await self._journal.settle(operation.batches, operation.step, by)
+
+    async def revert_reason(self, call: bytes, receipt: L1Receipt) -> str:
+        """Repeat a reverted call on the block before it, and return what it reverts with."""
+        block = receipt.block_number - 1
+        try:
+            await self._l1.call(self._timelock, call, sender=self.address, block=block)
+        except ExecutionFailed as failure:
+            return failure_reason(failure)
+        return f"transaction {receipt.transaction_hash} reverted, and the call does not now"
 
 
 class StepHooks(NamedTuple):
@@ -41,13 +159,13 @@ class StepHooks(NamedTuple):
 class StepSender:
     """Sends and follows the settlement transactions of one key.
 
-    Remembers: the last failure. Persists: through `TxManager`, the pending transaction and the transaction of
+    Remembers: the last failure. Persists: through `StepTransactions`, the pending transaction and the transaction of
     each step. Fails: as `LayerOne` does; an operation that reverts, or would, is reported to `on_stopped`.
     """
 
     def __init__(
         self,
-        transactions: TxManager,
+        transactions: StepTransactions,
         plan: SettlementPlan,
         l1_sync: L1Sync,
         contract: ZkChain,
@@ -97,7 +215,7 @@ class StepSender:
             self._hooks.on_stopped(operation, failure_reason(failure))
         else:
             self._hooks.on_sent(operation)
-            await self.transactions.send(operation, signed, self._head.number, now)
+            await self.transactions.send_step(operation, signed, self._head.number, now)
 
     async def _sign(self, operation: SettlementOperation) -> SignedTransaction:
         """Sign the call of an operation; raises what it fails with, if it fails twice."""
@@ -119,7 +237,7 @@ class StepSender:
     async def _follow(self, pending: PendingSettlement, totals: BatchTotals, now: float) -> bool:
         # Read before the receipts: a block in between must not use the nonce without its receipt.
         nonce = await self.transactions.nonce(self._head.hash)
-        receipt = await self.transactions.receipt(pending)
+        receipt = await self.transactions.receipt()
         if receipt is not None:
             await self._finish(pending, receipt)
         elif totals.last(pending.step) >= pending.last:
@@ -141,7 +259,7 @@ class StepSender:
         elif self._must_wait(pending.operation, totals):
             return False
         else:
-            await self.transactions.resend(pending, self._head, now)
+            await self.transactions.resend(str(pending.operation), self._head, now)
             return False
         return True
 

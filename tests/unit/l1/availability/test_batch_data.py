@@ -90,8 +90,8 @@ def test_any_log_is_data_of_a_batch_or_rejected_by_name(data: bytes, topics: lis
     assert found.data in data
 
 
-def test_the_data_of_all_commits_is_read_in_order(tested: SteeredLayerOne) -> None:
-    l1, owner = tested.l1, ACCOUNTS[0]
+def test_the_data_of_all_commits_is_read_in_order(steered: SteeredLayerOne) -> None:
+    l1, owner = steered.l1, ACCOUNTS[0]
 
     async def play() -> None:
         genesis = Batch(number=0)
@@ -113,7 +113,7 @@ def test_the_data_of_all_commits_is_read_in_order(tested: SteeredLayerOne) -> No
             receipt = await send(l1, owner, timelock, call)
             assert receipt.succeeded
             sent[number] = batch.pubdata, receipt.block_number, receipt.block_hash
-            tested.mine(70)
+            steered.mine(70)
             before = batch
         found = [it async for it in read_batch_data(l1, chain, 0, await l1.block_number())]
         assert {

@@ -60,51 +60,51 @@ async def found(l1: LayerOne, hub: Address, chain_id: int | None = None) -> Foun
 
 
 def test_the_only_chain_of_a_bridgehub_is_found_with_the_block_that_registered_it(
-    tested: SteeredLayerOne,
+    steered: SteeredLayerOne,
 ) -> None:
     async def play() -> None:
-        tested.mine(70)
-        before = await tested.l1.block_number()
-        contracts = await deployed(tested.l1, 3)
-        it = await found(tested.l1, contracts.bridgehub)
+        steered.mine(70)
+        before = await steered.l1.block_number()
+        contracts = await deployed(steered.l1, 3)
+        it = await found(steered.l1, contracts.bridgehub)
         assert (it.chain_id, it.contracts) == (270, contracts)
         assert it.settings.publishes
-        assert before < it.first_block <= await tested.l1.block_number()
+        assert before < it.first_block <= await steered.l1.block_number()
 
-    run(tested.l1, play)
+    run(steered.l1, play)
 
 
-def test_one_of_several_chains_has_to_be_named(tested: SteeredLayerOne) -> None:
+def test_one_of_several_chains_has_to_be_named(steered: SteeredLayerOne) -> None:
     async def play() -> None:
-        hub = (await deployed(tested.l1, 3, 3)).bridgehub
+        hub = (await deployed(steered.l1, 3, 3)).bridgehub
         with pytest.raises(SeveralChains, match=r"has the chains 270, 271: .* --chain-id"):
-            await found(tested.l1, hub)
-        first, second = await found(tested.l1, hub, 270), await found(tested.l1, hub, 271)
+            await found(steered.l1, hub)
+        first, second = await found(steered.l1, hub, 270), await found(steered.l1, hub, 271)
         assert first.contracts.chain != second.contracts.chain
 
-    run(tested.l1, play)
+    run(steered.l1, play)
 
 
-def test_a_chain_that_publishes_nothing_is_named(tested: SteeredLayerOne) -> None:
+def test_a_chain_that_publishes_nothing_is_named(steered: SteeredLayerOne) -> None:
     async def play() -> None:
-        hub = (await deployed(tested.l1, 1)).bridgehub
+        hub = (await deployed(steered.l1, 1)).bridgehub
         with pytest.raises(ChainPublishesNothing, match="chain 270 publishes nothing on"):
-            await found(tested.l1, hub)
+            await found(steered.l1, hub)
 
-    run(tested.l1, play)
+    run(steered.l1, play)
 
 
-def test_what_is_not_registered_or_no_bridgehub_is_named(tested: SteeredLayerOne) -> None:
+def test_what_is_not_registered_or_no_bridgehub_is_named(steered: SteeredLayerOne) -> None:
     async def play() -> None:
-        contracts = await deployed(tested.l1, 3)
+        contracts = await deployed(steered.l1, 3)
         with pytest.raises(ChainNotRegistered, match="chain 999 is not registered"):
-            await found(tested.l1, contracts.bridgehub, 999)
+            await found(steered.l1, contracts.bridgehub, 999)
         with pytest.raises(LayerOneMismatch, match="no contract at"):
-            await found(tested.l1, Address(b"\x77" * 20))
+            await found(steered.l1, Address(b"\x77" * 20))
         with pytest.raises(LayerOneMismatch, match="is no bridgehub"):
-            await found(tested.l1, contracts.chain)
+            await found(steered.l1, contracts.chain)
 
-    run(tested.l1, play)
+    run(steered.l1, play)
 
 
 class Silent(LyingLayerOne):

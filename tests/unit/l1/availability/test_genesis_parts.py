@@ -205,8 +205,8 @@ def test_a_genesis_that_is_too_large_is_not_published() -> None:
         publication_steps(CHAIN, bytes(MAX_GENESIS_BYTES + 1))
 
 
-def test_a_genesis_is_published_and_read_back(tested: SteeredLayerOne) -> None:
-    l1, data = tested.l1, bytes(range(256)) * 900
+def test_a_genesis_is_published_and_read_back(steered: SteeredLayerOne) -> None:
+    l1, data = steered.l1, bytes(range(256)) * 900
     expected = has_hash(Hash32(keccak256(data)))
 
     async def play() -> None:
@@ -218,7 +218,7 @@ def test_a_genesis_is_published_and_read_back(tested: SteeredLayerOne) -> None:
             with pytest.raises(GenesisNotPublished, match="parts were published"):
                 await read_genesis(l1, chain, 0, await l1.block_number(), expected)
             assert (await send(l1, owner, chain, step.data)).succeeded
-        tested.mine(100)
+        steered.mine(100)
         assert await read_genesis(l1, chain, 0, await l1.block_number(), expected) == data
         await l1.close()
 

@@ -53,16 +53,16 @@ def read(answers: Mapping[bytes, bytes | EntresolError]) -> L1ChainSettings:
 @pytest.mark.parametrize("is_development", [True, False])
 @pytest.mark.parametrize("scheme", [1, 3])
 def test_a_chain_is_read_as_it_was_created(
-    tested: SteeredLayerOne, is_development: bool, scheme: int
+    steered: SteeredLayerOne, is_development: bool, scheme: int
 ) -> None:
     async def play() -> None:
         chain, _ = await deploy_one(
-            *(tested.l1, 270, Batch(number=0)), data_scheme=scheme, is_development=is_development
+            *(steered.l1, 270, Batch(number=0)), data_scheme=scheme, is_development=is_development
         )
-        found = await read_settings(tested.l1, chain)
+        found = await read_settings(steered.l1, chain)
         assert found == L1ChainSettings(is_development=is_development, data_scheme=scheme)
         assert found.publishes is (scheme == 3)
-        await tested.l1.close()
+        await steered.l1.close()
 
     asyncio.run(play())
 

@@ -10,8 +10,9 @@ import pytest
 from entresol.errors import RelayRejected
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.operator import Operator
+from entresol.l1.tx_manager import REPLACE_SECONDS
 from entresol.primitives.values import Address
-from entresol.rollup.relay.account import DROPPED, REPLACED_AFTER_SECONDS, RelayCall, RemoteAccount
+from entresol.rollup.relay.account import DROPPED, RelayCall, RemoteAccount
 from tests.support.rollup.layer_ones import ACCOUNTS, ECHO, REVERTER, Embedded
 
 TARGET = Address(b"\x11" * 20)
@@ -82,7 +83,7 @@ def test_a_transaction_that_l1_has_dropped_is_sent_again_if_its_fee_may_not_be_h
         sent = await payer.account.submit(CALL, GAS)
         assert sent is not None
         payer.steered.drop(sent)
-        payer.now += REPLACED_AFTER_SECONDS + 1
+        payer.now += REPLACE_SECONDS
         fee = payer.steered.chain.head.base_fee_per_gas
         payer.account._operator.limits = FeeLimits(max_fee=fee)
         assert await payer.account.outcome(sent) is None

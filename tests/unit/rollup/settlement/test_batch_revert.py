@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 
-import pytest
-
 from entresol.chain.edits import BlockSettings
-from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.l1.fee_limits import GWEI
 from entresol.l1.operator import Operator
+from entresol.l1.tx_manager import TxManager
 from entresol.primitives.transactions import FeeMarketTransaction
 from entresol.rollup.settlement.batch_revert import RevertedBatches, revert_batches
 from tests.support.rollup.layer_ones import Embedded
@@ -29,15 +27,11 @@ async def commit(scenario: Scenario) -> Embedded:
     return scenario.layer_one
 
 
-def begin(
-    scenario: Scenario, limits: FeeLimits | None = None, replace_seconds: float = 0.0
-) -> asyncio.Task[RevertedBatches]:
+def begin(scenario: Scenario) -> asyncio.Task[RevertedBatches]:
     """Begin to revert to the genesis."""
-    operator = Operator(scenario.l1, OPERATOR.secret, limits)
+    transactions = TxManager(Operator(scenario.l1, OPERATOR.secret), resend_seconds=0.0)
     addresses = scenario.contracts.addresses
-    return asyncio.create_task(
-        revert_batches(scenario.l1, addresses, operator, 0, replace_seconds=replace_seconds)
-    )
+    return asyncio.create_task(revert_batches(scenario.l1, addresses, transactions, 0))
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -57,7 +51,7 @@ def pending(l1: Embedded) -> FeeMarketTransaction:
 def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce() -> None:
     async def play(scenario: Scenario) -> None:
         l1 = await commit(scenario)
-        reverting = begin(scenario, replace_seconds=PATIENCE)
+        reverting = begin(scenario)
         await until(lambda: len(l1.chain.pool))
         (first,) = l1.chain.pool
         l1.chain.configure(BlockSettings(base_fee=50 * GWEI))
@@ -70,46 +64,4 @@ def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce() -> N
         assert (found.last, found.before.committed, found.transaction) == (0, 1, second.hash)
         assert await scenario.totals() == (0, 0, 0)
 
-    embedded(play)
-
-
-def test_a_revert_that_blocks_leave_out_is_replaced_by_at_least_a_tenth_more() -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = await commit(scenario)
-        reverting = begin(scenario)
-        await until(lambda: len(l1.chain.pool))
-        (first,) = l1.chain.pool
-        before = pending(l1)
-        while not len(l1.chain.pool) or pending(l1) == before:
-            # L1 loses it, and makes a block without it.
-            l1.drop(first.hash)
-            l1.mine()
-            await until(lambda: len(l1.chain.pool))
-        (second,) = l1.chain.pool
-        after = pending(l1)
-        assert after.max_fee_per_gas * 100 >= before.max_fee_per_gas * 110
-        assert after.max_priority_fee_per_gas * 100 >= before.max_priority_fee_per_gas * 110
-        l1.mine()
-        assert (await reverting).transaction == second.hash
-
-    embedded(play)
-
-
-def test_a_limit_that_forbids_a_higher_fee_is_named_and_the_first_one_may_still_be_included(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = await commit(scenario)
-        base_fee = l1.chain.head.base_fee_per_gas
-        reverting = begin(scenario, FeeLimits(max_fee=base_fee * 2))
-        await until(lambda: len(l1.chain.pool))
-        (first,) = l1.chain.pool
-        l1.chain.configure(BlockSettings(base_fee=50 * GWEI))
-        l1.mine()
-        await until(lambda: "--l1-max-fee-gwei forbids more" in caplog.text)
-        l1.chain.configure(BlockSettings(base_fee=base_fee))
-        l1.mine()
-        assert (await reverting).transaction == first.hash
-
-    caplog.set_level(logging.WARNING, "entresol.rollup")
     embedded(play)

@@ -83,7 +83,7 @@ def test_no_fee_is_raised_while_l1_makes_no_blocks(
         assert await scenario.settler.step(HOUR)
         assert scenario.settler.problem is None
 
-    caplog.set_level(logging.WARNING, "entresol.rollup")
+    caplog.set_level(logging.WARNING, "entresol.l1")
     run(steered, play)
     assert len([text for text in caplog.messages if "makes no blocks" in text]) == 1
 
