@@ -24,10 +24,17 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.render.blocks import block_json, stored_block_json, transaction_hashes
+from entresol.rpc.render.chain_objects import (
+    CONTRACT_DEPLOYED,
+    CONTRACT_DEPLOYER,
+    BatchInfo,
+    BlockInclusion,
+    block_json,
+    receipts_json,
+    stored_block_json,
+    transaction_hashes,
+)
 from entresol.rpc.render.hex import array
-from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, receipts_json
-from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
 from tests.support.chain.dev_chain import deposit, transaction
 from tests.support.chain.receipt_oracle import receipts_of
 from tests.support.chain.sample_chain import CREATE, SECRETS, payloads

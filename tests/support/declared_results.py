@@ -15,8 +15,8 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.model import Choice
 from entresol.rpc.jsonrpc.served_method import Method
-from entresol.rpc.models.notifications import Notification
-from entresol.rpc.models.tracers import Prestate, TracerResult
+from entresol.rpc.models.chain_objects import Notification
+from entresol.rpc.models.traces import Prestate, TracerResult
 
 
 @cache

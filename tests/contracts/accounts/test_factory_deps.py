@@ -20,7 +20,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
-from entresol.rpc.types.eip712_meta import Eip712Meta, PaymasterParams
+from entresol.rpc.types.call_request import Eip712Meta, PaymasterParams
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld, fill, sign_by
 from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS

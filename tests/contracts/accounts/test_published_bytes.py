@@ -27,7 +27,7 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.types.eip712_meta import Eip712Meta, PaymasterParams
+from entresol.rpc.types.call_request import Eip712Meta, PaymasterParams
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_by
 from tests.support.contracts.layer_two import ALICE, SECRETS

@@ -15,8 +15,8 @@ from entresol.chain.logs import LocatedLog, logs_of_block
 from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
-from entresol.rpc.cache.logs import LogCache
-from entresol.rpc.render.transactions import BatchReader, NoBatches
+from entresol.rpc.cache import LogCache
+from entresol.rpc.render.chain_objects import BatchReader, NoBatches
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, transaction
 from tests.support.hex_data import word

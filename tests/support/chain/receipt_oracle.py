@@ -13,9 +13,15 @@ from entresol.primitives.receipts import Log
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
 from entresol.primitives.values import Bloom
+from entresol.rpc.render.chain_objects import (
+    CONTRACT_DEPLOYED,
+    CONTRACT_DEPLOYER,
+    DEPLOYMENTS,
+    BatchInfo,
+    BlockInclusion,
+    effective_gas_price,
+)
 from entresol.rpc.render.hex import array, data, quantity
-from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, DEPLOYMENTS
-from entresol.rpc.render.transactions import BatchInfo, BlockInclusion, effective_gas_price
 
 _NO_BLOOM: Final = Bloom.zero().hex()
 

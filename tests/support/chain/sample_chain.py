@@ -31,9 +31,8 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.cache.blocks import RenderedCache
-from entresol.rpc.render.receipts import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER
-from entresol.rpc.render.transactions import BatchReader
+from entresol.rpc.cache import RenderedCache
+from entresol.rpc.render.chain_objects import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, BatchReader
 from entresol.rpc.services.rendered_chain import RenderedChain, Result
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery

@@ -17,7 +17,7 @@ from entresol.execution.trace.profile import PROFILE, decode_profile
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.overrides import BlockOverride, StateOverrides, state_overrides
+from entresol.rpc.types.simulation import BlockOverride, StateOverrides, state_overrides
 from entresol.sources.profile.block_profiles import block_profiles
 from entresol.sources.profile.totals import ProfileTotals
 

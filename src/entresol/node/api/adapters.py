@@ -9,11 +9,11 @@ from entresol.execution.call.limits import CallLimits
 from entresol.execution.trace.budget import TraceLimits
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
-from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.cache import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from entresol.rpc.services.log_search import LogLimits
-from entresol.rpc.types.overrides import OverrideLimits
+from entresol.rpc.types.simulation import OverrideLimits
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed

@@ -39,8 +39,7 @@ from entresol.rpc.jsonrpc.long_request import LongRequest
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.request_batch import DeferredResponse, Response, StartableResponse
 from entresol.rpc.jsonrpc.served_method import Method
-from entresol.rpc.threads.client_threads import Threads
-from entresol.rpc.threads.remote_waits import RemoteWaits
+from entresol.rpc.threads.client_threads import RemoteWaits, Threads
 from entresol.server.handler import ClientConnection
 from entresol.state_missing import again, retried
 

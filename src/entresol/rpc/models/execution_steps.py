@@ -8,7 +8,7 @@ from msgspec import field
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.model import ResultModel, says
-from entresol.rpc.models.stack_traces import FailureTrace
+from entresol.rpc.models.contract_sources import FailureTrace
 
 
 class RecordedRange(ResultModel, frozen=True, kw_only=True):

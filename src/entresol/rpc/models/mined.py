@@ -8,10 +8,10 @@ from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.model import says
-from entresol.rpc.models.blocks import BlockSummary
-from entresol.rpc.models.transactions import (
+from entresol.rpc.models.chain_objects import (
     AccessListTransactionInfo,
     BlobTransactionInfo,
+    BlockSummary,
     FeeMarketTransactionInfo,
     LegacyTransactionInfo,
     PriorityTransactionInfo,

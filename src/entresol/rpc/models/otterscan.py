@@ -6,17 +6,19 @@ from typing import Annotated, Literal
 
 from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.model import ResultModel, says
-from entresol.rpc.models.blocks import BlockSummary
-from entresol.rpc.models.receipts import ReceiptBase, ReceiptInfo
-from entresol.rpc.models.transactions import TransactionInfo
+from entresol.rpc.models.chain_objects import (
+    BlockSummary,
+    ReceiptBase,
+    ReceiptInfo,
+    TransactionInfo,
+)
 
 
 class InternalOperation(ResultModel, frozen=True, kw_only=True):
     """A transfer, a self-destruct or a creation within a transaction."""
 
     type: Annotated[
-        Literal[0, 1, 2, 3],
-        says("0 is a transfer, 1 a self-destruct, 2 a CREATE, 3 a CREATE2."),
+        Literal[0, 1, 2, 3], says("0 is a transfer, 1 a self-destruct, 2 a CREATE, 3 a CREATE2.")
     ]
     from_: Annotated[Address, says("Who paid or created.")]
     to: Annotated[Address, says("Who was paid or created.")]
@@ -26,10 +28,7 @@ class InternalOperation(ResultModel, frozen=True, kw_only=True):
 class OtterscanFrame(ResultModel, frozen=True, kw_only=True):
     """A call, a creation or a self-destruct of a transaction."""
 
-    type: Annotated[
-        Literal["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2", "SELFDESTRUCT"],
-        says("The instruction that opened it."),
-    ]  # fmt: skip
+    type: Annotated[Literal["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2", "SELFDESTRUCT"], says("The instruction that opened it.")]  # fmt: skip
     depth: Annotated[int, says("0 for the transaction itself.")]
     from_: Annotated[Address, says("Who called, or who is destroyed.")]
     to: Annotated[Address, says("Who is called, created or paid.")]

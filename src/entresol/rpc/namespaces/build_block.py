@@ -31,8 +31,7 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.models.execution_payload import BlobsBundle, BuiltPayload, ExecutionPayload
 from entresol.rpc.namespaces.dev.mining import sliced
-from entresol.rpc.types.block_id import BlockId
-from entresol.rpc.types.history import BlockHash
+from entresol.rpc.types.block_id import BlockHash, BlockId
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

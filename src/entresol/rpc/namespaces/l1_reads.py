@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from entresol.errors import LayerOneUnreachable, TooManyL1Requests
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.types.history import BlockHash, TransactionHash
+from entresol.rpc.types.block_id import BlockHash, TransactionHash
 from entresol.server.request_rate import RequestRate
 
 if TYPE_CHECKING:

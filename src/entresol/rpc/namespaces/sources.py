@@ -16,11 +16,14 @@ from entresol.errors import (
 from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.known_contracts import KnownContract, known_contracts
-from entresol.rpc.models.stack_traces import FailureTrace, failure_trace
-from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.models.contract_sources import (
+    FailureTrace,
+    KnownContract,
+    failure_trace,
+    known_contracts,
+)
+from entresol.rpc.types.block_id import LATEST, BlockId, TransactionHash
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.history import TransactionHash
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.models.transactions import TransactionInfo
+from entresol.rpc.models.chain_objects import TransactionInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.cache import BlockLogs
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlocksReverted

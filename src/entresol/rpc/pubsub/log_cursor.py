@@ -11,7 +11,7 @@ from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_last
 
 if TYPE_CHECKING:
-    from entresol.rpc.cache.block_logs import BlockLogs
+    from entresol.rpc.cache import BlockLogs
     from entresol.rpc.pubsub.event_log import Reorg
     from entresol.rpc.services.log_search import ChainHead, LogSource
     from entresol.rpc.types.log_filter import LogFilter

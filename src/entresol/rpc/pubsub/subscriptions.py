@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
-    from entresol.rpc.cache.block_logs import BlockLogs
+    from entresol.rpc.cache import BlockLogs
 
 MAX_PER_CONNECTION: Final = 1_024
 MAX_PENDING: Final = 500_000

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.rpc.models.contract_sources import failure_trace
 from entresol.rpc.models.execution_steps import (
     ExecutedFrame,
     ExecutedLine,
@@ -21,7 +22,6 @@ from entresol.rpc.models.execution_steps import (
     UsedSlot,
     WrittenSlot,
 )
-from entresol.rpc.models.stack_traces import failure_trace
 from entresol.sources.recording.storage_log import address_of
 from entresol.sources.step_state.call_stack import call_stack
 from entresol.sources.step_state.frame_memory import memory_at

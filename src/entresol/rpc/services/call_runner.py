@@ -17,12 +17,12 @@ from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, StateMissing, To
 from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.offload import POLICY, Offload
-from entresol.rpc.types.overrides import OverrideLimits, state_overrides
+from entresol.rpc.types.simulation import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.types.call_request import CallObject
-    from entresol.rpc.types.overrides import BlockOverride, StateOverrides
+    from entresol.rpc.types.simulation import BlockOverride, StateOverrides
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.read_sidecar import read_sidecar
-from entresol.rpc.types.eip712_meta import Eip712Meta
+from entresol.rpc.types.call_request import Eip712Meta
 from entresol.rpc.types.number import HexOrInteger
 from entresol.state_missing import retried
 

@@ -19,7 +19,7 @@ from entresol.errors import (
 )
 from entresol.offload import POLICY
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.cache import BlockLogs
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery

@@ -17,26 +17,24 @@ from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache.blocks import Key, RenderedCache, ResponseKind
-from entresol.rpc.cache.logs import LogCache
+from entresol.rpc.cache import Key, LogCache, RenderedCache, ResponseKind
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.render.blocks import (
-    block_json,
-    full_transactions,
-    header_json,
-    pending_block_json,
-    stored_block_json,
-    stored_header_json,
-    transaction_hashes,
-)
-from entresol.rpc.render.hex import data, raw
-from entresol.rpc.render.receipts import located_log_json, receipts_json
-from entresol.rpc.render.transactions import (
+from entresol.rpc.render.chain_objects import (
     BatchReader,
     BlockInclusion,
     NoBatches,
+    block_json,
+    full_transactions,
+    header_json,
+    located_log_json,
+    pending_block_json,
+    receipts_json,
+    stored_block_json,
+    stored_header_json,
+    transaction_hashes,
     transaction_json,
 )
+from entresol.rpc.render.hex import data, raw
 from entresol.rpc.services.sealed_records import SealedRecords
 from entresol.storage.store_view import BlockReader
 

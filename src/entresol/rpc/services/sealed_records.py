@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.rpc.render.transactions import BatchInfo, BlockInclusion
+from entresol.rpc.render.chain_objects import BatchInfo, BlockInclusion
 
 if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
-    from entresol.rpc.render.transactions import BatchReader
+    from entresol.rpc.render.chain_objects import BatchReader
     from entresol.storage.batch_table import BatchTable
     from entresol.storage.store_view import BlockReader
 

@@ -1,4 +1,4 @@
-"""`ClientThreads`: the threads on which the long calls of all clients run, in turns."""
+"""`ClientThreads`: the threads on which the long calls of all clients run, in turns; and the calls that wait for a remote."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from threading import Lock
@@ -19,7 +20,7 @@ from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
 from entresol.state_missing import FORK_THREADS, waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from entresol.server.handler import ClientConnection
 
@@ -272,3 +273,33 @@ class ClientThreads:
             dropped = self._turns.drop(line, lambda it: it.ends_with_client)
         for job in dropped:
             job.reject()
+
+
+class RemoteWaits:
+    """Counts the requests that wait, since over one connection any number may be sent before the first has a response.
+
+    Remembers: how many each connection has, and all together. Persists: nothing. Assumes: one event loop. Fails: with
+    `TooManyLongCalls`.
+    """
+
+    def __init__(self, max_each: int = MAX_QUEUED_CALLS) -> None:
+        self._max_each = max_each
+        self._max_all = MAX_CLIENTS_QUEUED * max_each
+        self._all = 0
+        self._each: WeakKeyDictionary[ClientConnection, int] = WeakKeyDictionary()
+
+    @contextmanager
+    def held(self, client: ClientConnection) -> Iterator[None]:
+        """Count a request of a client meanwhile; raise if it has too many, or if all together have."""
+        count = self._each.get(client, 0)
+        if count >= self._max_each:
+            raise TooManyLongCalls(self._max_each)
+        if self._all >= self._max_all:
+            raise TooManyLongCalls(self._max_all, " for all clients together")
+        self._each[client] = count + 1
+        self._all += 1
+        try:
+            yield
+        finally:
+            self._all -= 1
+            self._each[client] -= 1

@@ -1,14 +1,14 @@
-"""Block identifiers: a number, a tag or a hash."""
+"""Block identifiers: a number, a tag or a hash; and plain values that name something of a chain's history."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias
 
 import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
-from entresol.primitives.values import Hash32, excerpt
+from entresol.primitives.values import Hash32, Quantity, excerpt
 from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.types.number import Number
 
@@ -166,3 +166,9 @@ def block_number(value: object) -> int:
 def _quoted(value: str | int) -> str:
     """Quote an excerpt of `value` as JSON does."""
     return msgspec.json.encode(excerpt(value) if isinstance(value, str) else value).decode()
+
+
+BlockHash: TypeAlias = Annotated[Hash32, Named.BLOCK_HASH]
+TransactionHash: TypeAlias = Annotated[Hash32, Named.TRANSACTION]
+BlockHeight: TypeAlias = Annotated[Number, Named.NUMBER]
+FilterId: TypeAlias = Annotated[Quantity, Named.FILTER]

@@ -1,17 +1,107 @@
-"""Parameters of the `trace_` methods: types of traces, and filters of frames."""
+"""Parameters of the `debug_trace` and `trace_` methods: tracers and their options, types of traces, filters of frames."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
+from entresol._native import Tracer
 from entresol.errors import InvalidTraceRange, MalformedValue
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, excerpt
 from entresol.rpc.jsonrpc.codec import convert, encode
 from entresol.rpc.jsonrpc.method import Named
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number
+from entresol.rpc.types.simulation import BlockOverride, StateOverrides
+
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3_600.0}  # fmt: skip
+_PART: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(ns|us|µs|μs|ms|s|m|h)")
+_WHOLE: Final = re.compile(rf"(?:{_PART.pattern}){{1,8}}")
+
+
+class GoDuration(float):
+    """A duration in seconds."""
+
+    __slots__ = ()
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": "string"}
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read numbers with units, one after another."""
+        if not isinstance(value, str) or _WHOLE.fullmatch(value) is None:
+            raise MalformedValue(
+                f"invalid duration {excerpt(str(value))!r}: it is like 5s or 300ms"
+            )
+        return cls(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value)))
+
+    def to_json(self) -> str:
+        """Return the duration in seconds."""
+        return f"{float(self):g}s"
+
+
+TracerConfig: TypeAlias = dict[str, Any]
+
+
+class TracerOptions(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
+    """What the engine has to know of the options."""
+
+    tracer: Annotated[str | None, says("Its name; steps are listed without it.")] = None
+    tracer_config: Annotated[
+        TracerConfig | None,
+        says(
+            "The options of the tracer: `onlyTopCall` and `withLog` of `callTracer`, `diffMode`, `disableCode` and `disableStorage` of `prestateTracer`, tracers by name for `muxTracer`."
+        ),
+    ] = None
+    enable_memory: Annotated[bool | None, says("Whether steps have their memory.")] = None
+    disable_stack: Annotated[bool | None, says("Whether steps have no stack.")] = None
+    disable_storage: Annotated[bool | None, says("Whether steps have no slots.")] = None
+    enable_return_data: Annotated[
+        bool | None, says("Whether steps have what the last call returned.")
+    ] = None
+    limit: Annotated[
+        int | None, says("After how many bytes no more steps are listed; 0 for no limit.")
+    ] = None
+
+
+class TraceConfig(TracerOptions, frozen=True, kw_only=True, omit_defaults=True):
+    """The options of a trace; without a tracer it lists every step of the program."""
+
+    timeout: Annotated[
+        GoDuration | None, says("How long tracing a transaction may take, as Go writes durations.")
+    ] = None
+
+    def options(self) -> bytes:
+        """Return the options as the engine takes them; raise `UnknownTracer` if it does not."""
+        options = encode(
+            TracerOptions(
+                tracer=self.tracer,
+                tracer_config=self.tracer_config,
+                enable_memory=self.enable_memory,
+                disable_stack=self.disable_stack,
+                disable_storage=self.disable_storage,
+                enable_return_data=self.enable_return_data,
+                limit=self.limit,
+            )
+        )
+        Tracer(options)
+        return options
+
+
+class TraceCallConfig(TraceConfig, frozen=True, kw_only=True, omit_defaults=True):
+    """The options of a traced call: overrides, and the transaction of the block that it runs before."""
+
+    state_overrides: Annotated[
+        StateOverrides | None, says("What differs in accounts, by address.")
+    ] = None
+    block_overrides: Annotated[BlockOverride | None, says("What differs in the block.")] = None
+    tx_index: Annotated[
+        Number | None,
+        says("Before which transaction of the block the call runs; after all of them by default."),
+    ] = None
+
 
 TraceType: TypeAlias = Literal["trace", "stateDiff", "vmTrace"]
 

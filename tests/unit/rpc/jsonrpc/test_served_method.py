@@ -14,8 +14,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Named, Past, ServedBy, method
 from entresol.rpc.jsonrpc.served_method import Method, NamedParameter, methods_of, named_by
-from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.history import BlockHash
+from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId
 from tests.support.example_namespace import Toy
 
 

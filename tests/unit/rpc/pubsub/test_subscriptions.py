@@ -14,7 +14,7 @@ from entresol.dev.reverts import Reverts
 from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics, UnknownSubscription
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
-from entresol.rpc.cache.block_logs import BlockLogs
+from entresol.rpc.cache import BlockLogs
 from entresol.rpc.pubsub.subscriptions import (
     MAX_PENDING,
     TOO_MUCH_PENDING,

@@ -15,8 +15,8 @@ from entresol.errors import (
     UnknownBlock,
 )
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache.logs import LogCache
-from entresol.rpc.render.transactions import NoBatches
+from entresol.rpc.cache import LogCache
+from entresol.rpc.render.chain_objects import NoBatches
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
 from tests.support.chain.log_emitter import (

@@ -11,7 +11,7 @@ from entresol.node.settlement.l2_components import L2Components
 from entresol.offload import POLICY, Offload
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rpc.cache.blocks import ResponseKind
+from entresol.rpc.cache import ResponseKind
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import ACCOUNTS, ApiClient, send
 from tests.support.coroutines import completed

@@ -19,8 +19,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.namespaces.eth.state import AccountInfo
-from entresol.rpc.types.block_id import BlockId, BlockNumber
-from entresol.rpc.types.history import BlockHash
+from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

@@ -20,12 +20,11 @@ from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.tracers import TracerResult
+from entresol.rpc.models.traces import TracerResult
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.call_bundle import CallBundle, StateContext
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.overrides import state_overrides
-from entresol.rpc.types.trace_config import TraceCallConfig
+from entresol.rpc.types.simulation import CallBundle, StateContext, state_overrides
+from entresol.rpc.types.trace_request import TraceCallConfig
 
 if TYPE_CHECKING:
     from entresol.execution.trace.budget import TraceBudget

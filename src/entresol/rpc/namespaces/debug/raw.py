@@ -14,8 +14,7 @@ from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.render.hex import array, data, raw
-from entresol.rpc.types.block_id import BlockId
-from entresol.rpc.types.history import TransactionHash
+from entresol.rpc.types.block_id import BlockId, TransactionHash
 
 if TYPE_CHECKING:
     from entresol._native import RlpItem

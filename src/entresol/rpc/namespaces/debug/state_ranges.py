@@ -23,7 +23,6 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
-from entresol.rpc.types.slot_limit import check_slots
 from entresol.state.preimages import Preimages
 from entresol.state.state_trie import AccountLeaf
 
@@ -252,7 +251,8 @@ class DebugRanges:
     def _storage(self, account: AccountLeaf, address: bytes | None, dumped: int) -> dict[str, str]:
         left = max(self._max_slots - dumped, 0)
         slots = self._ledger.trie.native.slots(account.storage_root, b"", left + 1)
-        check_slots(dumped + len(slots), self._max_slots)
+        if dumped + len(slots) > self._max_slots:
+            raise TooManySlots(dumped + len(slots), self._max_slots)
         names = {} if address is None else self._preimages.slots(address, self._ledger.head_hash)
         return {
             str(Hash32(names.get(key, key))): value.to_bytes(32).lstrip(b"\0").hex()

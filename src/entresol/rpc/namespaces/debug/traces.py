@@ -21,10 +21,9 @@ from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.tracers import TracerResult, TransactionTraceResult
-from entresol.rpc.types.block_id import BlockId, BlockNumber
-from entresol.rpc.types.history import BlockHash, TransactionHash
-from entresol.rpc.types.trace_config import TraceConfig
+from entresol.rpc.models.traces import TracerResult, TransactionTraceResult
+from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber, TransactionHash
+from entresol.rpc.types.trace_request import TraceConfig
 
 if TYPE_CHECKING:
     from entresol.execution.trace.block_trace import SealedBlock

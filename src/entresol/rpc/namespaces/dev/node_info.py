@@ -10,8 +10,8 @@ from entresol.errors import ControlRejected, ForeignOrigin, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
+from entresol.rpc.types.block_id import TransactionHash
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
-from entresol.rpc.types.history import TransactionHash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from entresol.rpc.render.executions import (
     executed_step_state,
     execution_overview,
 )
-from entresol.rpc.types.history import TransactionHash
+from entresol.rpc.types.block_id import TransactionHash
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import msgspec
 from msgspec import Raw
 
 from entresol.errors import (
     AccountsLocked,
     ExecutionFailed,
     InvalidTransaction,
+    MalformedValue,
     PoolRejection,
     TransactionFailed,
     UnknownAccount,
 )
 from entresol.offload import POLICY, Offload, started
 from entresol.primitives.transactions import unsigned
-from entresol.primitives.typed_data import personal_hash
+from entresol.primitives.typed_data import TypedData, personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.jsonrpc.model import DataText
-from entresol.rpc.models.transactions import FilledTransactionInfo
+from entresol.rpc.models.chain_objects import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
-from entresol.rpc.types.typed_data import TypedDataObject
 
 if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
@@ -32,6 +33,28 @@ if TYPE_CHECKING:
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain
     from entresol.sequencer.submission import Submission
+
+
+class TypedDataObject:
+    """Typed data as clients send it: an object, or its JSON as a string."""
+
+    __slots__ = ("signing_hash",)
+
+    json_schema: ClassVar[dict[str, Any]] = {"type": ["object", "string"]}
+
+    def __init__(self, document: TypedData) -> None:
+        # Hashed here, so that an error has a path in the parameters.
+        self.signing_hash = document.signing_hash()
+
+    @classmethod
+    def parse(cls, value: object) -> TypedDataObject:
+        """Read either."""
+        if isinstance(value, str):
+            try:
+                value = msgspec.json.decode(value)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise MalformedValue(f"the text is no JSON: {error}") from None
+        return cls(TypedData.parse(value))
 
 
 class EthAccounts:

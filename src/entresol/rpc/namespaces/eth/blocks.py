@@ -10,10 +10,8 @@ from entresol.chain.finality import BlockTag
 from entresol.offload import Offload
 from entresol.primitives.values import Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.blocks import BlockInfo, HeaderInfo
-from entresol.rpc.models.receipts import ReceiptInfo
-from entresol.rpc.types.block_id import BlockId, BlockNumber
-from entresol.rpc.types.history import BlockHash
+from entresol.rpc.models.chain_objects import BlockInfo, HeaderInfo, ReceiptInfo
+from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber
 
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver

@@ -16,11 +16,10 @@ from entresol.offload import Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import HashText
-from entresol.rpc.models.logs import LogInfo
-from entresol.rpc.models.notifications import SubscriptionId
+from entresol.rpc.models.chain_objects import LogInfo, SubscriptionId
 from entresol.rpc.render.hex import raw_array
 from entresol.rpc.services.log_search import LogLimits, LogSearch, check_range
-from entresol.rpc.types.history import FilterId
+from entresol.rpc.types.block_id import FilterId
 from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 

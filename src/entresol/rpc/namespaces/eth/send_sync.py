@@ -20,7 +20,7 @@ from entresol.errors import (
 from entresol.offload import Offload, started
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
-from entresol.rpc.models.receipts import ReceiptInfo
+from entresol.rpc.models.chain_objects import ReceiptInfo
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.number import Number
 

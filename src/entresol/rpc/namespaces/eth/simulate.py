@@ -22,7 +22,7 @@ from entresol.errors import (
 from entresol.execution.simulation import simulate
 from entresol.offload import POLICY, Offload
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.blocks import SimulatedBlockInfo
+from entresol.rpc.models.chain_objects import SimulatedBlockInfo
 from entresol.rpc.services.simulation_base import past_simulation_base, simulation_base
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.simulation import BlockStateCalls, SimulationPayload

@@ -24,7 +24,6 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
-from entresol.rpc.types.slot_limit import check_slots
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.pool_index import PoolView
@@ -150,7 +149,8 @@ class EthState:
         count = sum(map(len, requests.values()))
         if count == 0:
             raise MalformedValue("empty request")
-        check_slots(count, self._max_slots)
+        if count > self._max_slots:
+            raise TooManySlots(count, self._max_slots)
         state = self._resolver.state(block)
 
         def work() -> dict[str, list[Hash32]]:
@@ -171,7 +171,8 @@ class EthState:
         yet; those of `pending` are of the pending block. On a fork the root covers what the fork has changed: a block
         above the anchor has proofs of that alone.
         """
-        check_slots(len(storage_keys), self._max_slots)
+        if len(storage_keys) > self._max_slots:
+            raise TooManySlots(len(storage_keys), self._max_slots)
         state, root = self._state_and_root(block)
 
         def work() -> AccountResult:

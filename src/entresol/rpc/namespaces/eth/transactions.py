@@ -12,10 +12,8 @@ from entresol.errors import InvalidTransaction, PoolRejection, TransactionFailed
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity64
 from entresol.rpc.jsonrpc.method import Order, Past, ServedBy, method
-from entresol.rpc.models.receipts import ReceiptInfo
-from entresol.rpc.models.transactions import TransactionInfo
-from entresol.rpc.types.block_id import BlockNumber
-from entresol.rpc.types.history import BlockHash, TransactionHash
+from entresol.rpc.models.chain_objects import ReceiptInfo, TransactionInfo
+from entresol.rpc.types.block_id import BlockHash, BlockNumber, TransactionHash
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -12,11 +12,10 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.blocks import HeaderInfo
+from entresol.rpc.models.chain_objects import HeaderInfo
 from entresol.rpc.models.otterscan import BlockPage, OtterscanBlock
-from entresol.rpc.render.transactions import effective_gas_price
-from entresol.rpc.types.block_id import LATEST, BlockId, BlockNumber
-from entresol.rpc.types.history import BlockHash
+from entresol.rpc.render.chain_objects import effective_gas_price
+from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId, BlockNumber
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

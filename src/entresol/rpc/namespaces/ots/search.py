@@ -11,7 +11,7 @@ from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.otterscan import TransactionPage
 from entresol.rpc.namespaces.ots.blocks import check_page
-from entresol.rpc.types.history import BlockHeight
+from entresol.rpc.types.block_id import BlockHeight
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.models.otterscan import InternalOperation, OtterscanFrame
-from entresol.rpc.types.history import TransactionHash
+from entresol.rpc.types.block_id import TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import frame_options
 

@@ -13,9 +13,8 @@ from entresol.errors import BlockNotFound, InvalidTraceRange, TraceTooLarge, Tra
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.parity import SealedFrame
-from entresol.rpc.types.block_id import BlockId, BlockNumber
-from entresol.rpc.types.history import TransactionHash
+from entresol.rpc.models.traces import SealedFrame
+from entresol.rpc.types.block_id import BlockId, BlockNumber, TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.rpc.types.trace_request import TraceFilterObject, check_range, frame_options
 

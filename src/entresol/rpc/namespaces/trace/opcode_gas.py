@@ -12,8 +12,7 @@ from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.types.block_id import BlockId
-from entresol.rpc.types.history import TransactionHash
+from entresol.rpc.types.block_id import BlockId, TransactionHash
 
 if TYPE_CHECKING:
     from entresol.execution.trace.budget import TraceBudget

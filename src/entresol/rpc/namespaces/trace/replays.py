@@ -23,10 +23,9 @@ from entresol.offload import Offload
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
-from entresol.rpc.models.parity import ReplayedTransaction, TraceResults
-from entresol.rpc.types.block_id import LATEST, BlockId
+from entresol.rpc.models.traces import ReplayedTransaction, TraceResults
+from entresol.rpc.types.block_id import LATEST, BlockId, TransactionHash
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.history import TransactionHash
 from entresol.rpc.types.trace_request import TracedCall, TraceType, replay_options
 
 if TYPE_CHECKING:

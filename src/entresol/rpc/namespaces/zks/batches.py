@@ -25,7 +25,7 @@ from entresol.rpc.services.batch_status import (
     SettlementFields,
     SettlementTransactions,
 )
-from entresol.rpc.types.history import BlockHeight, TransactionHash
+from entresol.rpc.types.block_id import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 

@@ -21,9 +21,8 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.types.history import BlockHeight, TransactionHash
+from entresol.rpc.types.block_id import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
-from entresol.rpc.types.slot_limit import check_slots
 
 if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import ProvenLog
@@ -173,7 +172,8 @@ class ZksProofs:
         the proofs are lists of RLP nodes and not the hashes of a binary tree. On a fork it covers what the fork has
         changed, and there are proofs of that alone.
         """
-        check_slots(len(keys), self._max_slots)
+        if len(keys) > self._max_slots:
+            raise TooManySlots(len(keys), self._max_slots)
         batch = self._batches.get(l1_batch_number)
         if batch is None:
             return None

@@ -24,7 +24,8 @@ from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.gil_turns import within_limit
 from entresol.rpc.jsonrpc.method import Order, Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.models.logs import LogInfo
+from entresol.rpc.models.chain_objects import LogInfo
+from entresol.rpc.render.chain_objects import effective_gas_price
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
     DEFAULT_GAS_PER_PUBDATA,
@@ -32,8 +33,7 @@ from entresol.rpc.render.raw_transactions import (
     gas_per_pubdata,
     raw_transaction,
 )
-from entresol.rpc.render.transactions import effective_gas_price
-from entresol.rpc.types.history import BlockHeight, TransactionHash
+from entresol.rpc.types.block_id import BlockHeight, TransactionHash
 from entresol.sequencer.submission import Submission
 from entresol.state_missing import retried
 

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 class DepositStatus(JsonModel, frozen=True, kw_only=True):
     """What waits of the deposits that L1 has, and whether they are held back."""
 
-    l1_to_l2_txs_in_mempool: Annotated[
-        int,
-        says("How many deposits no block has yet."),
-    ] = msgspec.field(name="l1ToL2TxsInMempool")
+    l1_to_l2_txs_in_mempool: Annotated[int, says("How many deposits no block has yet.")] = (
+        msgspec.field(name="l1ToL2TxsInMempool")
+    )
     l1_to_l2_txs_paused: Annotated[bool, says("Always false: no deposit is held back.")] = (
         msgspec.field(name="l1ToL2TxsPaused")
     )

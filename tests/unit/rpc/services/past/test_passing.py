@@ -14,8 +14,7 @@ from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.served_method import methods_of
 from entresol.rpc.services.past.passing import PassedReads
 from entresol.rpc.services.past.places import UnknownHash
-from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.history import BlockHash, BlockHeight, TransactionHash
+from entresol.rpc.types.block_id import LATEST, BlockHash, BlockHeight, BlockId, TransactionHash
 from entresol.rpc.types.number import HexOrInteger, Number
 
 HASH = Hash32(b"\xab" * 32)

@@ -9,7 +9,7 @@ import rlp
 from eth_hash.auto import keccak
 
 from entresol.primitives.values import Hash32
-from entresol.rpc.render.transactions import BatchInfo
+from entresol.rpc.render.chain_objects import BatchInfo
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed

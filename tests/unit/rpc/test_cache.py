@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.chain.events import BlocksReverted, TransactionPending
-from entresol.rpc.cache.blocks import ENTRY_BYTES, RenderedCache, ResponseKind
-from entresol.rpc.render.transactions import BatchInfo
+from entresol.rpc.cache import ENTRY_BYTES, RenderedCache, ResponseKind
+from entresol.rpc.render.chain_objects import BatchInfo
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import transaction
 from tests.support.chain.sample_chain import SampleChain, parsed

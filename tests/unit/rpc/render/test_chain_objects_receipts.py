@@ -15,7 +15,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import load
 from entresol.primitives.values import Hash32
-from entresol.rpc.render.receipts import (
+from entresol.rpc.render.chain_objects import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,
     DEPLOYMENTS,

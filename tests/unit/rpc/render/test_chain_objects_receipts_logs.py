@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from entresol.chain.logs import find_logs
-from entresol.rpc.cache.block_logs import BlockLogs
-from entresol.rpc.render.transactions import BatchInfo
+from entresol.rpc.cache import BlockLogs
+from entresol.rpc.render.chain_objects import BatchInfo
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import LOGGER
 from tests.support.chain.log_emitter import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import MalformedValue
-from entresol.rpc.types.go_duration import GoDuration
+from entresol.rpc.types.trace_request import GoDuration
 
 
 @pytest.mark.parametrize(

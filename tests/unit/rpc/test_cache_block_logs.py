@@ -10,8 +10,8 @@ import pytest
 from entresol.chain.logs import logs_of_block
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.values import Address
-from entresol.rpc.cache.block_logs import BlockLogs
-from entresol.rpc.render.receipts import located_log_json
+from entresol.rpc.cache import BlockLogs
+from entresol.rpc.render.chain_objects import located_log_json
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import LOGGER, NOBODY
 from tests.support.chain.sample_chain import SENDERS, SampleChain

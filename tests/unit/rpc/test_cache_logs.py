@@ -15,9 +15,8 @@ from entresol.dev.reverts import Reverts
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
-from entresol.rpc.cache.logs import LogCache
-from entresol.rpc.render.receipts import located_log_json
-from entresol.rpc.render.transactions import NoBatches
+from entresol.rpc.cache import LogCache
+from entresol.rpc.render.chain_objects import NoBatches, located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
 from entresol.rpc.services.sealed_records import BatchInclusion

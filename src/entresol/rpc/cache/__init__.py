@@ -1,1 +1,0 @@
-"""Caches of rendered blocks, logs and call results."""
