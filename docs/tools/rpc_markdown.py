@@ -25,7 +25,7 @@ PAST_MEANING: Final = {
     "replay": "the block's transactions are executed here again; by the remote if they cannot be",
     "local": "the remote is not asked",
 }
-"""What a fork does with the past, as methods declare it."""
+"""The ways in which a fork handles the past, as methods declare them."""
 
 GZIP = "0x1f8b08"
 """How the digits of packed data start."""
@@ -92,7 +92,7 @@ def _members(schema: Json) -> list[str]:
     if not members:
         return ["It has no members."]
     required = schema.get("required", ())
-    rows = [_member(it, kind, it in required) for it, kind in members.items()]
+    rows = [_member(name, kind, name in required) for name, kind in members.items()]
     return ["| member | type | always | meaning |", "|---|---|---|---|", *rows]
 
 
@@ -129,7 +129,9 @@ def _past(methods: Iterable[Json]) -> list[str]:
         return []
     rows = [
         f"| `{past}` | {PAST_MEANING[past]} | {', '.join(f'[{name}](#{name.lower()})' for name in names)} |"
-        for past, names in sorted(by_past.items(), key=lambda it: list(PAST_MEANING).index(it[0]))
+        for past, names in sorted(
+            by_past.items(), key=lambda item: list(PAST_MEANING).index(item[0])
+        )
     ]
     return [
         "## On a fork",

@@ -23,11 +23,11 @@ from entresol.storage.log_index import LogQuery
 from entresol.storage.store_view import LogReader
 
 ENTRY_BYTES: Final = 400
-"""What an entry takes besides its value, roughly."""
+"""The bytes of an entry besides its value, roughly."""
 
 
 class ResponseKind(IntEnum):
-    """What a cached response describes."""
+    """The kind of object that a cached response describes."""
 
     BLOCK = 0
     FULL_BLOCK = 1
@@ -47,7 +47,7 @@ Key: TypeAlias = tuple[ResponseKind, int | bytes]
 class BlockCache(Generic[_K, _V]):
     """An LRU cache of values derived from blocks, bounded in bytes.
 
-    Remembers: values and the blocks they derive from. Persists: nothing. Assumes: its owner invalidates blocks
+    Remembers: values and the blocks they derive from. Assumes: its owner invalidates blocks
     that are reverted or get a batch; any thread may call. Fails: never; it evicts.
     """
 
@@ -232,7 +232,7 @@ class BlockLogs:
 class LogCache:
     """The log index of a chain, and the logs of the blocks read last.
 
-    Remembers: logs and their JSON, bounded in bytes. Persists: nothing. Assumes: its owner invalidates blocks
+    Remembers: logs and their JSON, bounded in bytes. Assumes: its owner invalidates blocks
     that are reverted or get a batch; any thread may call. Fails: as its readers do.
     """
 

@@ -65,7 +65,6 @@ class Dispatcher:
     With a `router` it is a replica's, and forwards the calls that are the producer's.
 
     Remembers: call metrics, and results of methods declared `cached` until they are invalidated.
-    Persists:  nothing.
     Assumes:   that it is called on the event loop, and that methods which are not offloaded are quick.
     Fails:     never: whatever a method raises becomes an error response.
     """
@@ -209,7 +208,7 @@ class Dispatcher:
         return is_short and (self._forwarding is None or self._forwarding.serves_reads)
 
     def _handle_malformed(self, body: bytes, connection: ClientConnection) -> Response:
-        """Respond to what is no single request: a batch behind white space, or a mistake."""
+        """Respond to what is not a single request: a batch behind white space, or a mistake."""
         stripped = body.lstrip(b" \t\r\n")
         if stripped[:1] == b"[":
             return self._handle_batch(stripped, connection)

@@ -30,7 +30,7 @@ NULL: Final = b"null"
 
 _OPEN: Final = b'{"jsonrpc":"2.0","id":'
 CLOSING: Final = b"}"
-"""What follows the value of a response."""
+"""The end of a response, after its value."""
 NOT_AN_ID: Final = frozenset({b"{", b"[", b"t", b"f"})
 """The first bytes of JSON values that cannot be an id: it is a number, a string or null."""
 
@@ -45,7 +45,7 @@ class Request(msgspec.Struct, gc=False):
 
 
 class _WithId(msgspec.Struct):
-    """A JSON object that is no request, of which the id may still be read."""
+    """A JSON object that is not a request, of which the id may still be read."""
 
     id: Raw = ABSENT
 
@@ -87,9 +87,9 @@ def error_response(error: ErrorObject, request_id: bytes = NULL) -> bytes:
 
 
 def id_of_malformed(body: bytes | Raw) -> bytes | None:
-    """Return the id of a JSON value that is no request, or None if it has none.
+    """Return the id of a JSON value that is not a request, or None if it has none.
 
-    Raise ParseError if `body` is no JSON. An id of a wrong type counts as null.
+    Raise ParseError if `body` is not JSON. An id of a wrong type counts as null.
     """
     try:
         request_id = bytes(_decode_with_id(body).id)
@@ -133,9 +133,9 @@ class RequestBatchReader:
         return _items_decoder(Raw, self._limit + 1)
 
     def read(self, body: bytes) -> list[Request | Raw] | None:
-        """Return requests, with raw JSON for items that are none, or None if there are too many.
+        """Return requests, with raw JSON for other items, or None if there are too many.
 
-        Raise ParseError if `body` is no JSON.
+        Raise ParseError if `body` is not JSON.
         """
         try:
             items = self._items(body)

@@ -20,10 +20,10 @@ from entresol.server.handler import ClientConnection, completed
 
 _PENDING: Final = b'"pending"'
 _ABSENT: Final = (None, Raw(b'"0x"'))
-"""What methods return for an object that no sealed block has."""
+"""The results of methods for an object that no sealed block has."""
 
 Item: TypeAlias = Request | Raw
-"""One item of a batch; raw JSON is no request."""
+"""One item of a batch; raw JSON is not a request."""
 
 
 class Route(Enum):
@@ -37,7 +37,7 @@ class Route(Enum):
 
 
 class Declared(NamedTuple):
-    """What decides where a call is served: the declaration of its method, and its block."""
+    """The facts that decide where a call is served: the declaration of its method, and its block."""
 
     served_by: ServedBy | None
     needs_connection: bool = False
@@ -86,8 +86,8 @@ class Router(Upstream, Protocol):
 class Forwarding:
     """Forwards calls to the producer.
 
-    Remembers: nothing. Persists: nothing. Assumes: that forwarding is always right, only slower.
-    Fails: never: what the producer does not respond to becomes an error response.
+    Assumes: that forwarding is always right, only slower. Fails: never: what the producer does not respond to becomes
+    an error response.
     """
 
     def __init__(self, router: Router, methods: Mapping[str, Method]) -> None:
@@ -188,7 +188,7 @@ class Forwarding:
     async def _forward_run(self, run: list[Request], connection: ClientConnection) -> bytes | None:
         body = b"[" + b",".join(map(request_bytes, run)) + b"]"
         try:
-            methods = [self._methods[it.method] for it in run]
+            methods = [self._methods[request.method] for request in run]
             return await self._router.forward(
                 body,
                 connection,
@@ -196,8 +196,8 @@ class Forwarding:
                 ordered=any(map(_is_ordered, methods)),
             )
         except EntresolError as error:
-            failed = [_failed(it, error) for it in run]
-        responses = [it for it in failed if it is not None]
+            failed = [_failed(request, error) for request in run]
+        responses = [response for response in failed if response is not None]
         return b"[" + b",".join(responses) + b"]" if responses else None
 
 

@@ -27,7 +27,7 @@ class LongRequest(Request):
     values: tuple[Any, ...] | None = None
     """The parameters of a method whose calls run in order, so that they are not decoded later."""
     problem: InvalidParamsError | None = None
-    """What is wrong with them."""
+    """The problem with them."""
 
     def read_ahead(self, methods: Mapping[str, Method]) -> None:
         """Decode the parameters on any thread, if calls of the method run in order."""

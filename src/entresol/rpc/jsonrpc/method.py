@@ -65,7 +65,7 @@ class Order(Enum):
 
 
 class Past(StrEnum):
-    """What a fork does with a block at or below its anchor; other chains ignore it."""
+    """The way in which a fork handles a block at or below its anchor; other chains ignore it."""
 
     REMOTE = "remote"
     """The remote's JSON is passed through: blocks, transactions, receipts, also those of the anchor itself."""
@@ -82,7 +82,7 @@ class Past(StrEnum):
 
 
 class Named(Enum):
-    """What a parameter names. A type says it by its attribute `names`, a plain value by its annotation."""
+    """The thing that a parameter names. A type says it by its attribute `names`, a plain value by its annotation."""
 
     BLOCK = "block"
     """A block by number, tag or hash."""

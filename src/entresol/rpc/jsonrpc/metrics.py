@@ -49,10 +49,8 @@ class MethodMetrics:
 class Metrics:
     """The metrics of all methods.
 
-    Remembers: counts since the start.
-    Persists:  nothing: Prometheus expects counters to reset.
+    Remembers: counts since the start, as Prometheus expects counters to reset.
     Assumes:   one thread counts.
-    Fails:     never.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class JsonModel(msgspec.Struct, rename=camel, frozen=True, kw_only=True):
     """
 
     tag_meaning: ClassVar[str]
-    """What the member is by which the classes of a union are told apart."""
+    """The sentence for the member by which the classes of a union are told apart."""
 
 
 class ResultModel(JsonModel, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""What the crate responds to without Python: cached results, getters, plain reads."""
+"""Requests that the crate responds to without Python: cached results, getters, plain reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUANTITIES: Final = {64: "quantity64", 256: "quantity"}
 
 
 class NativeReads(NamedTuple):
-    """What the crate reads by itself for plain requests."""
+    """The readers of the crate for plain requests."""
 
     accounts: AccountReads
     state: StateReads

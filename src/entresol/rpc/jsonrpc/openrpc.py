@@ -47,9 +47,7 @@ class Discovery:
     """The method `rpc.discover`, which describes all methods, itself among them.
 
     Remembers: the document, once it was requested.
-    Persists:  nothing.
     Assumes:   that the methods no longer change by then.
-    Fails:     never.
     """
 
     prefix = "rpc"
@@ -81,7 +79,7 @@ def openrpc(methods: Mapping[str, Method]) -> Json:
     served = [methods[name] for name in sorted(methods)]
     _reject_bytes(served)
     hints = [hint for one in served for hint in _hints(one)]
-    hints += [it for it in map(_notification, served) if it is not None]
+    hints += [kind for kind in map(_notification, served) if kind is not None]
     schemas, components = _schemas(hints)
     choices = _choices(hints, set())
     hints += [shape for choice in choices for shape in choice.shapes.values()]
@@ -161,7 +159,7 @@ def _say_presence(results: Iterable[Any], components: Json) -> None:
 
 
 def _say_tags(hints: Iterable[Any], components: Json) -> None:
-    """Say of members that are no fields what they are."""
+    """Say of the members that tell classes of a union apart what they are."""
     for kind in _structs(hints):
         tag = kind.__struct_config__.tag_field
         if tag is not None and issubclass(kind, JsonModel):

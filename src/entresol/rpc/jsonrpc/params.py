@@ -72,7 +72,7 @@ class ParamsReader:
         self._may_be_long = may_be_long
         self._may_offload = may_offload
         self.defaults = tuple(None if p.required else p.default for p in parameters)
-        """What the parameters are that a call leaves out."""
+        """The values of parameters that a call leaves out."""
         self._fills = any(default is not None for default in self.defaults)
         self._decode = _positional(tuple((p.name, p.hint, p.required) for p in parameters)).decode
         self._decode_names = _by_name(tuple(p.name for p in parameters)).decode
@@ -137,7 +137,7 @@ class ParamsReader:
         return values
 
     def _read_other(self, params: bytes, error: msgspec.ValidationError) -> tuple[Any, ...]:
-        """Read what is no array of the right types: null, an object, or a mistake."""
+        """Read what is not an array of the right types: null, an object, or a mistake."""
         if params == NULL:
             return self.decode(_NO_PARAMS)
         if params[:1] == b"{":

@@ -70,7 +70,7 @@ class BatchTurns:
     Without it each of a hundred clients would have a slice in every turn, and a new one, which needs some turns to be
     accepted and read, would wait for seconds.
 
-    Remembers: who waits. Persists: nothing. Assumes: one event loop. Fails: never; who is cancelled is skipped.
+    Remembers: who waits. Assumes: one event loop. Fails: never; who is cancelled is skipped.
     """
 
     def __init__(self) -> None:

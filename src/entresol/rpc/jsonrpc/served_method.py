@@ -75,7 +75,7 @@ class Method:
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """What is called: with all arguments by position."""
+        """The function that is called: with all arguments by position."""
         function = _positional(self._declared, self._signature)
         if self._is_acknowledged:
             function = _acknowledging(function)
@@ -90,7 +90,7 @@ class Method:
 
     @property
     def takes_long(self) -> Callable[[Raw], Awaitable[Any]] | None:
-        """What long parameters are given to instead of being decoded here."""
+        """The function that takes long parameters, which are not decoded here then."""
         if self._long is None:
             return None
         return partial(self._long, getattr(self._declared, "__self__", None))
@@ -160,7 +160,7 @@ class Method:
 
     @cached_property
     def reader(self) -> ParamsReader:
-        """What decodes parameters."""
+        """The reader of parameters."""
         return ParamsReader(
             self.parameters,
             may_offload=self._may_offload,
@@ -217,7 +217,7 @@ def named_by(hint: Any) -> tuple[Any, Named | None]:
 
 
 class _Signature(msgspec.Struct, frozen=True):
-    """What a function says of a method, without the object that it is bound to."""
+    """A method as its function declares it, without the object that it is bound to."""
 
     parameters: list[Parameter]
     named: NamedParameter | None
@@ -238,10 +238,10 @@ def _signature(function: Callable[..., Any]) -> _Signature:
         for parameter in inspect.signature(function).parameters.values()
         if parameter.name != "self"
     ]
-    wire = [it for it in declared if hints[it.name] is not ClientConnection]
+    wire = [parameter for parameter in declared if hints[parameter.name] is not ClientConnection]
     return _Signature(
-        [_parameter(p, hints) for p in wire],
-        _named([hints[it.name] for it in wire]),
+        [_parameter(parameter, hints) for parameter in wire],
+        _named([hints[parameter.name] for parameter in wire]),
         _position(declared, hints),
         tuple(p.name for p in declared if p.kind is p.KEYWORD_ONLY),
         _result_hint(hints["return"]),

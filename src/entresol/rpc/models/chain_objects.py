@@ -68,7 +68,7 @@ class AuthorizationInfo(ResultModel, frozen=True, kw_only=True):
 
 
 class TransactionBase(ResultModel, frozen=True, kw_only=True, tag_field="type"):
-    """What transactions of all types have; where they are is null while they are pending."""
+    """Members of transactions of all types; where they are is null while they are pending."""
 
     tag_meaning: ClassVar = "The type of the transaction."
 
@@ -100,7 +100,7 @@ class LegacyTransactionInfo(TransactionBase, frozen=True, kw_only=True, tag="0x0
 
 
 class TypedTransactionBase(TransactionBase, frozen=True, kw_only=True):
-    """What all later formats have."""
+    """Members of all later formats."""
 
     chain_id: Annotated[Quantity, says("The chain id.")]
     y_parity: Annotated[Quantity, says("The part of the signature from which the signer is found.")]
@@ -113,7 +113,7 @@ class AccessListTransactionInfo(TypedTransactionBase, frozen=True, kw_only=True,
 
 
 class FeeMarketBase(TypedTransactionBase, frozen=True, kw_only=True):
-    """What transactions with fee caps have."""
+    """Members of transactions with fee caps."""
 
     max_fee_per_gas: Annotated[Quantity, says("The most that it pays for a unit of gas.")]
     max_priority_fee_per_gas: Annotated[Quantity, says("The most that it pays above the base fee.")]
@@ -204,7 +204,7 @@ class ReceiptBase(ResultModel, frozen=True, kw_only=True):
 
 
 class ReceiptInfo(ReceiptBase, frozen=True, kw_only=True):
-    """What became of a transaction in a block."""
+    """The outcome of a transaction in a block."""
 
     logs: Annotated[list[LogInfo], says("The logs that it emitted.")]
     logs_bloom: Annotated[Bloom, says("The Bloom filter of its logs.")]
@@ -283,7 +283,7 @@ class SimulatedBlockInfo(BlockInfo, frozen=True, kw_only=True):
 
 
 class Notification(Choice):
-    """What a subscriber is sent; the kind of the subscription chooses it."""
+    """The payload that a subscriber is sent; the kind of the subscription chooses it."""
 
     shapes: ClassVar[Mapping[str, Any]] = {
         "`newHeads`": HeaderInfo,

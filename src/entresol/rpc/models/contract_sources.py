@@ -107,7 +107,7 @@ def _without_others(entry: Any) -> Any:
     kept = {name: entry[name] for name in names if name in entry}
     for name in ("inputs", "outputs"):
         if isinstance(entry.get(name), list):
-            kept[name] = [_input(it) for it in entry[name]]
+            kept[name] = [_input(item) for item in entry[name]]
     return kept
 
 
@@ -116,7 +116,7 @@ def _input(entry: Any) -> Any:
         return entry
     kept = {name: entry[name] for name in ("type", "name", "indexed") if name in entry}
     if isinstance(entry.get("components"), list):
-        kept["components"] = [_input(it) for it in entry["components"]]
+        kept["components"] = [_input(item) for item in entry["components"]]
     return kept
 
 

@@ -59,7 +59,7 @@ class ContractGasResult(ResultModel, frozen=True, kw_only=True):
 
 
 class SourceLineGas(ResultModel, frozen=True, kw_only=True):
-    """What a line has used."""
+    """The gas that a line has used."""
 
     line: Annotated[int, says("The line, from one.")]
     executions: Annotated[int, says("How often it ran.")]
@@ -68,7 +68,7 @@ class SourceLineGas(ResultModel, frozen=True, kw_only=True):
 
 
 class SourceGas(ResultModel, frozen=True, kw_only=True):
-    """What the lines of a source have used."""
+    """The gas that the lines of a source have used."""
 
     file: Annotated[str, says("The source.")]
     text: Annotated[str, says("Its text.")]

@@ -1,4 +1,4 @@
-"""What the `ots_` methods return, for Otterscan."""
+"""Results of the `ots_` methods, for Otterscan."""
 
 from __future__ import annotations
 

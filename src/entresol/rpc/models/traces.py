@@ -1,4 +1,4 @@
-"""What the `debug_trace` methods return, as the tracers of geth do, and the `trace_` methods, in the format of Parity."""
+"""Results of the `debug_trace` methods, as of the tracers of geth, and of the `trace_` methods, in the format of Parity."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SuicideAction(ResultModel, frozen=True, kw_only=True):
 
 
 class FrameOutput(ResultModel, frozen=True, kw_only=True):
-    """What a call, or a creation that reverted, returned; or the contract that was created."""
+    """The output of a call, or of a creation that reverted; or the contract that was created."""
 
     gas_used: Annotated[Quantity, says("The gas that it used.")]
     output: Annotated[
@@ -60,14 +60,14 @@ class FrameOutput(ResultModel, frozen=True, kw_only=True):
 
 
 class CallOutput(ResultModel, frozen=True, kw_only=True):
-    """What a call returned."""
+    """The output of a call."""
 
     gas_used: Annotated[Quantity, says("The gas that it used.")]
     output: Annotated[Data, says("What it returned or reverted with.")]
 
 
 class ParityFrame(ResultModel, frozen=True, kw_only=True, tag_field="type"):
-    """What all frames have; `type` says which action they have."""
+    """Members of all frames; `type` says which action they have."""
 
     tag_meaning: ClassVar = "What the frame is."
 
@@ -263,7 +263,7 @@ class StorageDelta(ResultModel, frozen=True, kw_only=True):
 
 
 class VmExecutedOperation(ResultModel, frozen=True, kw_only=True):
-    """What a step did."""
+    """The effects of a step."""
 
     used: Annotated[int, says("The gas that is left after it.")]
     push: Annotated[list[Quantity], says("What it put on the stack.")]
@@ -358,7 +358,7 @@ FrameType = Literal[
 
 
 class FrameBase(ResultModel, frozen=True, kw_only=True):
-    """What frames of `callTracer` and `erc7562Tracer` have in common."""
+    """Members of frames of `callTracer` and `erc7562Tracer`."""
 
     type: Annotated[FrameType, says("The instruction that opened it.")]
     from_: Annotated[Address, says("Who called, or who is destroyed.")]
@@ -448,7 +448,7 @@ class PrestateDifference(ResultModel, frozen=True, kw_only=True):
 
 
 class Prestate(Choice):
-    """What `prestateTracer` returns."""
+    """The result of `prestateTracer`."""
 
     shapes: ClassVar[Mapping[str, Any]] = {
         "no `diffMode`": dict[Address, TracedAccount],
@@ -461,7 +461,7 @@ class NoTrace(ResultModel, frozen=True, kw_only=True):
 
 
 class MuxTrace(ResultModel, frozen=True, kw_only=True):
-    """What several tracers return, by their names; those that the request lists."""
+    """The results of several tracers, by their names; those that the request lists."""
 
     four_byte: Annotated[dict[str, int] | UnsetType, says("Of `4byteTracer`.")] = msgspec.field(
         name="4byteTracer", default=UNSET
@@ -477,7 +477,7 @@ class MuxTrace(ResultModel, frozen=True, kw_only=True):
 
 
 class TracerResult(Choice):
-    """What a tracer returns; `tracer` of the options chooses it."""
+    """The result of a tracer; `tracer` of the options chooses it."""
 
     shapes: ClassVar[Mapping[str, Any]] = {
         "no tracer": StructLogTrace,

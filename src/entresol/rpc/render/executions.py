@@ -136,20 +136,20 @@ def executed_step_state(recording: ExecutionRecording, number: int) -> ExecutedS
         **msgspec.structs.asdict(executed_step(step)),
         step=int(number),
         storage_address=None if address is None else Address.parse(address),
-        call_stack=[_open_call(recording, it) for it in call_stack(recording, number)],
+        call_stack=[_open_call(recording, call) for call in call_stack(recording, number)],
         stack=None if words is None else [Quantity.parse(word) for word in words],
         memory=None if memory is None else Data(memory[:MAX_MEMORY_SHOWN]),
         memory_size=None if memory is None else len(memory),
         storage=_storage(recording, number, frame),
         variables=[
             FrameVariable(
-                name=it.name,
-                type=it.type,
-                kind=it.kind,
-                value=it.value,
-                is_certain=it.value is not None,
+                name=variable.name,
+                type=variable.type,
+                kind=variable.kind,
+                value=variable.value,
+                is_certain=variable.value is not None,
             )
-            for it in variables_at(recording, number)
+            for variable in variables_at(recording, number)
         ],
     )
 

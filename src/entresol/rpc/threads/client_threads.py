@@ -117,7 +117,7 @@ class ClientThreads:
 
     Work that needs values of a fork's remote begins again on threads of its own, which wait for them.
 
-    Remembers: what is queued or running, and for how long each connection was served. Persists: nothing. Assumes: one
+    Remembers: what is queued or running, and for how long each connection was served. Assumes: one
     event loop, and that work which raises `StateMissing` has changed nothing. Fails: with `TooManyLongCalls`, if a client or all have too many queued, and with `ChainReplaced` for work that
     did not end before blocks were removed.
     """
@@ -220,9 +220,11 @@ class ClientThreads:
         too_many = TooManyLongCalls(self._max_all, " for all clients together")
         with self._lock:
             # Of equal ones the first counts, which is this client's.
-            address = max(line.address, *self._addresses.values(), key=lambda it: it.queued)
-            lines = [it for it in (line, *self._lines.values()) if it.address is address]
-            longest = max(lines, key=lambda it: len(it.queued))
+            address = max(
+                line.address, *self._addresses.values(), key=lambda address: address.queued
+            )
+            lines = [one for one in (line, *self._lines.values()) if one.address is address]
+            longest = max(lines, key=lambda line: len(line.queued))
             if longest is line:
                 raise too_many
             dropped = self._turns.drop_last(longest)
@@ -262,7 +264,7 @@ class ClientThreads:
     def _cancel(self, line: ClientLine[Job[Any]], job: Job[Any]) -> None:
         job.flag.set()
         with self._lock:
-            self._turns.drop(line, lambda it: it is job)
+            self._turns.drop(line, lambda queued: queued is job)
 
     def _on_close(self, line: ClientLine[Job[Any]]) -> None:
         """Cancel what a client waited for."""
@@ -270,7 +272,7 @@ class ClientThreads:
             for job, owner in self._running.items():
                 if owner is line and job.ends_with_client:
                     job.flag.set()
-            dropped = self._turns.drop(line, lambda it: it.ends_with_client)
+            dropped = self._turns.drop(line, lambda job: job.ends_with_client)
         for job in dropped:
             job.reject()
 
@@ -278,7 +280,7 @@ class ClientThreads:
 class RemoteWaits:
     """Counts the requests that wait, since over one connection any number may be sent before the first has a response.
 
-    Remembers: how many each connection has, and all together. Persists: nothing. Assumes: one event loop. Fails: with
+    Remembers: how many each connection has, and all together. Assumes: one event loop. Fails: with
     `TooManyLongCalls`.
     """
 

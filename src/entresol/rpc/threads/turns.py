@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHARGED_SECONDS: Final = 1.0
-"""What a client is charged while its work runs; how long it really takes is known at the end."""
+"""The seconds that a client is charged while its work runs; how long it really takes is known at the end."""
 
 _numbers = count(1)
 
@@ -88,7 +88,7 @@ class ClientAddress(_Share, Generic[T]):
 class ClientTurns(Generic[T]):
     """The queues of all clients. Addresses take turns, and so do the clients of an address.
 
-    Remembers: what is queued; who uses it remembers the lines. Persists: nothing. Assumes: one thread at a time, and
+    Remembers: what is queued; who uses it remembers the lines. Assumes: one thread at a time, and
     that `end` follows each `take`. Fails: never.
     """
 
@@ -125,8 +125,8 @@ class ClientTurns(Generic[T]):
 
     def drop(self, line: ClientLine[T], is_dropped: Callable[[T], bool]) -> list[T]:
         """Remove what a client has queued and does not need, and return it."""
-        dropped = [it for it in line.queued if is_dropped(it)]
-        line.queued = deque(it for it in line.queued if not is_dropped(it))
+        dropped = [item for item in line.queued if is_dropped(item)]
+        line.queued = deque(item for item in line.queued if not is_dropped(item))
         self._count(line.address, -len(dropped))
         self._place(line)
         return dropped

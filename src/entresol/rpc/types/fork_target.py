@@ -1,4 +1,4 @@
-"""What a chain is reset to, as clients name it: a block of a remote chain, or its own genesis."""
+"""The target of a reset, as clients name it: a block of a remote chain, or the own genesis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ForkTarget(NamedTuple):
 
 
 class ResetOptions:
-    """What to reset to: `{forking: {jsonRpcUrl, blockNumber}}`, or what is within it."""
+    """The target of a reset: `{forking: {jsonRpcUrl, blockNumber}}`, or what is within it."""
 
     json_schema: ClassVar[dict[str, Any]] = {"type": "object"}
 
@@ -51,7 +51,7 @@ class ResetOptions:
 
 
 class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
-    """What the chain is a fork of; of the URL scheme, host and port. All null if it is none."""
+    """The remote that the chain is a fork of; of the URL scheme, host and port. All null if it is none."""
 
     fork_url: Annotated[
         str | None, says("Scheme, host and port of the remote; null if the chain is no fork.")
@@ -79,7 +79,7 @@ class ForkedNetwork(JsonModel, frozen=True, kw_only=True):
 
 
 class ForkControl(Protocol):
-    """What a node does for the methods that are about forks."""
+    """The control of forks that a node gives to methods."""
 
     @property
     def is_fork(self) -> bool:
@@ -87,7 +87,7 @@ class ForkControl(Protocol):
 
     @property
     def network(self) -> ForkedNetwork | None:
-        """The block that the chain stands on; None if it is no fork."""
+        """The block that the chain stands on; None if it is not a fork."""
 
     @property
     def config(self) -> NodeForkConfig:
@@ -101,7 +101,7 @@ class ForkControl(Protocol):
 
 
 class NoForks:
-    """The control of a chain that is no fork, in a node that cannot make it one."""
+    """The control of a chain that is not a fork, in a node that cannot make it one."""
 
     is_fork = False
     network = None

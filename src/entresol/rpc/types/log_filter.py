@@ -141,7 +141,7 @@ def _topics(value: object) -> tuple[frozenset[bytes], ...]:
 def _alternatives(value: object, path: str) -> list[Hash32]:
     """Return the topics of one position; a null among several makes the position open."""
     if isinstance(value, list) and None in value:
-        _one_or_many([it for it in value if it is not None], Hash32.parse, path)
+        _one_or_many([item for item in value if item is not None], Hash32.parse, path)
         return []
     return _one_or_many(value, Hash32.parse, path)
 

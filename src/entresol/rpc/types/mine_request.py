@@ -58,7 +58,7 @@ class IntervalRequest:
             raise MalformedValue(
                 "an interval is seconds, or an array of two numbers of milliseconds"
             )
-        shortest, longest = (float(Number.parse(it)) / _MILLISECONDS for it in value)
+        shortest, longest = (float(Number.parse(bound)) / _MILLISECONDS for bound in value)
         if shortest > longest:
             raise MalformedValue("the first number of an interval is at most the second")
         return cls(shortest, longest)

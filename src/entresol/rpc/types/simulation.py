@@ -117,7 +117,7 @@ class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_blocks(self, *given: BlockOverride | None) -> int:
         """Reject too many overridden block hashes; return how many there are."""
-        count = sum(len(it.block_hash or ()) for it in given if it is not None)
+        count = sum(len(block.block_hash or ()) for block in given if block is not None)
         if count > self.slots:
             raise TooManyOverrides("block overrides", "block hashes", count, self.slots)
         return count

@@ -46,7 +46,7 @@ TracerConfig: TypeAlias = dict[str, Any]
 
 
 class TracerOptions(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
-    """What the engine has to know of the options."""
+    """The options that the engine has to know."""
 
     tracer: Annotated[str | None, says("Its name; steps are listed without it.")] = None
     tracer_config: Annotated[
