@@ -136,7 +136,7 @@ class ValidationBudget:
         if signer is None:
             return
         self._has_passed_last.put((sender, signer), True)  # noqa: FBT003  # the value of a map
-        others = (it for it in self._keys.get(sender) or () if it != signer)
+        others = (key for key in self._keys.get(sender) or () if key != signer)
         self._keys.put(sender, (*others, signer)[-_MAX_KEYS:])
 
     def failed(self, involved: Involved, error: Exception, seconds: float) -> None:
@@ -178,6 +178,14 @@ class _Bucket:
 
     def _level(self, rate: float, now: float) -> float:
         return max(0.0, self._spent - (now - self._at) * rate)
+
+
+class Validation(NamedTuple):
+    """The validation of a transaction that an account or a paymaster has to agree to."""
+
+    hash: Hash32
+    involved: Involved
+    work: Callable[[], None]
 
 
 class AccountValidations:
@@ -237,83 +245,63 @@ class AccountValidations:
     def _on_response(self, _response: asyncio.Future[Any]) -> None:
         self._expected -= 1
 
-    def start(
-        self,
-        transaction: Transaction,
-        add: Callable[[], None],
-        on_error: Callable[[Exception], None],
-    ) -> bool:
-        """Validate a transaction if an account or a paymaster has to agree to it, and `add` it; return whether one has."""
-        payload = transaction.payload
-        if not isinstance(payload, ZkTransaction):
+    def are_needed(self, transaction: Transaction) -> bool:
+        """Return whether an account or a paymaster may have to agree to a transaction."""
+        if not isinstance(transaction.payload, ZkTransaction):
             return False
-        if not runs_in_steps(transaction, self._chain.latest):
-            return False
+        return runs_in_steps(transaction, self._chain.latest)
+
+    def prepare(self, transaction: Transaction) -> Validation | None:
+        """Return what to `run` before a transaction is added to the pool; None if nobody has to agree to it."""
+        if not self.are_needed(transaction):
+            return None
         involved = self._involved(transaction)
         self._budget.check(involved)
         if len(self._tasks) >= MAX_VALIDATIONS:
             raise TooManyValidations(MAX_VALIDATIONS)
-        validation = self._chain.validation(transaction)
-        if validation is None:
-            return False
-        work = self._validate(transaction.hash, involved, validation, add, on_error)
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return True
+        work = self._chain.validation(transaction)
+        return None if work is None else Validation(transaction.hash, involved, work)
 
     async def validate(self, transaction: Transaction) -> None:
         """Validate a transaction if an account or a paymaster has to agree to it; raise what it is rejected for."""
-        ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        if (validation := self.prepare(transaction)) is not None:
+            await self.run(validation)
 
-        def end(error: Exception | None = None) -> None:
-            # A client that has gone has cancelled it.
-            if not ended.done():
-                ended.set_result(error)
+    async def run(self, validation: Validation, add: Callable[[], None] = lambda: None) -> None:
+        """Validate a transaction that was prepared just now, and `add` it; raise what it is rejected for.
 
-        if self.start(transaction, end, end) and (error := await ended) is not None:
-            raise error
+        It goes on if the client goes: the time that it takes would be counted for nobody else.
+        """
+        task = asyncio.get_running_loop().create_task(self._validate(validation, add))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        await asyncio.shield(task)
 
-    async def _validate(
-        self,
-        transaction_hash: Hash32,
-        involved: Involved,
-        validation: Callable[[], None],
-        add: Callable[[], None],
-        on_error: Callable[[Exception], None],
-    ) -> None:
-        try:
-            async with self._one:
-                # Those before it may have failed.
-                self._budget.check(involved)
-                ended = await self._run(self._executor, validation)
-            if isinstance(ended.error, StateMissing):
-                # Others have their turn while this one waits for the remote of a fork.
-                work = self._chain.use.guarded(validation)
-                ended = await self._run(fork_threads(), waiting(work))
-            seconds = self._check(transaction_hash, involved, ended)
-            self._budget.passed(involved)
-            try:
-                await retried(add)
-            except (InvalidTransaction, PoolRejection) as error:
-                # It was validated in vain.
-                self._budget.failed(involved, error, seconds)
-                raise
-        except Exception as error:  # noqa: BLE001  # it is the sender's
-            on_error(error)
-
-    async def _run(self, executor: Executor | None, validation: Callable[[], None]) -> _Ended:
-        """Run a validation on a thread."""
-        return await asyncio.get_running_loop().run_in_executor(executor, _timed, validation)
-
-    def _check(self, transaction_hash: Hash32, involved: Involved, ended: _Ended) -> float:
-        """Return the time that a validation took; raise why it has failed."""
-        if ended.error is None:
-            return ended.seconds
+    async def _validate(self, validation: Validation, add: Callable[[], None]) -> None:
+        involved = validation.involved
+        async with self._one:
+            # Those before it may have failed.
+            self._budget.check(involved)
+            ended = await self._timed(self._executor, validation.work)
+        if isinstance(ended.error, StateMissing):
+            # Others have their turn while this one waits for the remote of a fork.
+            work = self._chain.use.guarded(validation.work)
+            ended = await self._timed(fork_threads(), waiting(work))
         if isinstance(ended.error, AccountRejection):
-            self._failed.put(transaction_hash, True)  # noqa: FBT003  # the value of a map
+            self._failed.put(validation.hash, True)  # noqa: FBT003  # the value of a map
             self._budget.failed(involved, ended.error, ended.seconds)
-        raise ended.error
+        if ended.error is not None:
+            raise ended.error
+        self._budget.passed(involved)
+        try:
+            await retried(add)
+        except (InvalidTransaction, PoolRejection) as error:
+            # It was validated in vain.
+            self._budget.failed(involved, error, ended.seconds)
+            raise
+
+    async def _timed(self, executor: Executor | None, work: Callable[[], None]) -> _Ended:
+        return await asyncio.get_running_loop().run_in_executor(executor, _timed, work)
 
     def _involved(self, transaction: Transaction) -> Involved:
         """Return who takes part; what has failed before says nothing of who sends it again."""

@@ -104,7 +104,7 @@ class DecodeQueue:
         if not self._arrived:
             return None
         arrived = self._take(MAX_DECODED)
-        raws = [it.raw for it in arrived if isinstance(it, RawArrival)]
+        raws = [arrival.raw for arrival in arrived if isinstance(arrival, RawArrival)]
         decoding: Awaitable[Sequence[Transaction | Exception]]
         if len(raws) <= INLINE_DECODED and sum(map(len, raws)) <= POLICY.data_bytes:
             decoding = _decode_inline(raws)
@@ -119,7 +119,7 @@ class DecodeQueue:
 
     def _take(self, count: int) -> list[Arrival]:
         taken = [self._arrived.popleft() for _ in range(min(count, len(self._arrived)))]
-        self._bytes -= sum(len(it.raw) for it in taken if isinstance(it, RawArrival))
+        self._bytes -= sum(len(arrival.raw) for arrival in taken if isinstance(arrival, RawArrival))
         return taken
 
 
@@ -134,108 +134,79 @@ async def _aligned(
     try:
         each = iter(await decoding)
     except Exception as error:  # noqa: BLE001  # it is the senders'
-        return [error if isinstance(it, RawArrival) else None for it in arrived]
-    return [next(each) if isinstance(it, RawArrival) else None for it in arrived]
+        return [error if isinstance(arrival, RawArrival) else None for arrival in arrived]
+    return [next(each) if isinstance(arrival, RawArrival) else None for arrival in arrived]
 
 
 class Turn:
-    """The place of a transaction among those of its sender, which ends when nobody holds it any more."""
+    """The place of a transaction among those of its sender: a context that begins once those before it have ended."""
 
-    __slots__ = ("_begun", "_holders", "_turns", "sender")
+    __slots__ = ("_begun", "_has_ended", "_turns", "sender")
 
     def __init__(self, turns: SenderTurns, sender: Address) -> None:
         self.sender = sender
         self._turns = turns
         self._begun: asyncio.Future[None] | None = None
-        self._holders = 1
+        self._has_ended = False
 
-    async def begin(self) -> None:
-        """Wait until all turns of the sender before this one have ended."""
-        if self._turns.is_first(self):
-            return
-        self._begun = asyncio.get_running_loop().create_future()
-        await self._begun
+    def take(self) -> None:
+        """Take the last place; until then it does not begin."""
+        if not self._has_ended:
+            self._turns.append(self)
 
     def on_first(self) -> None:
         """Begin, because the turn before this one has ended."""
         if self._begun is not None and not self._begun.done():
             self._begun.set_result(None)
 
-    def hold(self) -> Turn:
-        """Let it last until one more `release`, and return it."""
-        self._holders += 1
-        return self
-
-    def release(self) -> None:
-        """Let it end, unless there is another holder."""
-        self._holders -= 1
-        if not self._holders:
-            self._turns.end(self)
-
-
-class BegunTurn:
-    """The context of a turn: it begins once the turn is taken and has come, and releases it at the end."""
-
-    __slots__ = ("_reserved", "_turn")
-
-    def __init__(self, reserved: Turn | asyncio.Future[Turn]) -> None:
-        self._reserved = reserved
-        self._turn: Turn
-
-    async def __aenter__(self) -> Turn:
-        reserved = self._reserved
-        turn = reserved if isinstance(reserved, Turn) else await _taken(reserved)
+    async def __aenter__(self) -> None:
+        if self._turns.is_first(self):
+            return
+        self._begun = asyncio.get_running_loop().create_future()
         try:
-            await turn.begin()
+            await self._begun
         except BaseException:
-            turn.release()
+            self._end()
             raise
-        self._turn = turn
-        return turn
 
     async def __aexit__(self, *_raised: object) -> None:
-        self._turn.release()
+        self._end()
 
-
-async def _taken(reserved: asyncio.Future[Turn]) -> Turn:
-    try:
-        return await reserved
-    except asyncio.CancelledError:
-        if reserved.done() and not reserved.cancelled():
-            reserved.result().release()
-        raise
+    def _end(self) -> None:
+        self._has_ended = True
+        self._turns.remove(self)
 
 
 class SenderTurns:
     """The turns that have not ended, by sender and in the order in which they were taken.
 
-    Remembers: them. Persists: nothing. Assumes: one event loop. Fails: never.
+    Remembers: them. Assumes: one event loop.
     """
 
     def __init__(self) -> None:
         self._turns: dict[Address, deque[Turn]] = {}
 
-    def __len__(self) -> int:
-        """Return how many senders have a turn."""
-        return len(self._turns)
-
     def count(self, sender: Address) -> int:
         """Return how many turns of a sender have not ended."""
         return len(self._turns.get(sender, ()))
 
-    def take(self, sender: Address) -> Turn:
-        """Return the last turn of a sender; its first holder has to release it."""
-        turn = Turn(self, sender)
-        self._turns.setdefault(sender, deque()).append(turn)
-        return turn
+    def append(self, turn: Turn) -> None:
+        """Add the last turn of its sender."""
+        turns = self._turns.setdefault(turn.sender, deque())
+        turns.append(turn)
+        if turns[0] is turn:
+            turn.on_first()
 
     def is_first(self, turn: Turn) -> bool:
-        """Return whether all turns of its sender before this one have ended."""
-        return self._turns[turn.sender][0] is turn
+        """Return whether a turn was taken, and all of its sender before it have ended."""
+        turns = self._turns.get(turn.sender)
+        return turns is not None and turns[0] is turn
 
-    def end(self, turn: Turn) -> None:
-        """Remove a turn, and begin the one that is first then."""
-        turns = self._turns[turn.sender]
+    def remove(self, turn: Turn) -> None:
+        """Remove a turn if it was taken, and begin the one that is first then."""
+        turns = self._turns.get(turn.sender)
+        if turns is None or turn not in turns:
+            return
         was_first = turns[0] is turn
         turns.remove(turn)
         if not turns:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import InvalidTransaction, PoolRejection, StateMissing, TooManyValidations
-from entresol.offload import POLICY
+from entresol.offload import POLICY, started
 from entresol.primitives.transactions import (
     BlobTransaction,
     ZkTransaction,
@@ -17,21 +17,23 @@ from entresol.primitives.transactions import (
     without_sidecar,
 )
 from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
-from entresol.sequencer.decode_queue import BegunTurn, DecodeQueue, RawArrival, SenderTurns
+from entresol.sequencer.decode_queue import DecodeQueue, RawArrival, SenderTurns, Turn
 from entresol.sequencer.inclusions import Inclusions, SendResponse
 from entresol.state_missing import retried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from concurrent.futures import Executor
-    from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from entresol.chain.chain import Chain
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address, Hash32
-    from entresol.sequencer.decode_queue import Arrival, Decoded, Turn
+    from entresol.sequencer.account_validations import Validation
+    from entresol.sequencer.decode_queue import Arrival, Decoded
     from entresol.sequencer.sequencer import Sequencer
+
+_T = TypeVar("_T")
 
 _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 
@@ -39,10 +41,16 @@ _BLOB_PREFIX: Final = bytes([BlobTransaction.type])
 class Submission:
     """The one queue of the transactions that clients send to a chain, in the order in which they arrive.
 
-    A turn of the event loop collects raw transactions, which are then decoded together. A transaction that the pool
-    rejects while earlier ones are being sealed is tried again after them, as if each was sealed at once: they may pay
-    for it, or make room. One that takes longer (it is filled in, its blobs are verified, an account or a paymaster
-    has to agree to it) delays what its sender sends next, and nobody else.
+    Each goes one way, and waits at a stage only if it has to:
+
+    1. It has arrived, raw: what a turn of the event loop brings is decoded together at its end.
+    2. It is decoded. Most are added to the pool now; others delay from here on what their sender sends next, and
+       nobody else.
+    3. Its turn has come: what its sender has sent before is in the pool, or rejected.
+    4. It is preceded: what was sent before and decides whether it is valid is sealed, as if each was sealed at once. It
+       may pay for it, or make room. In stage 2 all that arrives waits for this.
+    5. It is known: a fork has fetched what the pool reads, account and paymaster have agreed.
+    6. It is in the pool, and has its response once its block is durable.
 
     With `hardhat_errors`, one that is in a block at once and has failed there is an error for its sender, though it
     stays in the block. Remembers: what has arrived, within the limits of the pool. Fails: with the rejections of the
@@ -83,8 +91,8 @@ class Submission:
         self._arrived.check_room(raw)
         response = SendResponse(reports_failure=reports_failure)
         if raw[:1] == _BLOB_PREFIX:
-            sender = decode(without_sidecar(raw)).sender
-            self._park(raw, self._reserve(sender), response)
+            # Its proofs are verified in its turn.
+            self._park(raw, response, self.turn(decode(without_sidecar(raw)).sender))
             return response.future
         self._arrived.put(raw, response)
         if is_expected:
@@ -92,25 +100,28 @@ class Submission:
         self._schedule()
         return response.future
 
-    def turn(self, sender: Address) -> AbstractAsyncContextManager[Turn]:
+    def turn(self, sender: Address) -> Turn:
         """Take the next place in the queue for a transaction of a sender that is still to be made.
 
         The context begins once everything is added that arrived before and may be of this sender, whose next one is
         added after it.
         """
-        return BegunTurn(self._reserve(sender))
+        turn = Turn(self._turns, sender)
+        if self._arrived or self._is_receiving:
+            self._arrived.put_call(turn.take)
+        else:
+            turn.take()
+        return turn
 
     async def send(
-        self, transaction: Transaction, turn: Turn, *, reports_failure: bool = True
+        self, transaction: Transaction, *, reports_failure: bool = True
     ) -> asyncio.Future[Hash32]:
-        """Add a transaction in the turn of its sender; return its hash, once its block is durable with automine."""
+        """Add a transaction in the `turn` of its sender; return its hash, once its block is durable with automine."""
         response = SendResponse(reports_failure=reports_failure)
-        is_first = self._is_free and not self._arrived
+        self._is_first = self._is_free and not self._arrived
         self._begun += 1
         self._schedule()
-        await self._add_in_order(transaction, response, turn)
-        self._inclusions.include()
-        self._is_first = is_first
+        await self._add_in_turn(transaction, response)
         return response.future
 
     def flush(self) -> None:
@@ -126,7 +137,7 @@ class Submission:
         self._is_first = False
         self._sequencer.flush()
 
-    # In order
+    # Arrived, and decoded together
 
     @property
     def _is_free(self) -> bool:
@@ -153,16 +164,14 @@ class Submission:
             self._receive_one()
 
     def _receive_one(self) -> None:
-        raw, response = self._arrived.take_one()
+        arrival = self._arrived.take_one()
+        decoded: Decoded
         try:
-            transaction = decode(raw)
-            try:
-                self._add(transaction, response)
-            except StateMissing:
-                self._park(transaction, self._turns.take(transaction.sender), response)
+            decoded = decode(arrival.raw)
         except Exception as error:  # noqa: BLE001  # it is the sender's
-            response.fail(error)
-        self._inclusions.include()
+            decoded = error
+        # Nothing is unsealed that it could wait for.
+        started(self._add_all([arrival], [decoded]))
 
     async def _receive_all(self) -> None:
         """Add all that arrives; the next part is decoded while the one before is added."""
@@ -177,146 +186,98 @@ class Submission:
         finally:
             self._is_scheduled = self._is_receiving = False
 
-    async def _add_all(self, arrived: list[Arrival], decoded: Sequence[Decoded]) -> None:
+    async def _add_all(self, arrived: Sequence[Arrival], decoded: Sequence[Decoded]) -> None:
         end = perf_counter() + POLICY.batch_seconds
         for transaction, arrival in zip(decoded, arrived, strict=True):
+            if perf_counter() > end:
+                await asyncio.sleep(0)
+                end = perf_counter() + POLICY.batch_seconds
             if not isinstance(arrival, RawArrival):
                 arrival()
             elif isinstance(transaction, Exception):
                 arrival.response.fail(transaction)
-            elif transaction is not None and not self._add_now(transaction, arrival.response):
-                await self._add_in_order(transaction, arrival.response)
-            if perf_counter() > end:
-                await asyncio.sleep(0)
-                end = perf_counter() + POLICY.batch_seconds
+            elif transaction is not None:
+                await self._add_decoded(transaction, arrival.response)
         self._inclusions.include()
 
-    def _add_now(self, transaction: Transaction, response: SendResponse) -> bool:
-        """Add a transaction that depends on none before it and is valid, as most are; return whether it is."""
-        if self._unsealed.precede(transaction):
-            return False
-        try:
-            self._add(transaction, response)
-        except StateMissing:
-            self._park(transaction, self._turns.take(transaction.sender), response)
-        except (InvalidTransaction, PoolRejection):
-            return False
-        return True
+    async def _add_decoded(self, transaction: Transaction, response: SendResponse) -> None:
+        """Add a transaction if it needs no turn, as most do, or take the turn of its sender for it."""
 
-    def _add(
-        self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
-    ) -> None:
-        """Add a transaction to the pool, or park it; raise `StateMissing` if a fork has to fetch its sender first."""
-        if not self._is_parked(transaction, response, turn):
+        async def add() -> None:
             self._inclusions.add(transaction, response)
 
-    async def _add_in_order(
-        self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
-    ) -> None:
-        """Add a transaction; if those before it decide whether it is valid, after they are sealed."""
-        if self._unsealed.precede(transaction):
-            await self._inclusions.all_sealed()
         try:
-            add = partial(self._add, transaction, response, turn)
-            try:
-                await self._add_fetched(add, transaction, response, turn)
-            except (InvalidTransaction, PoolRejection) as error:
-                if not self._unsealed.may_make_valid(transaction, error):
-                    raise
-                await self._inclusions.all_sealed()
-                await self._add_fetched(add, transaction, response, turn)
+            if not self._needs_turn(transaction):
+                await self._preceded(transaction, add)
+                return
+        except StateMissing:
+            pass
         except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
-
-    async def _add_fetched(
-        self,
-        add: Callable[[], None],
-        transaction: Transaction,
-        response: SendResponse,
-        turn: Turn | None,
-    ) -> None:
-        """Add a transaction after a fork has fetched what the pool reads; without a turn it is parked, to delay nobody."""
-        if turn is not None:
-            await retried(add)
             return
-        try:
-            add()
-        except StateMissing:
-            self._park(transaction, self._turns.take(transaction.sender), response)
+        turn = Turn(self._turns, transaction.sender)
+        turn.take()
+        self._park(transaction, response, turn)
 
-    # What takes longer
+    def _needs_turn(self, transaction: Transaction) -> bool:
+        """Return whether others of the sender come first, or an account or a paymaster has to agree."""
+        waiting = self._turns.count(transaction.sender)
+        if waiting >= MAX_VALIDATIONS and isinstance(transaction.payload, ZkTransaction):
+            raise TooManyValidations(MAX_VALIDATIONS)
+        return bool(waiting) or self._validations.are_needed(transaction)
 
-    def _reserve(self, sender: Address) -> Turn | asyncio.Future[Turn]:
-        """Take the turn of a sender: now, or when everything that arrived before is added."""
-        if not (self._arrived or self._is_receiving):
-            return self._turns.take(sender)
-        taken: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
+    # In its turn, and in the pool
 
-        def take() -> None:
-            if not taken.done():
-                taken.set_result(self._turns.take(sender))
-
-        self._arrived.put_call(take)
-        return taken
-
-    def _park(
-        self,
-        sent: Transaction | bytes,
-        reserved: Turn | asyncio.Future[Turn],
-        response: SendResponse,
-    ) -> None:
+    def _park(self, sent: Transaction | bytes, response: SendResponse, turn: Turn) -> None:
         """Add a transaction once its turn comes; a raw one has blobs, whose proofs are verified then."""
         self._arrived.park(_size(sent))
-        self._start(self._add_parked(sent, reserved, response))
+        self._start(self._add_parked(sent, response, turn))
 
     async def _add_parked(
-        self,
-        sent: Transaction | bytes,
-        reserved: Turn | asyncio.Future[Turn],
-        response: SendResponse,
+        self, sent: Transaction | bytes, response: SendResponse, turn: Turn
     ) -> None:
         try:
-            async with BegunTurn(reserved) as turn:
+            async with turn:
                 transaction = (
                     await self._arrived.decode_blobs(sent) if isinstance(sent, bytes) else sent
                 )
-                await self._add_in_order(transaction, response, turn)
-                self._inclusions.include()
+                await self._add_in_turn(transaction, response)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
         finally:
             self._arrived.unpark(_size(sent))
 
-    def _is_parked(
-        self, transaction: Transaction, response: SendResponse, turn: Turn | None = None
-    ) -> bool:
-        """Park a transaction whose turn has not come, or that is validated first; return whether it is one."""
-        if turn is None and self._turns and (waiting := self._turns.count(transaction.sender)):
-            if waiting >= MAX_VALIDATIONS and isinstance(transaction.payload, ZkTransaction):
-                raise TooManyValidations(MAX_VALIDATIONS)
-            self._park(transaction, self._turns.take(transaction.sender), response)
-            return True
-        return self._is_validating(transaction, response, turn)
-
-    def _is_validating(
-        self, transaction: Transaction, response: SendResponse, turn: Turn | None
-    ) -> bool:
-        """Start to validate a transaction that an account or a paymaster has to agree to; return whether it is one."""
+    async def _add_in_turn(self, transaction: Transaction, response: SendResponse) -> None:
+        """Add a transaction whose turn has come, once all that has to agree to it does."""
 
         def add() -> None:
             self._inclusions.add(transaction, response)
             self._inclusions.include()
-            held.release()
 
-        def fail(error: Exception) -> None:
-            # Also of what `add` raises.
-            held.release()
+        def begin() -> Validation | None:
+            validation = self._validations.prepare(transaction)
+            if validation is None:
+                add()
+            return validation
+
+        try:
+            validation = await self._preceded(transaction, partial(retried, begin))
+            if validation is not None:
+                await self._validations.run(validation, add)
+        except Exception as error:  # noqa: BLE001  # it is the sender's
             response.fail(error)
 
-        if not self._validations.start(transaction, add, fail):
-            return False
-        held = self._turns.take(transaction.sender) if turn is None else turn.hold()
-        return True
+    async def _preceded(self, transaction: Transaction, add: Callable[[], Awaitable[_T]]) -> _T:
+        """Add a transaction; if those before it decide whether it is valid, after they are sealed."""
+        if self._unsealed.precede(transaction):
+            await self._inclusions.all_sealed()
+        try:
+            return await add()
+        except (InvalidTransaction, PoolRejection) as error:
+            if not self._unsealed.may_make_valid(transaction, error):
+                raise
+        await self._inclusions.all_sealed()
+        return await add()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

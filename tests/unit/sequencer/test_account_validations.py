@@ -150,16 +150,10 @@ def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_failed(worl
         def add() -> None:
             raise PoolFull
 
-        ended = asyncio.Event()
-        errors: list[Exception] = []
-
-        def fail(error: Exception) -> None:
-            errors.append(error)
-            ended.set()
-
-        assert world.validations.start(world.transaction(), add, fail)
-        await ended.wait()
-        assert [type(it) for it in errors] == [PoolFull]
+        validation = world.validations.prepare(world.transaction())
+        assert validation is not None
+        with pytest.raises(PoolFull):
+            await world.validations.run(validation, add)
 
     asyncio.run(live())
     assert not world.budget.is_unused

@@ -174,8 +174,8 @@ class Sending:
 
     async def _send(self, nonce: int) -> Hash32:
         signed = transaction(nonce)
-        async with self._submission.turn(signed.sender) as turn:
-            response = await self._submission.send(signed, turn)
+        async with self._submission.turn(signed.sender):
+            response = await self._submission.send(signed)
         return await response
 
     async def stop(self) -> list[int]:
@@ -259,20 +259,19 @@ def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Chain) ->
 
 def test_a_client_that_goes_while_it_waits_for_its_turn_blocks_nobody(chain: Chain) -> None:
     async def send(submission: Submission, nonce: int) -> Hash32:
-        async with submission.turn(ALICE) as turn:
-            response = await submission.send(transaction(nonce), turn)
+        async with submission.turn(ALICE):
+            response = await submission.send(transaction(nonce))
         return await response
 
     async def live() -> Hash32:
         sequencer = LocalSequencer(chain)
         submission = Submission(chain, sequencer)
-        async with submission.turn(ALICE) as held, asyncio.timeout(PATIENCE_SECONDS):
+        async with submission.turn(ALICE), asyncio.timeout(PATIENCE_SECONDS):
             gone, other = (asyncio.create_task(send(submission, 0)) for _ in range(2))
             await asyncio.sleep(0)
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
             assert not other.done()
-            del held
         sent = await asyncio.wait_for(other, PATIENCE_SECONDS)
         await sequencer.stop()
         return sent
@@ -284,11 +283,11 @@ def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -
     async def live() -> list[int]:
         sequencer = LocalSequencer(chain)
         submission = Submission(chain, sequencer)
-        async with submission.turn(ALICE) as turn:
+        async with submission.turn(ALICE):
             behind = submission.submit(transaction(1).raw)
             other = submission.submit(transaction(0, by=1).raw)
             assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
-            response = await submission.send(transaction(0), turn)
+            response = await submission.send(transaction(0))
         sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
         assert list(sent) == [transaction(0).hash, transaction(1).hash]
         await sequencer.stop()
@@ -300,13 +299,13 @@ def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -
 def test_what_waits_for_turns_counts_against_the_pool() -> None:
     async def live(chain: Chain) -> None:
         submission = Submission(chain, InlineSequencer(chain))
-        async with submission.turn(ALICE) as turn:
+        async with submission.turn(ALICE):
             held = [submission.submit(transaction(nonce).raw) for nonce in range(1, 5)]
             for _ in range(5):
                 await asyncio.sleep(0)
             with pytest.raises(PoolFull):
                 submission.submit(transaction(5).raw)
-            first = await submission.send(transaction(0), turn)
+            first = await submission.send(transaction(0))
         async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.gather(first, *held)
 

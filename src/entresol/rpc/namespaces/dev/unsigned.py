@@ -53,8 +53,8 @@ class EthUnsigned:
         return started(self._send(transaction, sender))
 
     async def _send(self, transaction: TransactionObject, sender: Address) -> Hash32:
-        async with self._submission.turn(sender) as turn:
+        async with self._submission.turn(sender):
             payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
             unsigned = impersonate(payload, sender, sidecar)
-            response = await self._submission.send(unsigned, turn)
+            response = await self._submission.send(unsigned)
         return await response

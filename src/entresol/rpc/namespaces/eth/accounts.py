@@ -115,10 +115,10 @@ class EthAccounts:
     async def send(self, transaction: TransactionObject, *, reports_failure: bool = True) -> Hash32:
         """Fill in, sign and submit a transaction, after everything that its sender has sent before."""
         sender = self._keyring.sender(transaction.from_)
-        async with self._submission.turn(sender) as turn:
+        async with self._submission.turn(sender):
             payload, sidecar = await self._filler.fill(transaction, sender, is_sent=True)
             signed = self._keyring.transaction(payload, sender, sidecar)
-            response = await self._submission.send(signed, turn, reports_failure=reports_failure)
+            response = await self._submission.send(signed, reports_failure=reports_failure)
         return await response
 
     @method(

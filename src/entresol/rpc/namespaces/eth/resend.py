@@ -69,7 +69,7 @@ class EthResend:
         if given.nonce is None:
             raise MalformedTransaction("is missing", field="nonce")
         nonce = int(given.nonce)
-        async with self._submission.turn(sender) as turn:
+        async with self._submission.turn(sender):
             pending = self._chain.pool.find(sender, nonce)
             if pending is None:
                 raise PendingTransactionNotFound(sender, nonce)
@@ -80,7 +80,7 @@ class EthResend:
             repriced = _repriced(payload, price, gas_limit)
             signed = self._keyring.transaction(repriced, sender, pending.sidecar)
             again = msgspec.structs.replace(signed, conditions=pending.conditions)
-            response = await self._submission.send(again, turn)
+            response = await self._submission.send(again)
         return await response
 
 

@@ -167,10 +167,10 @@ class EthSendConditional:
         # Proofs of blobs take some milliseconds.
         decoded = await self._threads.run(partial(decode, raw))
         transaction = msgspec.structs.replace(decoded, conditions=conditions)
-        async with self._submission.turn(transaction.sender) as turn:
+        async with self._submission.turn(transaction.sender):
             await retried(partial(self._check, transaction, conditions))
             await self._validations.validate(transaction)
-            response = await self._submission.send(transaction, turn)
+            response = await self._submission.send(transaction)
         return await response
 
     def _check(self, transaction: Transaction, conditions: TransactionConditions) -> None:

@@ -185,13 +185,13 @@ class ZksTransactions:
         return started(self._send_with_output(transaction))
 
     async def _send_with_output(self, transaction: Transaction) -> DetailedOutput:
-        async with self._submission.turn(transaction.sender) as turn:
+        async with self._submission.turn(transaction.sender):
             if transaction.signature_error is not None:
                 # Only a contract account may accept it.
                 await retried(partial(self._chain.pool.check, transaction))
             await self._validations.validate(transaction)
             output = await self._output(transaction)
-            response = await self._submission.send(transaction, turn, reports_failure=False)
+            response = await self._submission.send(transaction, reports_failure=False)
         await response
         return output
 
