@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Raw
 
-from entresol.errors import ExecutionReverted, NonceTooLow, StoreFailed, UnknownBlock
+from entresol.errors import ExecutionReverted, NonceTooLow, UnknownBlock
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
@@ -102,15 +102,10 @@ class Toy:
         """Revert."""
         raise ExecutionReverted(data, reason)
 
-    @method(StoreFailed)
+    @method(NonceTooLow)
     def fail(self, kind: str) -> None:
         """Fail in the way that `kind` says."""
-        kinds: dict[str, Exception] = {
-            "nonce": NonceTooLow(expected=5, got=3),
-            "block": UnknownBlock(9),
-            "store": StoreFailed("/secret/path is broken"),
-        }
-        raise kinds.get(kind) or RuntimeError("secret: " + kind)
+        raise NonceTooLow(expected=5, got=3) if kind == "nonce" else RuntimeError("secret: " + kind)
 
     @method()
     def remember(self, word: str) -> None:

@@ -36,7 +36,7 @@ def query(*addresses: Address, topics: tuple[set[bytes], ...] = ()) -> LogQuery:
     ],
 )
 def test_a_query_finds_what_a_plain_scan_finds(sample: SampleChain, wanted: LogQuery) -> None:
-    plain = [located_log_json(it, None) for it in logs_of_block(sample.record, wanted)]
+    plain = [located_log_json(log, None) for log in logs_of_block(sample.record, wanted)]
     logs = BlockLogs(sample.record, None)
     assert list(logs.matching(wanted)) == plain
     assert list(logs.matching(wanted)) == plain
@@ -48,7 +48,7 @@ def test_a_log_is_rendered_once_and_only_if_it_matches(sample: SampleChain) -> N
     (one,) = logs.matching(query(topics=({SENDER_TOPIC},)))
     assert logs.cost == len(logs) - 1
     everything = list(logs.matching(query()))
-    assert any(it is one for it in everything)
+    assert any(log is one for log in everything)
     assert all(a is b for a, b in zip(everything, logs.matching(query()), strict=True))
     assert logs.cost == 0
 

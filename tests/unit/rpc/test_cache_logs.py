@@ -15,7 +15,7 @@ from entresol.dev.reverts import Reverts
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
-from entresol.rpc.cache import LogCache
+from entresol.rpc.cache import BlockLogs, LogCache
 from entresol.rpc.render.chain_objects import NoBatches, located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import RenderedChain
@@ -57,7 +57,7 @@ def test_a_search_through_many_blocks_caches_as_many_as_fit(chain: EmittingChain
         chain.seal_emission()
     log_cache = chain.log_cache(max_bytes=SMALL)
     found = LogSearch.of(log_cache, chain, LogFilter(from_block=0)).run()
-    assert [it["blockNumber"] for it in read(found)] == [hex(number) for number in range(1, 41)]
+    assert [log["blockNumber"] for log in read(found)] == [hex(number) for number in range(1, 41)]
     assert 0 < log_cache.size <= SMALL
     assert [log_cache.is_cached(number) for number in (1, 40)] == [False, True]
 
@@ -100,16 +100,16 @@ def test_a_reverted_block_is_not_confused_with_the_one_with_its_number(
     before = chain.blocks.record(1)
     assert log_cache.logs_in(before) is log_cache.logs_of(1)
     reverts.restore(checkpoint)
-    assert [it["address"] for it in read(log_cache.logs_in(before).matching(ANY))] == [
-        str(EMITTERS[0])
-    ]
+    assert addresses(log_cache.logs_in(before)) == [str(EMITTERS[0])]
     chain.seal_emission(EMITTERS[1])
-    assert [it["address"] for it in read(log_cache.logs_in(before).matching(ANY))] == [
-        str(EMITTERS[0])
-    ]
+    assert addresses(log_cache.logs_in(before)) == [str(EMITTERS[0])]
     now = log_cache.logs_of(1)
     assert now is not None
-    assert [it["address"] for it in read(now.matching(ANY))] == [str(EMITTERS[1])]
+    assert addresses(now) == [str(EMITTERS[1])]
+
+
+def addresses(logs: BlockLogs) -> list[str]:
+    return [log["address"] for log in read(logs.matching(ANY))]
 
 
 _topics = st.tuples(st.integers(0, 2), st.integers(0, 2))

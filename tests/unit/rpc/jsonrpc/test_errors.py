@@ -1,4 +1,4 @@
-"""What a client receives of an exception."""
+"""The error object that a client receives of an exception."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from entresol.errors import (
     NotSupported,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
+    StoreFailed,
     TimestampTooHigh,
     TooManyToSeal,
     UnknownBlock,
@@ -38,7 +39,7 @@ class Undecided(InvalidTransaction):
 
     @property
     def rpc_data(self) -> str:
-        """What there is to decide."""
+        """The subject of the decision."""
         return "all of it"
 
 
@@ -46,10 +47,11 @@ def test_an_error_needs_no_more_than_its_class() -> None:
     assert error_object_of(Undecided(), "eth_call") == ErrorObject(-32999, "undecided", "all of it")
 
 
-@pytest.mark.parametrize("kind", [Exception, EntresolError, KeyError, EngineError])
+@pytest.mark.parametrize("kind", [Exception, EntresolError, KeyError, EngineError, StoreFailed])
 def test_an_exception_without_a_code_is_a_bug(kind: type[Exception]) -> None:
     failure = error_object_of(kind("secret"), "eth_call")
     assert (failure.code, failure.message) == (-32603, "Internal error")
+    assert "secret" not in str(failure.data)
 
 
 def test_an_error_inherits_its_code() -> None:
@@ -63,8 +65,8 @@ def test_an_error_with_the_code_of_internal_ones_says_what_it_is() -> None:
 
 def test_a_text_for_clients_stands_for_that_of_the_error() -> None:
     failure = error_object_of(UnknownBlock(7), "eth_call")
-    assert failure.message == "Block with such an ID doesn't exist yet"
-    assert failure.data == "there is no block with the number 7"
+    message = "Block with such an ID doesn't exist yet"
+    assert failure == ErrorObject(-32602, message, "there is no block with the number 7")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ANYTHING = {
     "rpc.discover.methods[]": "the OpenRPC specification describes it, JSON schemas among it",
     "rpc.discover.components.*.*": "a JSON schema has any JSON value as a default",
 }
-"""What is any JSON value, and why."""
+"""Results that are any JSON value, and why."""
 
 Json = Mapping[str, Any]
 

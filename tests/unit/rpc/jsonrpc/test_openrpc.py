@@ -153,7 +153,7 @@ def test_the_page_describes_every_method(document: dict[str, Any]) -> None:
     ],
 )
 def test_objects_are_described_as_objects(client: ApiClient, name: str, kinds: object) -> None:
-    methods = {it["name"]: it for it in client("rpc.discover")["methods"]}
+    methods = {found["name"]: found for found in client("rpc.discover")["methods"]}
     schema = methods[name]["params"][-1]["schema"]
     assert schema.get("anyOf", [schema])[0]["type"] == kinds
 

@@ -12,9 +12,7 @@ from entresol.offload import POLICY
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS, Parameter, ParamsReader
-from tests.support.chain.api_client import ApiClient
 from tests.support.example_namespace import ALICE, caller, request
-from tests.support.rpc_client import RpcError
 
 HASH = "0x" + "ab" * 32
 
@@ -128,12 +126,6 @@ def test_long_parameters_and_mistakes_are_not_cached() -> None:
             reader.read(Raw(b'["0x0"]'))
 
 
-def test_parameters_are_read_right_however_many_there_were() -> None:
-    reader = ParamsReader([Parameter("number", int)])
-    numbers = [*range(3 * CACHES.decoded_params), *range(3 * CACHES.decoded_params)]
-    assert [reader.read(Raw(b"[%d]" % number)) for number in numbers] == [(n,) for n in numbers]
-
-
 LONG = Raw(b'["' + b"a" * POLICY.params_bytes + b'"]')
 
 
@@ -156,25 +148,6 @@ def test_errors_in_long_parameters_are_reported_as_in_others() -> None:
         -32602,
         "params[0]: expected `bool | null`, got `str`",
     )
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "place"),
-    [
-        ("eth_getBalance", ["0x12"], "params[0]: an address is 20 bytes, got 1"),
-        ("eth_getBalance", [ALICE, "newest"], "params[1]: not a block number or tag"),
-        ("eth_getBlockByNumber", [-1, False], "params[0]"),
-        ("eth_getBlockByNumber", ["0x1"], "params[1]"),
-        ("eth_sendRawTransaction", ["0xzz"], "params[0]: data is written in hex digits"),
-    ],
-)
-def test_a_wrong_parameter_is_named_by_its_path(
-    client: ApiClient, method: str, params: list[object], place: str
-) -> None:
-    with pytest.raises(RpcError) as caught:
-        client(method, *params)
-    assert caught.value.code == -32602
-    assert place in caught.value.message
 
 
 @pytest.mark.parametrize("may_offload", [True, False])

@@ -175,7 +175,7 @@ def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
 
     async def most_in_a_turn() -> int:
         turns, most = BatchTurns(), 0
-        batches = [RequestBatch([it] * 3, respond, 1 << 20, turns=turns) for it in range(BATCHES)]
+        batches = [RequestBatch([n] * 3, respond, 1 << 20, turns=turns) for n in range(BATCHES)]
         tasks = [asyncio.create_task(batch.finish()) for batch in batches]
         while not all(task.done() for task in tasks):
             before = len(served)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Final
 
 import pytest
 from msgspec import Raw
 
-from entresol.node.config.schema import NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Named, Past, ServedBy, method
-from entresol.rpc.jsonrpc.served_method import Method, NamedParameter, methods_of, named_by
+from entresol.rpc.jsonrpc.served_method import NamedParameter, methods_of, named_by
 from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId
+from tests.support.declared_results import declared_methods
 from tests.support.example_namespace import Toy
 
 
@@ -131,33 +129,25 @@ _NAMES: Final = {"block", "block_number", "block_hash", "hash", "tx_hash", "numb
 """How parameters are called that may name a block or a transaction."""
 
 
-def _methods() -> list[Method]:
-    node = ecosystem(NodeConfig())
-    try:
-        return [it for served in node.services for it in served.api.dispatcher.methods.values()]
-    finally:
-        asyncio.run(node.stop())
-
-
 def test_every_method_that_names_a_part_of_history_declares_what_a_fork_does() -> None:
-    methods = _methods()
+    methods = declared_methods().values()
     undeclared = {
-        it.name
-        for it in methods
-        if it.past is None
-        and (it.named is not None or any(one.name in _NAMES for one in it.parameters))
+        served.name
+        for served in methods
+        if served.past is None
+        and (served.named or any(parameter.name in _NAMES for parameter in served.parameters))
     }
     assert undeclared == set()
-    assert len(methods) > 400
+    assert len(methods) > 250
 
 
-def test_what_asks_the_remote_names_what_it_asks_for() -> None:
-    unnamed = {it.name for it in _methods() if it.past not in (None, Past.LOCAL) and not it.named}
-    assert unnamed == set()
-
-
-def test_batches_are_never_asked_of_the_remote() -> None:
-    asked = {it.name for it in _methods() if it.past not in (None, Past.LOCAL)}
-    assert {it for it in asked if "Batch" in it or "L2ToL1" in it or "Proof" in it} == {
-        "eth_getProof"
-    }
+def test_methods_that_ask_the_remote_name_what_they_ask_for_and_never_batches() -> None:
+    asking = [
+        served for served in declared_methods().values() if served.past not in (None, Past.LOCAL)
+    ]
+    assert [served.name for served in asking if not served.named] == []
+    assert [
+        served.name
+        for served in asking
+        if "Batch" in served.name or "L2ToL1" in served.name or "Proof" in served.name
+    ] == ["eth_getProof"]

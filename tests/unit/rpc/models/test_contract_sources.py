@@ -90,15 +90,15 @@ def test_what_is_no_entry_of_an_abi_is_left_out(client: ApiClient) -> None:
 
 
 def test_entries_beyond_2000_are_counted(client: ApiClient) -> None:
-    compile_as(client, *(function(f"f{it}") for it in range(2_001)))
+    compile_as(client, *(function(f"f{n}") for n in range(2_001)))
     [found] = client("entresol_getContracts", [TARGET])
     assert (len(found["abi"]), found["omitted"]) == (2_000, 1)
 
 
 def test_a_response_has_at_most_two_mebibytes_of_abis(client: ApiClient) -> None:
-    compile_as(client, *(function("f" * 1_000 + str(it)) for it in range(100)))
+    compile_as(client, *(function("f" * 1_000 + str(n)) for n in range(100)))
     found = client("entresol_getContracts", [TARGET] * 21)
-    assert {it["omitted"] for it in found[:20]} == {0}
+    assert {contract["omitted"] for contract in found[:20]} == {0}
     assert found[20]["omitted"] > 0
 
 

@@ -110,7 +110,7 @@ def test_all_clients_together_may_not_have_more_waiting_than_allowed(
         other.peer = "10.0.0.2:1"
         tasks = [start(threads, many[0], gate), start(threads, many[1], gate)]
         assert await waits(*tasks)
-        tasks += [start(threads, it, gate) for it in many for _ in range(3)]
+        tasks += [start(threads, client, gate) for client in many for _ in range(3)]
         assert not await waits(*tasks)
         full = 3 * MAX_CLIENTS_QUEUED
         assert threads.queued == full
@@ -118,13 +118,13 @@ def test_all_clients_together_may_not_have_more_waiting_than_allowed(
         tasks.append(start(threads, other, lambda: "served"))
         await waits(*tasks)
         assert threads.queued == full
-        rejected = [it for it in tasks if it.done()]
+        rejected = [task for task in tasks if task.done()]
         assert len(rejected) == 7
         for task in rejected:
             with pytest.raises(errors.TooManyLongCalls, match=r"all clients together \(max 60\)"):
                 await task
         gate.opened.set()
-        results = await asyncio.gather(*(it for it in tasks if it not in rejected))
+        results = await asyncio.gather(*(task for task in tasks if task not in rejected))
         assert results[-1] == "served"
         assert threads.queued == 0
 

@@ -46,7 +46,7 @@ def test_many_connections_of_an_address_have_one_turn_of_it() -> None:
     alone = ClientLine(ClientAddress[str]())
     for number in range(3):
         turns.add(alone, f"alone {number}")
-    assert [it for it in drain(turns)[:6] if it.startswith("alone")] == [
+    assert [item for item in drain(turns)[:6] if item.startswith("alone")] == [
         "alone 0",
         "alone 1",
         "alone 2",
@@ -100,7 +100,7 @@ def test_what_is_dropped_is_never_taken() -> None:
     line = ClientLine(ClientAddress[str]())
     for item in ("a", "b", "c"):
         turns.add(line, item)
-    assert turns.drop(line, lambda it: it != "b") == ["a", "c"]
+    assert turns.drop(line, lambda item: item != "b") == ["a", "c"]
     assert drain(turns) == ["b"]
     turns.add(line, "d")
     assert turns.drop(line, lambda _: True) == ["d"]

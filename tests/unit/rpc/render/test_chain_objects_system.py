@@ -63,7 +63,7 @@ def test_a_receipt_has_its_gas_and_no_message(client: ApiClient) -> None:
     assert (len(receipt["logs"]), receipt["l2ToL1Logs"]) == (2, [])
     receipts = client("eth_getBlockReceipts", "0x1")
     assert receipts[0] == receipt
-    used = sum(int(it["gasUsed"], 16) for it in receipts)
+    used = sum(int(shown["gasUsed"], 16) for shown in receipts)
     assert int(client("eth_getBlockByNumber", "0x1", False)["gasUsed"], 16) == used
 
 
