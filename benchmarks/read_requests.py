@@ -209,13 +209,11 @@ def _simulations(_: ReadChain) -> Iterator[Params]:
 
 ETH: Final[dict[str, Read]] = {
     "eth_accounts": Read(_none),
-    "eth_baseFee": Read(_none),
     "eth_blobBaseFee": Read(_none),
     "eth_blockNumber": Read(_none),
     "eth_call": Read(lambda _: ([_call(at), "latest"] for at in range(REQUESTS)), 1.5),
     **_failures("eth_call"),
     "eth_callMany": Read(_bundles),
-    "eth_capabilities": Read(_none),
     "eth_chainId": Read(_none),
     "eth_coinbase": Read(_none),
     "eth_config": Read(_none),
@@ -294,9 +292,7 @@ ZKS: Final[dict[str, Read]] = {
     "zks_getAllAccountBalances": Read(lambda _: ([str(person)] for person in PEOPLE)),
     "zks_getBaseTokenL1Address": Read(_none),
     "zks_getBatchFeeInput": Read(_none),
-    "zks_getBatchFinality": Read(_batch_numbers),
     "zks_getBlockDetails": Read(_block_numbers, beside=_FLOOR),
-    "zks_getBlockFinality": Read(_block_numbers),
     "zks_getBlockMetadataByNumber": Read(_block_numbers),
     "zks_getBridgeContracts": Read(_none),
     "zks_getBridgehubContract": Read(_none),
@@ -326,7 +322,6 @@ ZKS: Final[dict[str, Read]] = {
     "zks_getTestnetPaymaster": Read(_none),
     "zks_getTimestampAsserter": Read(_none),
     "zks_getTransactionDetails": Read(_hashes, beside=_FLOOR),
-    "zks_getTransactionFinality": Read(_hashes),
 }
 """The `zks_` methods that read; anvil has none of them."""
 
@@ -337,9 +332,7 @@ def _payment(index: int) -> dict[str, str]:
 
 NOT_READS: Final = {
     "sends or signs": (
-        "eth_resend",
         "eth_sendRawTransaction",
-        "eth_sendRawTransactionConditional",
         "eth_sendRawTransactionSync",
         "eth_sendTransaction",
         "eth_sendTransactionSync",
@@ -358,12 +351,7 @@ NOT_READS: Final = {
         "eth_uninstallFilter",
         "eth_unsubscribe",
     ),
-    "runs transactions that are signed for one state": ("eth_callBundle",),
     "is rejected": (
-        "eth_getBlockAccessList",
-        "eth_getBlockAccessListByBlockHash",
-        "eth_getBlockAccessListByBlockNumber",
-        "eth_getBlockAccessListRaw",
         "eth_getWork",
         "eth_signRawTransaction",
         "eth_signTypedData_v3",

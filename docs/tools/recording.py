@@ -36,8 +36,8 @@ _PROGRAM: Final = bytes.fromhex(f"5f54600101805f555f527f{_INCREMENTED}60205fa160
 _CREATION: Final = bytes([0x60, len(_PROGRAM), 0x80, 0x60, 9, 0x5F, 0x39, 0x5F, 0xF3]) + _PROGRAM
 
 CHANGING: Final = (
-    *("evm_", "anvil_", "hardhat_", "tenderly_", "eth_send", "eth_resend", "zks_send"),
-    *("debug_clear", "unstable_send"),
+    *("evm_", "anvil_", "hardhat_", "tenderly_", "eth_send", "zks_send"),
+    "unstable_send",
 )
 """Prefixes of the methods that change a node."""
 

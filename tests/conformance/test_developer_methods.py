@@ -31,14 +31,12 @@ _EVM: Final = """
 _HARDHAT: Final = "setPrevRandao addCompilationResult getStackTraceFailuresCount intervalMine"
 _ETH: Final = """
     sendUnsignedTransaction sendTransactionSync fillTransaction requestAccounts networkId signTypedData_v3 sign
-    signTypedData signTypedData_v4 config pendingTransactions accounts signTransaction capabilities
-    callBundle resend sendRawTransactionConditional
+    signTypedData signTypedData_v4 config pendingTransactions accounts signTransaction
 """
 _DEBUG: Final = """
     traceTransaction traceCall traceBlockByNumber traceBlockByHash traceBlock traceCallMany getRawHeader getRawBlock
-    getRawReceipts getRawTransaction codeByHash dbGet storageRangeAt accountRange executionWitness chainConfig
-    getBadBlocks intermediateRoots accountInfoAt getModifiedAccountsByNumber getModifiedAccountsByHash
-    getRawTransactions clearTxpool
+    getRawReceipts getRawTransaction codeByHash dbGet storageRangeAt accountRange executionWitness
+    getBadBlocks getRawTransactions
 """
 _TRACE: Final = """
     transaction block get filter call callMany rawTransaction replayTransaction replayBlockTransactions
@@ -58,7 +56,6 @@ METHODS: Final = [
         ("evm", _EVM),
         ("eth", _ETH),
         ("personal", "sign"),
-        ("testing", "buildBlockV1"),
         ("debug", _DEBUG),
         ("trace", _TRACE),
         ("ots", _OTS),

@@ -66,7 +66,7 @@ DERIVED: Final = frozenset({"stateRoot", "rootHash", "mixHash"})
 UNLIKE: Final = frozenset(
     {
         # What they return is of the whole state, of which a fork has a part.
-        "eth_getProof", "zks_getProof", "debug_executionWitness", "debug_intermediateRoots", "eth_getAccount",
+        "eth_getProof", "zks_getProof", "debug_executionWitness", "eth_getAccount",
         # Their bytes have the root of the state.
         "debug_getRawBlock", "debug_getRawHeader",
         # It reaches the anchor, and they describe the node.

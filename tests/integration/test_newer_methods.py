@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.blobs import BLOB_GAS, sample_sidecar
 from tests.support.clients.layers import running_layers
 from tests.support.fork.remote_anvil import ANVIL, STRANGER, RemoteAnvil, remote_anvil
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
@@ -59,124 +58,11 @@ def signed(client: HttpRpcClient, **more: str) -> str:
 def test_a_worker_reads_within_blocks(layer: Layer) -> None:
     client, number, sent = layer
     index = int(client("eth_getTransactionReceipt", sent)["transactionIndex"], 16)
-    block = client("eth_getBlockByNumber", number, False)
-    last = len(block["transactions"]) - 1
-    within = client("debug_accountInfoAt", number, last, ALICE)
-    assert within == client("eth_getAccountInfo", ALICE, number)
     raws = client("debug_getRawTransactions", number)
     assert raws[index] == client("debug_getRawTransaction", sent)
-    changed = client("debug_getModifiedAccountsByNumber", number)
-    assert {ALICE, STRANGER} <= set(changed)
-    assert client("debug_getModifiedAccountsByHash", block["hash"]) == changed
     traced = client("trace_blockOpcodeGas", number)["transactions"][index]
     assert traced == client("trace_transactionOpcodeGas", sent)
     assert {"SLOAD", "SSTORE"} <= {it["opcode"] for it in traced["opcodeGas"]}
-
-
-def test_capabilities_have_the_head(layer: Layer) -> None:
-    head = layer.client("eth_getBlockByNumber", "latest", False)
-    said = layer.client("eth_capabilities")
-    assert said["head"] == {"number": head["number"], "hash": head["hash"]}
-    assert said["blocks"] == {"disabled": False, "oldestBlock": "0x0"}
-
-
-def test_a_bundle_runs_and_a_block_is_built_on_the_head(layer: Layer) -> None:
-    client = layer.client
-    head, raw = client("eth_getBlockByNumber", "latest", False), signed(client)
-    number = int(head["number"], 16) + 1
-    ran = client("eth_callBundle", {"txs": [raw], "blockNumber": hex(number)})
-    assert (ran["results"][0]["fromAddress"], ran["totalGasUsed"]) == (ALICE, 21_000)
-    attributes = {
-        "timestamp": hex(int(head["timestamp"], 16) + 5),
-        "prevRandao": RANDAO,
-        "suggestedFeeRecipient": BOB,
-    }
-    built = client("testing_buildBlockV1", head["hash"], attributes, [raw])["executionPayload"]
-    assert (built["blockNumber"], built["transactions"]) == (hex(number), [raw])
-    assert ("withdrawals" in built) is ("withdrawalsRoot" in head)
-    assert client("eth_blockNumber") == head["number"]
-
-
-def test_blobs_of_a_built_block_are_beside_it(layers: dict[str, Layer]) -> None:
-    client, sidecar = layers["L1"].client, sample_sidecar(1, 2)
-    head = client("eth_getBlockByNumber", "latest", False)
-    attributes = {
-        "timestamp": hex(int(head["timestamp"], 16) + 5),
-        "prevRandao": RANDAO,
-        "suggestedFeeRecipient": BOB,
-        "parentBeaconBlockRoot": RANDAO,
-    }
-    given = {"from": ALICE, "to": BOB, "gas": "0x7530", **sidecar.json()}
-    signed_with_blobs = client("eth_signTransaction", given)["raw"]
-    built = client("testing_buildBlockV1", head["hash"], attributes, [signed_with_blobs])
-    assert built["blobsBundle"] == sidecar.json()
-    payload = built["executionPayload"]
-    assert payload["blobGasUsed"] == hex(2 * BLOB_GAS)
-    with pytest.raises(RpcError, match="missing sidecar"):
-        client("testing_buildBlockV1", head["hash"], attributes, payload["transactions"])
-    ran = client("eth_callBundle", {"txs": [signed_with_blobs], "blockNumber": "0x9"})
-    assert ran["results"][0]["value"] == "0x"
-
-
-def test_a_worker_forwards_what_waits(layer: Layer) -> None:
-    client = layer.client
-    client("evm_setAutomine", False)
-    try:
-        given = {"from": ALICE, "to": BOB, "value": "0x1", "gas": "0x7530"}
-        sent = client("eth_sendTransaction", given)
-        pending = client("eth_getTransactionByHash", sent)
-        price = hex(3 * int(pending["maxFeePerGas"], 16))
-        again = client("eth_resend", {**given, "nonce": pending["nonce"]}, price)
-        assert client("eth_getTransactionByHash", sent) is None
-        assert client("eth_getTransactionByHash", again)["maxFeePerGas"] == price
-        assert client("debug_clearTxpool") is None
-        assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
-    finally:
-        client("evm_setAutomine", True)
-    client("anvil_setNextBlockPrevRandao", RANDAO)
-    known = {STRANGER: {"0x0": client("eth_getStorageAt", STRANGER, "0x0", "latest")}}
-    sent = client("eth_sendRawTransactionConditional", signed(client), {"knownAccounts": known})
-    block = client("eth_getTransactionReceipt", sent)["blockNumber"]
-    assert client("eth_getBlockByNumber", block, False)["mixHash"] == RANDAO
-    with pytest.raises(RpcError) as rejection:
-        client("eth_sendRawTransactionConditional", signed(client), {"blockNumberMax": "0x0"})
-    assert rejection.value.code == -32003
-
-
-def test_unstable_reads_have_an_answer(layers: dict[str, Layer]) -> None:
-    client, chain_id = layers["L2"].client, int(layers["L1"].client("eth_chainId"), 16)
-    assert client("unstable_gasPerPubdata") == client("zks_gasPerPubdata")
-    assert client("unstable_l1ToL2TxsStatus") == {
-        "l1ToL2TxsInMempool": 0,
-        "l1ToL2TxsPaused": False,
-    }
-    assert client("unstable_unconfirmedTxsCount") in range(4)
-    assert client("unstable_supportsUnsafeDepositFilter") is False
-    assert client("unstable_gatewayMigrationStatus") == {
-        "latestNotification": None,
-        "state": "notInProgress",
-        "settlementLayer": {"type": "L1", "chain_id": chain_id},
-    }
-    assert client("unstable_getDataAvailabilityDetails", 1) is None
-    raw = signed(client)
-    sent = client("unstable_sendRawTransactionWithDetailedOutput", raw)["transactionHash"]
-    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "getTransactionExecutionInfo",
-        "getTeeProofs",
-        "getAirbenderProof",
-        "getChainLogProof",
-        "getChainLogProofUntilMsgRoot",
-    ],
-)
-def test_what_is_of_a_prover_or_a_gateway_is_rejected(layers: dict[str, Layer], name: str) -> None:
-    with pytest.raises(RpcError, match="does not exist/is not available: ") as rejection:
-        layers["L2"].client(f"unstable_{name}", 1)
-    assert rejection.value.code == -32601
 
 
 @pytest.fixture(scope="module")
@@ -198,11 +84,7 @@ def fork(remote: RemoteAnvil) -> Iterator[Anvil]:
 def test_a_fork_reads_within_the_blocks_of_its_remote(remote: RemoteAnvil, fork: Anvil) -> None:
     for sent in remote.calls[:-1]:
         receipt = remote.node("eth_getTransactionReceipt", sent)
-        number, sender = receipt["blockNumber"], receipt["from"]
-        info = fork("debug_accountInfoAt", number, 0, sender)
-        assert info["balance"] == remote.node("eth_getBalance", sender, number)
-        assert info["nonce"] == remote.node("eth_getTransactionCount", sender, number)
-        assert fork("debug_getRawTransactions", number) == [
+        assert fork("debug_getRawTransactions", receipt["blockNumber"]) == [
             remote.node("eth_getRawTransactionByHash", sent)
         ]
         traced = fork("trace_transactionOpcodeGas", sent)
@@ -217,30 +99,6 @@ def test_opcodes_of_the_past_are_those_of_the_remote(remote: RemoteAnvil, fork: 
         )
         gas = int(remote.node("eth_getTransactionReceipt", sent)["gasUsed"], 16)
         assert used_gas + 21_000 == gas
-
-
-@pytest.mark.peer
-def test_a_bundle_runs_on_the_state_of_the_past(remote: RemoteAnvil, fork: Anvil) -> None:
-    sender = remote.accounts[1]
-    nonce = remote.node("eth_getTransactionCount", sender, "0x1")
-    given = {"from": sender, "to": remote.counter, "gas": "0x186a0", "nonce": nonce}
-    raw = remote.node(
-        "eth_signTransaction", {**given, "gasPrice": "0x12a05f200", "chainId": "0x63"}
-    )
-    for block, count in (("0x1", 1), ("0x3", 3), (hex(remote.number), 4), ("latest", 5)):
-        bundle = {"txs": [raw], "blockNumber": hex(remote.number + 9), "stateBlockNumber": block}
-        (ran,) = fork("eth_callBundle", bundle)["results"]
-        assert int(ran["value"], 16) == count
-
-
-@pytest.mark.peer
-def test_a_fork_says_what_it_has_itself(remote: RemoteAnvil, fork: Anvil) -> None:
-    anchor = hex(remote.number)
-    assert fork("eth_capabilities")["state"]["oldestBlock"] == anchor
-    assert remote.counter in fork("debug_getModifiedAccountsByNumber", "latest")
-    for below in (hex(remote.number - 1), anchor):
-        with pytest.raises(RpcError):
-            fork("debug_getModifiedAccountsByNumber", below)
 
 
 @pytest.mark.peer

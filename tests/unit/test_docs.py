@@ -32,7 +32,7 @@ from docs.tools.rpc_markdown import abridged
 from docs.tools.site import staged_names
 from entresol.errors import NonceTooLow
 from entresol.node.config.schema import SETTINGS
-from entresol.rpc.namespaces.rejected import DEVELOPMENT, ETHEREUM, ZKSYNC
+from entresol.rpc.namespaces.rejected import DEVELOPMENT, ETHEREUM
 from tests.support.declared_results import check_response, declared_methods
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ OTHER_WORDS = {"backports", "build_editable", "mjs"}
 """Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples, then run `make docs`"
-REJECTED = {row.name for row in (*ETHEREUM, *ZKSYNC, *DEVELOPMENT)}
+REJECTED = {row.name for row in (*ETHEREUM, *DEVELOPMENT)}
 _WITHOUT_CONTRACT = "the example has no token; tests/unit/rpc/namespaces/dev/test_tokens.py has"
 _ELSEWHERE = "tests/conformance/test_declared_results.py decodes it"
 NOT_DECODED = {

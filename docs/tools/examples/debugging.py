@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from docs.tools.examples.example import RESULT, call, example, pending_transfer
+from docs.tools.examples.example import RESULT, call, example
 
 if TYPE_CHECKING:
     from docs.tools.examples.example import Example
@@ -38,11 +38,10 @@ SOURCES: Final = (
 
 
 def debugging_examples(world: World) -> dict[str, Example]:
-    """Return the examples of `debug_`, `erigon_`, `ots_`, `testing_` and `trace_`, and of those that need sources."""
+    """Return the examples of `debug_`, `erigon_`, `ots_` and `trace_`, and of those that need sources."""
     alice, bob, counter = world.alice, world.bob, world.counter
     increment = {"from": alice, "to": counter}
     call_tracer = {"tracer": "callTracer"}
-    pending = pending_transfer(world)
     failing = (
         *SOURCES,
         call("eth_sendTransaction", {"from": alice, "to": FAILING, "gas": "0xc350"}),
@@ -65,7 +64,6 @@ def debugging_examples(world: World) -> dict[str, Example]:
         "debug_traceBlock": example(
             RESULT, {"tracer": "noopTracer"}, before=(call("debug_getRawBlock", "0x1"),)
         ),
-        "debug_intermediateRoots": example(world.hash_of_block(1)),
         "debug_traceCall": example(increment, "latest", {"disableStack": True, "limit": 300}),
         "debug_traceCallMany": example(
             [{"transactions": [increment, increment]}], {"blockNumber": "latest"}, call_tracer
@@ -101,24 +99,10 @@ def debugging_examples(world: World) -> dict[str, Example]:
         "debug_getRawTransaction": example(world.transfer),
         "debug_getRawTransactions": example("0x3"),
         "debug_getRawReceipts": example("0x3"),
-        "testing_buildBlockV1": example(
-            world.hash_of_block(4),
-            {
-                "timestamp": "0x7fffffff",
-                "prevRandao": "0x" + "22" * 32,
-                "suggestedFeeRecipient": bob,
-            },
-            [world.next_transfer],
-        ),
-        "debug_accountInfoAt": example("0x1", 0, bob),
-        "debug_getModifiedAccountsByNumber": example("0x1"),
-        "debug_getModifiedAccountsByHash": example(world.hash_of_block(1), world.hash_of_block(3)),
-        "debug_clearTxpool": example(before=pending),
         "debug_codeByHash": example(world.counter_code_hash),
         "debug_dbGet": example("0x63" + world.counter_code_hash.removeprefix("0x")),
         "debug_storageRangeAt": example("0x3", 0, counter, "0x", 10),
         "debug_accountRange": example("latest", "0x", 2, True, True),
         "debug_executionWitness": example("0x1"),
         "debug_getBadBlocks": example(),
-        "debug_chainConfig": example(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from docs.tools.examples.example import MANUAL, RESULT, call, example, pending_transfer
+from docs.tools.examples.example import RESULT, call, example, pending_transfer
 
 if TYPE_CHECKING:
     from docs.tools.examples.example import Example
@@ -50,13 +50,6 @@ def ethereum_examples(world: World) -> dict[str, Example]:
         "eth_getTransactionReceipt": example(world.increment),
         "eth_getRawTransactionByHash": example(world.transfer),
         "eth_sendRawTransaction": example(world.next_transfer),
-        "eth_sendRawTransactionConditional": example(
-            world.next_transfer,
-            {
-                "blockNumberMax": "0x10",
-                "knownAccounts": {counter: {"0x0": "0x" + "00" * 31 + "01"}},
-            },
-        ),
         # State.
         "eth_getBalance": example(bob, "latest"),
         "eth_getCode": example(counter, "latest"),
@@ -71,14 +64,10 @@ def ethereum_examples(world: World) -> dict[str, Example]:
         "eth_callMany": example(
             [{"transactions": [increment, increment]}], {"blockNumber": "latest"}
         ),
-        "eth_callBundle": example(
-            {"txs": [world.next_transfer], "blockNumber": "0x5", "stateBlockNumber": "latest"}
-        ),
         "eth_simulateV1": example({"blockStateCalls": [{"calls": [increment]}]}, "latest"),
         # Fees.
         "eth_gasPrice": example(),
         "eth_maxPriorityFeePerGas": example(),
-        "eth_baseFee": example(),
         "eth_blobBaseFee": example(),
         "eth_feeHistory": example("0x2", "latest", [50]),
         # Logs, filters, subscriptions.
@@ -107,14 +96,6 @@ def ethereum_examples(world: World) -> dict[str, Example]:
         "eth_accounts": example(),
         "eth_sendTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
         "eth_signTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
-        "eth_resend": example(
-            {"from": alice, "to": bob, "value": "0x1", "nonce": "0x4"},
-            "0x3b9aca00",
-            before=(
-                MANUAL,
-                call("eth_sendTransaction", {"from": alice, "to": bob, "value": "0x1"}),
-            ),
-        ),
         "eth_requestAccounts": example(),
         "eth_fillTransaction": example({"from": alice, "to": bob, "value": "0x1"}),
         "eth_sendTransactionSync": example({"from": alice, "to": bob, "value": "0x1"}),
@@ -134,7 +115,6 @@ def ethereum_examples(world: World) -> dict[str, Example]:
         "eth_getUncleByBlockHashAndIndex": example(world.hash_of_block(1), "0x0"),
         "eth_getAccount": example(counter, "latest"),
         "eth_getStorageValues": example({counter: ["0x0"]}, "latest"),
-        "eth_capabilities": example(),
         # What waits, and which methods there are.
         "txpool_status": example(before=pending),
         "txpool_inspect": example(before=pending),

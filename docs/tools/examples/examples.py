@@ -14,7 +14,7 @@ from docs.tools.examples.developer import developer_examples
 from docs.tools.examples.ethereum import ethereum_examples
 from docs.tools.examples.example import example
 from docs.tools.examples.layer_two import layer_two_examples
-from entresol.rpc.namespaces.rejected import DEVELOPMENT, ETHEREUM, ZKSYNC
+from entresol.rpc.namespaces.rejected import DEVELOPMENT, ETHEREUM
 
 if TYPE_CHECKING:
     from docs.tools.examples.example import Example
@@ -28,7 +28,7 @@ def examples(world: World) -> dict[str, Example]:
         layer_two_examples(world),
         developer_examples(world),
         debugging_examples(world),
-        {row.name: example(rejected=True) for row in (*ETHEREUM, *ZKSYNC, *DEVELOPMENT)},
+        {row.name: example(rejected=True) for row in (*ETHEREUM, *DEVELOPMENT)},
     )
     found = {name: it for group in groups for name, it in group.items()}
     assert len(found) == sum(map(len, groups)), "two files have an example of the same method"

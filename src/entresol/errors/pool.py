@@ -111,24 +111,3 @@ class ValidationsThrottled(PoolRejection):
         of = "of accounts" if address is None else f"that involve 0x{address.hex()}"
         super().__init__(f"validations {of} have failed too often lately: try again later")
         self.address = address
-
-
-class PendingTransactionNotFound(EntresolError):
-    """The pool has no transaction like the one to send again."""
-
-    rpc_code = -32000
-
-    def __init__(self, sender: bytes, nonce: int, differs: str | None = None) -> None:
-        which = f"with nonce {nonce} of 0x{sender.hex()}"
-        problem = "is not in the pool" if differs is None else f"has another {differs} in the pool"
-        super().__init__(f"transaction not found: the one {which} {problem}")
-
-
-class TooManyConditions(EntresolError):
-    """A transaction comes with more conditions than allowed."""
-
-    # As in EIP-7796: the request is right, but costs too much.
-    rpc_code = -32005
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many conditions (max {limit}): got {count}")

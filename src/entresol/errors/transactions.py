@@ -285,13 +285,3 @@ class UnprotectedTransaction(InvalidTransaction):
 
     def __init__(self) -> None:
         super().__init__("only replay-protected (EIP-155) transactions allowed over RPC")
-
-
-class ConditionNotMet(InvalidTransaction):
-    """A condition that was sent with a transaction does not hold in the block that would include it."""
-
-    # As in EIP-7796.
-    rpc_code = -32003
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"transaction rejected: {problem}")

@@ -59,7 +59,7 @@ def reads_of_block(
         yield name, [number]
     for name in (
         "eth_getHeaderByHash", "eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash",
-        "ots_getBlockDetailsByHash", "debug_intermediateRoots",
+        "ots_getBlockDetailsByHash",
     ):  # fmt: skip
         yield name, [identity]
     yield "ots_getBlockTransactions", [number, 0, 10]
@@ -78,7 +78,6 @@ def reads_of_block(
         "zks_getBlockMetadataByNumber",
     ):
         yield name, [int(number, 16)]
-    yield "zks_getBlockFinality", [number]
 
 
 def reads_of_transaction(
@@ -89,7 +88,7 @@ def reads_of_transaction(
     for name in (
         "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash",
         "debug_getRawTransaction", "trace_transaction", "ots_traceTransaction", "ots_getInternalOperations",
-        "ots_getTransactionError", "zks_getTransactionDetails", "zks_getTransactionFinality", "zks_getL2ToL1LogProof",
+        "ots_getTransactionError", "zks_getTransactionDetails", "zks_getL2ToL1LogProof",
     ):  # fmt: skip
         yield name, [identity]
     for blob in transaction.get("blobVersionedHashes", ()):
@@ -169,12 +168,12 @@ def reads_of_node(address: str) -> Iterator[Call]:
     yield "eth_getLogs", [{"fromBlock": "earliest", "toBlock": "latest"}]
     yield "txpool_contentFrom", [address]
     for name in (
-        "txpool_content", "txpool_inspect", "txpool_status", "eth_pendingTransactions", "eth_config", "debug_chainConfig",
+        "txpool_content", "txpool_inspect", "txpool_status", "eth_pendingTransactions", "eth_config",
         "anvil_nodeInfo", "anvil_metadata", "hardhat_metadata", "zks_L1BatchNumber", "zks_getFinalityStatus",
         "zks_getFeeParams", "zks_getBatchFeeInput", "zks_getProtocolVersion", "zks_getBridgeContracts",
     ):  # fmt: skip
         yield name, []
     for batch in (0, 1):
-        for name in ("zks_getL1BatchDetails", "zks_getL1BatchBlockRange", "zks_getBatchFinality"):
+        for name in ("zks_getL1BatchDetails", "zks_getL1BatchBlockRange"):
             yield name, [batch]
         yield "zks_getProof", [address, [f"0x{'00' * 32}"], batch]

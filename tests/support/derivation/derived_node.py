@@ -22,7 +22,6 @@ _BLOCK_READS: Final = (
     "eth_getBlockReceipts",
     "debug_getRawBlock",
     "debug_getRawReceipts",
-    "zks_getBlockFinality",
 )
 _NUMBERED_READS: Final = (
     "zks_getBlockDetails",
@@ -33,7 +32,6 @@ _TRANSACTION_READS: Final = (
     "eth_getTransactionByHash",
     "eth_getTransactionReceipt",
     "zks_getTransactionDetails",
-    "zks_getTransactionFinality",
 )
 _REQUESTS: Final = 100
 
@@ -112,7 +110,6 @@ def _reads(node: RpcClient) -> Iterator[Call]:
     for batch in range(1, int(node("zks_L1BatchNumber"), 16) + 1):
         yield "zks_getL1BatchDetails", [batch]
         yield "zks_getL1BatchBlockRange", [batch]
-        yield "zks_getBatchFinality", [batch]
     for tag in ("latest", "safe", "finalized"):
         yield "eth_getBlockByNumber", [tag, True]
 

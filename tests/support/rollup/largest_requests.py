@@ -13,7 +13,6 @@ from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
-from entresol.rpc.namespaces.eth.send_conditional import MAX_CONDITIONS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig
@@ -36,7 +35,7 @@ LOADED_ACCOUNTS: Final = 20_000
 WITHOUT_PARAMETERS: Final = (
     "eth_accounts", "eth_chainId", "eth_blockNumber", "eth_syncing", "eth_coinbase", "eth_mining",
     "eth_hashrate", "eth_protocolVersion", "eth_getWork", "eth_submitWork", "eth_submitHashrate",
-    "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_baseFee", "eth_blobBaseFee", "net_version",
+    "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "net_version",
     "net_listening", "net_peerCount", "web3_clientVersion", "zks_gasPerPubdata",
     "zks_getL1GasPrice", "zks_getBatchFeeInput", "zks_getFeeParams", "zks_L1BatchNumber",
     "zks_getFinalityStatus", "zks_getGenesis", "zks_getBridgehubContract", "zks_getMainContract",
@@ -48,14 +47,8 @@ WITHOUT_PARAMETERS: Final = (
     "anvil_getGenesisTime", "anvil_metadata", "anvil_nodeInfo", "hardhat_metadata",
     "hardhat_getStackTraceFailuresCount", "hardhat_intervalMine",
     "anvil_impersonateSignature", "anvil_setChainId", "anvil_setFeeAmmLiquidity",
-    "anvil_setFeeToken", "anvil_setValidatorFeeToken", "anvil_classifyTransaction",
-    "eth_capabilities", "eth_getBlockAccessList", "eth_getBlockAccessListByBlockHash",
-    "eth_getBlockAccessListByBlockNumber", "eth_getBlockAccessListRaw", "eth_signRawTransaction",
-    "debug_getRawBlockAccessList", "unstable_gasPerPubdata", "unstable_l1ToL2TxsStatus",
-    "unstable_unconfirmedTxsCount", "unstable_supportsUnsafeDepositFilter",
-    "unstable_gatewayMigrationStatus", "unstable_getTransactionExecutionInfo",
-    "unstable_getTeeProofs", "unstable_getAirbenderProof", "unstable_getChainLogProof",
-    "unstable_getChainLogProofUntilMsgRoot",
+    "anvil_setFeeToken", "anvil_setValidatorFeeToken",
+    "eth_signRawTransaction",
 )  # fmt: skip
 
 
@@ -107,7 +100,6 @@ def _blocks(full: FullNode) -> Iterator[Request]:
             yield f"eth_get{name}ByBlockHashAndIndex", (block_hash, "0x0")
         for name in ("RawBlockTransactions", "BlockDetails", "BlockMetadataByNumber"):
             yield f"zks_get{name}", (number,)
-        yield "zks_getBlockFinality", (number,)
     yield "eth_getBlockByNumber", ("pending", True)
     yield "eth_getHeaderByNumber", ("pending",)
     yield "eth_getBlockTransactionCountByNumber", ("pending",)
@@ -120,7 +112,6 @@ def _transactions(full: FullNode) -> Iterator[Request]:
         yield "eth_getRawTransactionByHash", (str(sent.hash),)
         yield "eth_getTransactionBySenderAndNonce", (str(sent.sender), hex(sent.payload.nonce))
         yield "zks_getTransactionDetails", (str(sent.hash),)
-        yield "zks_getTransactionFinality", (str(sent.hash),)
     yield "txpool_contentFrom", (full.alice,)
 
 
@@ -144,9 +135,8 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "zks_getL2ToL1LogProof", (str(full.message.hash), 0)
     message = full.message_block, str(MESSENGER), hexed(keccak256(b""))
     yield "zks_getL2ToL1MsgProof", message
-    for name in ("L1BatchBlockRange", "L1BatchDetails", "BatchFinality"):
+    for name in ("L1BatchBlockRange", "L1BatchDetails"):
         yield f"zks_get{name}", (1,)
-    yield "unstable_getDataAvailabilityDetails", (1,)
     yield "zks_getBytecodeByHash", (str(full.dependency_hash),)
     yield "zks_getConfirmedTokens", (0, 255)
     yield "zks_getAllAccountBalances", (full.alice,)
@@ -189,10 +179,6 @@ def _calls(full: FullNode) -> Iterator[Request]:
     for calls in ([loop] * 4, many * LIMITS.call_limit, many * (BODY_BYTES // 4)):
         yield "eth_callMany", ([{"transactions": calls}],)
         yield "eth_simulateV1", ({"blockStateCalls": [{"calls": calls}]},)
-    sent = hexed(full.transfers.raw)
-    for count in (LIMITS.call_limit, BODY_BYTES // len(sent) - 1):
-        yield "eth_callBundle", ({"txs": [sent] * count, "blockNumber": 1},)
-    yield "eth_callBundle", ({"txs": [LONG_DATA], "blockNumber": 1},)
 
 
 def _logs(full: FullNode) -> Iterator[Request]:
@@ -251,10 +237,6 @@ def _data(full: FullNode) -> Iterator[Request]:
     yield "eth_signTypedData_v4", (full.alice, typed_data)
     yield "eth_sendRawTransaction", (LONG_DATA,)
     yield "eth_sendRawTransactionSync", (LONG_DATA,)
-    yield "eth_sendRawTransactionConditional", (LONG_DATA, {"blockNumberMin": 1})
-    known = {word: word for word in words(MAX_CONDITIONS)}
-    sent = hexed(full.transfers.raw)
-    yield "eth_sendRawTransactionConditional", (sent, {"knownAccounts": {full.alice: known}})
     for prefix in ("zks", "unstable"):
         yield f"{prefix}_sendRawTransactionWithDetailedOutput", (LONG_DATA,)
 
@@ -296,8 +278,6 @@ def _development(full: FullNode) -> Iterator[Request]:
         yield "tenderly_setErc20Balance", (receiver, accounts, "0x1")
         yield "tenderly_addErc20Balance", (receiver, accounts, "0x1")
         yield "tenderly_setMaxErc20Balance", (receiver, accounts)
-    yield "eth_resend", ({"from": full.alice, "nonce": "0x0", "data": LONG_DATA}, "0x1")
-    yield from _built(full)
     yield "evm_setAccountBalance", (full.alice, "0x" + "f" * 64)
     yield "evm_setAccountCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
     yield "evm_setAccountNonce", (receiver, "0x7")
@@ -310,18 +290,6 @@ def _development(full: FullNode) -> Iterator[Request]:
     yield "eth_sendUnsignedTransaction", ({"from": receiver, "to": receiver, "data": LONG_DATA},)
     yield "eth_sendTransactionSync", ({"from": full.alice, "to": receiver, "data": LONG_DATA}, 1)
     yield from _blocks_to_come(full)
-
-
-def _built(full: FullNode) -> Iterator[Request]:
-    attributes = {
-        "timestamp": 2**40,
-        "prevRandao": words(1)[0],
-        "suggestedFeeRecipient": full.alice,
-    }
-    parent = str(full.chain.ledger.head_hash), attributes
-    for transactions in (None, [LONG_DATA], ["0x"] * (BODY_BYTES // 8)):
-        yield "testing_buildBlockV1", (*parent, transactions)
-    yield "testing_buildBlockV1", (*parent, [], LONG_DATA)
 
 
 def _blocks_to_come(full: FullNode) -> Iterator[Request]:
@@ -356,7 +324,6 @@ def _blocks_to_come(full: FullNode) -> Iterator[Request]:
     yield "anvil_removePoolTransactions", (full.alice,)
     yield "anvil_dropAllTransactions", ()
     yield "hardhat_dropAllTransactions", ()
-    yield "debug_clearTxpool", ()
     yield "anvil_rollback", (1_000,)
     yield "anvil_reorg", (1_000,)
     yield "anvil_reset", ()

@@ -39,16 +39,12 @@ def _blocks(full: FullNode) -> Iterator[Request]:
         for options in ({}, CALL_TRACER, PRESTATE_TRACER):
             yield "debug_traceBlockByNumber", (block, options)
         yield "debug_traceBlockByHash", (block_hash, CALL_TRACER)
-        yield "debug_intermediateRoots", (block_hash,)
         yield "debug_executionWitness", (block,)
         yield "debug_storageRangeAt", (block_hash, 0, str(RECEIVER), "0x", MAX_SLOTS)
-        yield "debug_accountInfoAt", (block, 0, str(RECEIVER))
-        yield "debug_getModifiedAccountsByHash", (block_hash,)
         yield "trace_block", (block,)
         yield "trace_blockOpcodeGas", (block,)
         yield "trace_replayBlockTransactions", (block, TYPES)
     yield "debug_traceBlock", (LONG_DATA, {})
-    yield "debug_getModifiedAccountsByNumber", (0, "latest")
     wanted = {"fromBlock": "0x1", "toBlock": hex(MAX_BLOCKS)}
     yield "trace_filter", (wanted,)
     yield "trace_filter", (wanted | {"fromAddress": addresses(MAX_ADDRESSES)},)
@@ -87,7 +83,6 @@ def _state(full: FullNode) -> Iterator[Request]:
     yield "debug_accountRange", ("0x0", "0x", MAX_ACCOUNTS, False, False)
     yield "debug_codeByHash", (str(full.dependency_hash),)
     yield "debug_dbGet", (LONG_DATA,)
-    yield "debug_chainConfig", ()
     yield "debug_getBadBlocks", ()
 
 

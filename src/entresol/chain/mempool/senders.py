@@ -24,7 +24,6 @@ Senders: TypeAlias = "dict[Address, SenderTransactions]"
 _TRANSACTION_BYTES: Final = 1_536
 _LIST_ITEM_BYTES: Final = 128
 _AUTHORIZATION_BYTES: Final = 512
-_CONDITION_BYTES: Final = 400
 
 
 def memory_of(transaction: Transaction) -> int:
@@ -33,8 +32,6 @@ def memory_of(transaction: Transaction) -> int:
     lists = _AUTHORIZATION_BYTES * len(payload.authorizations)
     if payload.access_list:
         lists += _LIST_ITEM_BYTES * sum(1 + len(access.slots) for access in payload.access_list)
-    if transaction.conditions is not None:
-        lists += _CONDITION_BYTES * len(transaction.conditions.slots)
     blobs = 0 if transaction.sidecar is None else transaction.sidecar.size
     return _TRANSACTION_BYTES + 2 * len(transaction.raw) + lists + blobs
 

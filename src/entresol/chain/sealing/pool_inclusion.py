@@ -119,10 +119,6 @@ class PoolInclusion:
         try:
             if self._waits(transaction):
                 return False
-            if transaction.conditions is not None:
-                block = self._executor.env
-                slot_of = self._executor.overlay.slot
-                transaction.conditions.check(block.number, block.timestamp, slot_of)
             self._executor.run(transaction)
         except BlockFullOfMessages:
             # It was executed; another one would be, too.

@@ -57,7 +57,7 @@ PROVEN: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             *("debug_traceCall", "debug_traceCallMany", "entresol_getCallStackTrace"),
-            *("entresol_getContracts", "eth_call", "eth_callBundle", "eth_callMany"),
+            *("entresol_getContracts", "eth_call", "eth_callMany"),
             *("eth_createAccessList", "eth_estimateGas", "eth_getAccountInfo"),
             *("eth_getStorageValues", "eth_simulateV1", "ots_hasCode"),
             *("trace_call", "trace_callMany", "trace_rawTransaction"),
@@ -66,7 +66,7 @@ PROVEN: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(
         (
-            *("debug_accountInfoAt", "debug_getRawTransactions", "debug_traceBlockByHash"),
+            *("debug_getRawTransactions", "debug_traceBlockByHash"),
             *("debug_traceBlockByNumber", "debug_traceTransaction", "entresol_getExecution"),
             *("entresol_getExecutionStep", "entresol_getExecutionSteps"),
             *("entresol_getGasReport", "entresol_getStackTrace"),
@@ -87,7 +87,6 @@ _BATCHES: Final = "it says how the remote's block was settled, which no header o
 UNPROVABLE: Final[Mapping[str, str]] = {
     "debug_accountRange": _RANGES,
     "debug_executionWitness": "nothing shows that a witness is complete",
-    "debug_intermediateRoots": "states between the transactions of a block have no root in a header",
     "debug_storageRangeAt": _RANGES,
     "ots_getBlockDetails": _SUMMARY,
     "ots_getBlockDetailsByHash": _SUMMARY,

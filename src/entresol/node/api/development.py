@@ -1,4 +1,4 @@
-"""The developer methods of a chain: `anvil_`, `hardhat_`, `evm_`, `tenderly_`, `testing_`."""
+"""The developer methods of a chain: `anvil_`, `hardhat_`, `evm_`, `tenderly_`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from entresol.node.api.adapters import trace_limits
 from entresol.node.settlement.l2_components import SettledView
 from entresol.rpc.namespaces.base_token import EntresolBaseToken
-from entresol.rpc.namespaces.build_block import BlockBuilding
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
@@ -15,7 +14,7 @@ from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
 from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
 from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningModes
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
-from entresol.rpc.namespaces.dev.pool import AnvilPool, DebugPool, HardhatPool
+from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
 from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
@@ -109,13 +108,11 @@ def _both_layers(
         MineDetailed("anvil", chain, sequencer, rendered),
         AnvilNode(chain, control.checkpoints, client_version, set_logging, forks),
         AnvilPool(chain.pool),
-        DebugPool(chain.pool),
         AnvilReorg(chain, sequencer, control.node_chains, reverts, keyring, filler),
         AnvilReset(control.node_chains, reverts, forks),
         AnvilState(chain, control.states, reverts, dumps, limit),
         AnvilTokens(tokens),
         rejecting("anvil", DEVELOPMENT),
-        BlockBuilding(chain, services.resolver, services.runner),
         EthUnsigned(submission, keyring, filler),
         HardhatStateEdits(chain),
         HardhatBlockControl(chain),

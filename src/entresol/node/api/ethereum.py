@@ -9,13 +9,10 @@ from entresol.rpc.namespaces.eth.blocks import EthBlocks
 from entresol.rpc.namespaces.eth.call_many import EthCallMany
 from entresol.rpc.namespaces.eth.calls import EthCalls
 from entresol.rpc.namespaces.eth.client import EthClient
-from entresol.rpc.namespaces.eth.config import EthCapabilities, EthConfig
+from entresol.rpc.namespaces.eth.config import EthConfig
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.filters import EthFilters
-from entresol.rpc.namespaces.eth.resend import EthResend
-from entresol.rpc.namespaces.eth.send_conditional import EthSendConditional
 from entresol.rpc.namespaces.eth.send_sync import EthSendSync
-from entresol.rpc.namespaces.eth.signed_bundle import EthSignedBundle
 from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions, ResponseHold
@@ -51,13 +48,11 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
     return [
         accounts,
         EthClient(chain),
-        EthCapabilities(chain.ledger),
         rejecting("eth", ETHEREUM),
         EthConfig(chain.rules),
         EthBlocks(chain.blocks, resolver, rendered),
         calls,
         EthCallMany(chain, resolver, runner),
-        EthSignedBundle(chain, resolver, runner),
         EthFees(chain, resolver, services.fees),
         EthFilters(
             chain,
@@ -75,8 +70,6 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
             services.submission,
             ResponseHold(chain, dialect.held_seconds),
         ),
-        EthSendConditional(chain, services.submission, services.validations, services.threads),
-        EthResend(chain, services.submission, keyring),
         EthSendSync(
             chain,
             services.submission,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
-from entresol.rpc.namespaces.debug.accounts import DebugAccounts
 from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugState
@@ -33,9 +32,8 @@ def inspection_namespaces(services: ApiServices) -> list[Namespace]:
     ledger, objects = chain.ledger, RenderedObjects(rendered)
     traces = TraceRunner(ledger, resolver, trace_limits(limits), services.open_past)
     return [
-        DebugTraces(traces, chain.state_trie),
+        DebugTraces(traces),
         DebugCallTraces(traces, runner),
-        DebugAccounts(traces, resolver, ledger, limits.answer_limit_bytes),
         DebugRaw(resolver, chain.blocks, rendered, limits.answer_limit_bytes),
         DebugState(resolver, ledger),
         DebugRanges(resolver, ledger, limits.slot_limit, limits.answer_limit_bytes),

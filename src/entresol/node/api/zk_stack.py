@@ -8,7 +8,6 @@ from entresol.node.api.adapters import BatchCommitments, l2_contracts
 from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.edits import EntresolEdits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
-from entresol.rpc.namespaces.rejected import ZKSYNC, rejecting
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
@@ -18,7 +17,6 @@ from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
-from entresol.rpc.namespaces.zks.unstable import Unstable
 from entresol.rpc.services.batch_status import BatchStatus
 
 if TYPE_CHECKING:
@@ -63,6 +61,4 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),
         ZksTokens(resolver),
         transactions,
-        Unstable(chain, layer_two.fees, transactions, rollup.l1_chain_id),
-        rejecting("unstable", ZKSYNC),
     ]

@@ -16,7 +16,6 @@ from entresol.errors import (
     UnsupportedType,
 )
 from entresol.errors.base import without_frames
-from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.primitives.transactions.ethereum import (
     Access,
     AccessListTransaction,
@@ -117,8 +116,6 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
     """The blobs of a blob transaction, which blocks do not contain; their proofs hold."""
     signature_error: InvalidSignature | None = None
     """Why the sender's key has not signed a transaction of type 0x71; a contract account may still accept it."""
-    conditions: TransactionConditions | None = None
-    """What has to hold in its block while it is in the pool; None for most."""
 
     @classmethod
     def from_l1(cls, payload: PriorityTransaction) -> Self:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import msgspec
-
 from entresol.errors import ClusterFenced, InvalidTransaction, OutcomeUnknown, PoolRejection
 from entresol.primitives.transactions import decode
-from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.replication.own_store import apply_entry, check_deposits
 from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
 from entresol.replication.postgres.tables import CHANNEL, digest_after
@@ -21,7 +18,7 @@ from entresol.storage.replication.entries import BlockEntry, UnwindEntry, encode
 from entresol.storage.replication.position import LogPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     import asyncpg
 
@@ -50,13 +47,6 @@ with held as (
     select item.hash, item.raw, item.arrived
     from held, unnest($12::bytea[], $13::bytea[], $14::bigint[]) as item (hash, raw, arrived)
     on conflict (hash) do nothing
-), wanted as (
-    insert into conditions (hash, packed)
-    select item.hash, item.packed
-    from held, unnest($16::bytea[], $17::bytea[]) as item (hash, packed)
-    on conflict (hash) do update set packed = excluded.packed
-), unwanted as (
-    delete from conditions using held where hash = any($18::bytea[])
 )
 select case when seq > $2 then pg_notify($15, seq::text) end,
     extract(epoch from clock_timestamp())::float8 as clock
@@ -77,8 +67,6 @@ class PoolRow(NamedTuple):
     hash: bytes
     raw: bytes
     arrived: int
-    conditions: bytes | None = None
-    """What it was sent with, packed."""
 
 
 class PoolChanges(NamedTuple):
@@ -86,10 +74,6 @@ class PoolChanges(NamedTuple):
 
     added: Sequence[PoolRow] = ()
     removed: Sequence[bytes] = ()
-    included: Mapping[bytes, bytes] = {}
-    """The conditions of transactions in the block that is written with the rows: a revert makes them pending again."""
-    forgotten: Sequence[bytes] = ()
-    """Transactions with conditions that are in no block, and not in the pool any more."""
 
 
 UNCHANGED: Final = PoolChanges()
@@ -125,8 +109,6 @@ class LogWriter:
         payloads = [encode_entry(entry) for entry in entries]
         positions = self._positions(payloads)
         end = positions[-1] if positions else self.end
-        conditions = {it.hash: it.conditions for it in pool.added if it.conditions is not None}
-        conditions |= pool.included
         before = time.time()
         try:
             written = await self._connection.fetchrow(
@@ -144,9 +126,6 @@ class LogWriter:
                 pool.removed,
                 *([it[column] for it in pool.added] for column in range(3)),
                 CHANNEL,
-                list(conditions),
-                list(conditions.values()),
-                pool.forgotten,
             )
         except BROKEN as error:
             raise OutcomeUnknown(str(error) or type(error).__name__) from error
@@ -268,23 +247,19 @@ class ClusterJournal:
 class PoolRows:
     """Writes the pool in memory to the rows of the pool.
 
-    Remembers: the hashes of the rows, and which have conditions. Persists: rows, all changes since the last time in one
-    statement. A transaction that was replaced, evicted or made invalid leaves the pool, and so its row goes with the
+    Remembers: the hashes of the rows. Persists: rows, all changes since the last time in one statement. A transaction that was replaced, evicted or made invalid leaves the pool, and so its row goes with the
     next statement.
     """
 
     def __init__(self, chain: Chain, rows: Iterable[PoolRow] = ()) -> None:
         self._pool = chain.pool
         self._hashes: set[bytes] = set()
-        self._conditional: set[bytes] = set()
         self._arrived = 0
         for row in rows:
             self._hashes.add(row.hash)
             self._arrived = max(self._arrived, row.arrived + 1)
-            if row.conditions is not None:
-                self._conditional.add(row.hash)
             try:
-                chain.add(_transaction_of(row))
+                chain.add(decode(row.raw))
             except (InvalidTransaction, PoolRejection) as error:
                 # Without a place in the pool its row is removed next.
                 log.info("transaction 0x%s of the pool is dropped: %s", row.hash.hex(), error)
@@ -304,42 +279,18 @@ class PoolRows:
         added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
         removed = [it for it in self._hashes if it not in pool or it in included]
         rows = [
-            PoolRow(it, transaction.raw, self._arrived + index, _packed(transaction))
+            PoolRow(it, transaction.raw, self._arrived + index)
             for index, it in enumerate(added)
             if (transaction := pool.get(it)) is not None
         ]
         self._arrived += len(rows)
         self._hashes.difference_update(removed)
         self._hashes.update(added)
-        gone = self._conditional.intersection(removed)
-        self._conditional -= gone
-        self._conditional.update(row.hash for row in rows if row.conditions is not None)
-        kept = {bytes(it.hash): it.conditions.encode() for it in block if it.conditions is not None}
-        return PoolChanges(rows, removed, kept, list(gone.difference(included)))
+        return PoolChanges(rows, removed)
 
     async def flush(self, journal: ClusterJournal) -> None:
         """Write the changes since the last time."""
         await journal.update_pool(self.changes())
-
-
-def _packed(transaction: Transaction) -> bytes | None:
-    return None if transaction.conditions is None else transaction.conditions.encode()
-
-
-def _transaction_of(row: PoolRow) -> Transaction:
-    transaction = decode(row.raw)
-    if row.conditions is None:
-        return transaction
-    conditions = TransactionConditions.decode(row.conditions)
-    return msgspec.structs.replace(transaction, conditions=conditions)
-
-
-async def read_conditions(
-    connection: asyncpg.Connection[Any], hashes: Collection[bytes]
-) -> Mapping[bytes, bytes]:
-    """Return the packed conditions of those of some transactions that were sent with some."""
-    query = "select hash, packed from conditions where hash = any($1::bytea[])"
-    return dict(await connection.fetch(query, list(hashes)))
 
 
 async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
@@ -348,8 +299,7 @@ async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
     while True:
         last = (rows[-1].arrived, rows[-1].hash) if rows else (-(2**63), b"")
         page = await connection.fetch(
-            "select hash, raw, arrived, packed from pool left join conditions using (hash) "
-            "where (arrived, hash) > ($1, $2) order by arrived, hash limit $3",
+            "select hash, raw, arrived from pool where (arrived, hash) > ($1, $2) order by arrived, hash limit $3",
             *last,
             PAGE_ROWS,
         )

@@ -69,10 +69,6 @@ create table pool (
     raw bytea not null,
     arrived bigint not null
 );
-create table conditions (
-    hash bytea primary key,
-    packed bytea not null
-);
 create table node (
     id text primary key,
     url text not null,

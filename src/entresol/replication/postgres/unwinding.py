@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from entresol.errors import BelowSettledBatch, InvalidConfig, LogTruncated
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.system import UNSIGNED_TYPES
-from entresol.replication.postgres.journal import PoolChanges, PoolRow, read_conditions
+from entresol.replication.postgres.journal import PoolChanges, PoolRow
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.replication.entries import (
     BatchEntry,
@@ -102,11 +102,10 @@ async def plan_unwind(connection: asyncpg.Connection[Any], number: int) -> Unwin
     settlement.check(number)
     first = await connection.fetchval("select min(arrived) from pool") or 0
     raws = await _transactions_above(connection, number)
-    conditions = await read_conditions(connection, raws)
     return UnwindPlan(
         UnwindEntry(number),
         [
-            PoolRow(key, raw, first - len(raws) + index, conditions.get(key))
+            PoolRow(key, raw, first - len(raws) + index)
             for index, (key, raw) in enumerate(raws.items())
         ],
     )

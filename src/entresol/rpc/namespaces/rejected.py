@@ -34,19 +34,11 @@ class Rejected(NamedTuple):
         )
 
 
-_NO_ACCESS_LISTS: Final = "no fork here has access lists of blocks (EIP-7928)"
 _NOT_MINED: Final = "blocks are sealed, not mined"
-_NO_PROVER: Final = "there is no prover, and batches have no proofs but those of their logs"
-_NO_GATEWAY: Final = "chains settle on their L1 and not on a gateway, which alone aggregates roots"
 _BASE_FEE: Final = "not supported when EIP-1559 is active"
 _FEES: Final = "fees are paid in the base token"
 
 ETHEREUM: Final = (
-    Rejected("debug_getRawBlockAccessList", MethodNotServed, _NO_ACCESS_LISTS),
-    Rejected("eth_getBlockAccessList", MethodNotServed, _NO_ACCESS_LISTS),
-    Rejected("eth_getBlockAccessListByBlockHash", MethodNotServed, _NO_ACCESS_LISTS),
-    Rejected("eth_getBlockAccessListByBlockNumber", MethodNotServed, _NO_ACCESS_LISTS),
-    Rejected("eth_getBlockAccessListRaw", MethodNotServed, _NO_ACCESS_LISTS),
     Rejected("eth_getWork", NotSupported, _NOT_MINED),
     Rejected("eth_submitWork", NotSupported, _NOT_MINED),
     Rejected("eth_submitHashrate", NotSupported, _NOT_MINED),
@@ -64,19 +56,6 @@ ETHEREUM: Final = (
     ),
 )
 
-ZKSYNC: Final = (
-    Rejected(
-        "unstable_getTransactionExecutionInfo",
-        MethodNotServed,
-        "the EVM has no statistics of zksync-era's machine",
-        "trace_transactionOpcodeGas says what a transaction ran",
-    ),
-    Rejected("unstable_getTeeProofs", MethodNotServed, _NO_PROVER),
-    Rejected("unstable_getAirbenderProof", MethodNotServed, _NO_PROVER),
-    Rejected("unstable_getChainLogProof", MethodNotServed, _NO_GATEWAY),
-    Rejected("unstable_getChainLogProofUntilMsgRoot", MethodNotServed, _NO_GATEWAY),
-)
-
 DEVELOPMENT: Final = (
     Rejected(
         "anvil_setChainId",
@@ -89,11 +68,6 @@ DEVELOPMENT: Final = (
         ControlRejected,
         "not supported, since blocks are executed again, where ECRECOVER works as on Ethereum",
         "use anvil_impersonateAccount",
-    ),
-    Rejected(
-        "anvil_classifyTransaction",
-        MethodNotServed,
-        "blocks of Tempo have a lane for payments, and blocks here have none",
     ),
     Rejected("anvil_setFeeToken", NotSupported, _FEES),
     Rejected("anvil_setValidatorFeeToken", NotSupported, _FEES),

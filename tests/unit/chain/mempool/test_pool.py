@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from entresol import errors
 from entresol.chain.mempool import Mempool, PoolConfig, PoolUpdated, TransactionDropped
 from entresol.chain.mempool.senders import memory_of
 from entresol.primitives.transactions import Transaction
-from entresol.primitives.transactions.conditions import TransactionConditions
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from tests.support.chain.mempool_accounts import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
 
 
@@ -423,10 +421,3 @@ def test_a_snapshot_can_be_restored_again_and_again() -> None:
         assert list(pool.best()) == [second, first]
         assert (pool.next_nonce(ANN), pool.base_fee) == (1, BASE_FEE)
         assert pool.queued() == {ANN: {7: queued}}
-
-
-def test_conditions_count_as_memory() -> None:
-    plain = transfer()
-    slots = ((Address.zero(), Hash32.zero(), Hash32.zero()),) * 10
-    bound = msgspec.structs.replace(plain, conditions=TransactionConditions(slots=slots))
-    assert memory_of(bound) == memory_of(plain) + 10 * 400

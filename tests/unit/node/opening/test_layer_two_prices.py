@@ -84,7 +84,7 @@ def test_every_quote_is_what_the_next_block_takes_and_what_it_takes_is_paid(
 ) -> None:
     expected = max(math.ceil(chain.fees.ether_price.units(10**8)), 1)
     call = {"from": str(USER.address), "to": str(BOB)}
-    assert chain.number("eth_gasPrice") == chain.number("eth_baseFee") == expected
+    assert chain.number("eth_gasPrice") == expected
     assert chain.number("eth_maxPriorityFeePerGas") == 0
     fee = chain("zks_estimateFee", call)
     assert int(fee["max_fee_per_gas"], 16) == expected

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from entresol.primitives.transactions import Transaction
-from entresol.primitives.transactions.conditions import TransactionConditions
-from entresol.primitives.values import Hash32
 from entresol.replication.postgres.journal import read_pool
-from tests.support.chain.dev_chain import LOGGER, open_chain, transaction
+from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 
@@ -34,65 +29,6 @@ def test_rows_follow_what_is_added_replaced_and_included(postgres: Postgres) -> 
                 chain.add(transaction(nonce))
             assert await hashes() == [waiting[2].hash]
             assert chain.number == 1
-        chain.close()
-
-    play(postgres, scenario)
-
-
-CONDITIONS = TransactionConditions(
-    block_number_max=9, timestamp_min=1, slots=((LOGGER, Hash32(b"\1" * 32), Hash32(bytes(32))),)
-)
-
-
-def conditional(nonce: int, conditions: TransactionConditions = CONDITIONS) -> Transaction:
-    return msgspec.structs.replace(transaction(nonce), conditions=conditions)
-
-
-def test_the_next_producer_knows_conditions(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        first, second = open_chain(), open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, first)
-            first.add(conditional(1))
-            first.add(transaction(2))
-            await sealer.round()
-            await cluster.expire(connection)
-            await cluster.producer(connection, second, "b")
-            assert [it.conditions for it in second.pool] == [CONDITIONS, None]
-        first.close()
-        second.close()
-
-    play(postgres, scenario)
-
-
-def test_conditions_are_kept_for_what_is_in_a_block_and_not_for_what_is_dropped(
-    postgres: Postgres,
-) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-
-            async def kept() -> set[bytes]:
-                return {
-                    row["hash"] for row in await connection.fetch("select hash from conditions")
-                }
-
-            waiting, late = (
-                conditional(1),
-                conditional(2, TransactionConditions(block_number_max=0)),
-            )
-            chain.add(waiting)
-            chain.add(late)
-            await sealer.round()
-            assert await kept() == {waiting.hash, late.hash}
-            # It has never been in the pool's rows.
-            at_once = conditional(0)
-            chain.add(at_once)
-            await sealer.round()
-            assert chain.number >= 1
-            assert not await read_pool(connection)
-            assert await kept() == {at_once.hash, waiting.hash}
         chain.close()
 
     play(postgres, scenario)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from entresol.errors import BelowSettledBatch, InvalidConfig, LogTruncated
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.transactions.conditions import TransactionConditions
 from entresol.primitives.values import Hash32
-from entresol.replication.postgres.unwinding import plan_unwind, write_unwind
+from entresol.replication.postgres.unwinding import plan_unwind
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.settlement.pending_tx import PendingSettlement
@@ -59,26 +57,6 @@ def test_transactions_of_canonical_blocks_are_pending_again_in_their_order(
             with pytest.raises(LogTruncated):
                 await plan_unwind(connection, 0)
         chain.close()
-
-    play(postgres, scenario)
-
-
-def test_transactions_that_are_pending_again_have_their_conditions(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain, other = open_chain(), open_chain()
-        conditions = TransactionConditions(block_number_max=1)
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-            chain.add(msgspec.structs.replace(transaction(0), conditions=conditions))
-            chain.add(transaction(1))
-            await sealer.seal()
-            await cluster.expire(connection)
-            await write_unwind(connection, await cluster.writer(connection, "b"), 0)
-            await cluster.expire(connection)
-            await cluster.producer(connection, other, "c")
-            assert [it.conditions for it in other.pool] == [conditions, None]
-        chain.close()
-        other.close()
 
     play(postgres, scenario)
 

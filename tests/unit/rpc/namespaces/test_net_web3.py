@@ -42,7 +42,9 @@ def test_mining_methods_are_not_supported(
 
 
 def test_the_namespaces_are_listed(client: ApiClient) -> None:
-    prefixes = "anvil debug entresol eth evm hardhat net ots personal rpc tenderly testing trace txpool web3"
+    prefixes = (
+        "anvil debug entresol eth evm hardhat net ots personal rpc tenderly trace txpool web3"
+    )
     assert client("rpc_modules") == dict.fromkeys(prefixes.split(), "1.0")
 
 

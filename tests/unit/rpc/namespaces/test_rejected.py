@@ -23,17 +23,17 @@ def test_a_rejection_has_its_code_and_its_reason_whatever_the_parameters_are(
 def test_the_text_of_one_that_clients_do_without_begins_as_that_of_an_unknown_method(
     client: ApiClient,
 ) -> None:
-    with pytest.raises(RpcError, match=r"EIP-7928") as rejection:
-        client("eth_getBlockAccessList", "latest")
+    with pytest.raises(RpcError, match="Tempo") as rejection:
+        client("eth_signRawTransaction", "latest")
     assert rejection.value.code == -32601
     assert rejection.value.message.startswith(
-        "the method eth_getBlockAccessList does not exist/is not available"
+        "the method eth_signRawTransaction does not exist/is not available"
     )
 
 
 def test_developer_methods_are_not_there_without_them() -> None:
     with running_api(dev_methods=False) as client:
-        for method in ("anvil_classifyTransaction", "debug_clearTxpool", "testing_buildBlockV1"):
+        for method in ("anvil_setFeeToken", "anvil_dropAllTransactions", "evm_mine"):
             with pytest.raises(RpcError) as rejection:
                 client(method)
             assert rejection.value.message == f"the method {method} does not exist/is not available"

@@ -1,14 +1,13 @@
-"""`debug_` methods about states and the chain: codes by hash, execution witnesses, the configuration."""
+"""`debug_` methods about states and the chain: codes by hash, and execution witnesses."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
-from entresol.chain.genesis.chain_config import chain_config
 from entresol.errors import (
     BlockNotFound,
     GenesisNotExecuted,
@@ -22,7 +21,6 @@ from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.models.chain_config import ChainConfigInfo
 from entresol.rpc.render.hex import data, raw_array
 from entresol.rpc.types.block_id import LATEST, BlockId
 
@@ -46,7 +44,7 @@ class WitnessResult(JsonModel, frozen=True, kw_only=True):
 
 
 class DebugState:
-    """Codes and witnesses of sealed blocks, and what the chain is."""
+    """Codes and witnesses of sealed blocks."""
 
     prefix = "debug"
 
@@ -106,12 +104,6 @@ class DebugState:
     def get_bad_blocks(self) -> list[Data]:
         """Return the blocks that were rejected: none, because the node seals all of them itself."""
         return []
-
-    @method(cached=True, served_by=ServedBy.REPLICA)
-    def chain_config(self) -> Annotated[dict[str, Any], ChainConfigInfo]:
-        """Return the `config` of a geth genesis with the chain id and the forks of the chain."""
-        rules = self._ledger.rules
-        return chain_config(rules.chain_id, rules.fork)
 
 
 def _array(items: Iterable[bytes]) -> Raw:

@@ -14,22 +14,18 @@ from entresol.errors import (
     TransactionNotFound,
     UnknownTracer,
 )
-from entresol.execution.replay import replay_transaction
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.traces import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber, TransactionHash
 from entresol.rpc.types.trace_request import TraceConfig
 
 if TYPE_CHECKING:
-    from entresol.execution.trace.block_trace import SealedBlock
     from entresol.execution.trace.budget import TraceBudget
     from entresol.rpc.services.trace_runner import TraceRunner
-    from entresol.state.state_trie import StateTrie
 
 _EMPTY_TRACE: Final = b'{"failed":false,"gas":0,"returnValue":"0x","structLogs":[]}'
 
@@ -39,9 +35,8 @@ class DebugTraces:
 
     prefix = "debug"
 
-    def __init__(self, traces: TraceRunner, trie: StateTrie) -> None:
+    def __init__(self, traces: TraceRunner) -> None:
         self._traces = traces
-        self._trie = trie
 
     @method(
         TransactionNotFound,
@@ -112,15 +107,6 @@ class DebugTraces:
         named = BlockId(block_hash=_hash_of(bytes(block)))
         return self._trace_block(self._traces.number(named), config)
 
-    @method(BlockNotFound, GenesisNotTraceable, served_by=ServedBy.REPLICA, past=Past.REMOTE)
-    def intermediate_roots(
-        self, hash: BlockHash, config: TraceConfig | None = None
-    ) -> Offload[list[Hash32]]:
-        """Return the state root after each transaction of a block."""
-        (config or TraceConfig()).options()
-        block = self._traces.block(self._traces.number(BlockId(block_hash=hash)))
-        return Offload(lambda: self._roots(block))
-
     def _trace_block(self, number: int, config: TraceConfig | None) -> Offload[TraceWriter]:
         wanted = config or TraceConfig()
         options, block = wanted.options(), self._traces.block(number)
@@ -140,14 +126,6 @@ class DebugTraces:
             writer.write(b"]")
 
         return self._traces.run(work, wanted.timeout)
-
-    def _roots(self, block: SealedBlock) -> list[Hash32]:
-        executor, roots = block.replay(), []
-        for index in cooperatively(range(len(block.record.transactions))):
-            replay_transaction(executor, block.record, index)
-            changes = executor.overlay.changes()
-            roots.append(self._trie.update(block.parent.state_root, changes)[0])
-        return roots
 
 
 def _hash_of(block: bytes) -> Hash32:

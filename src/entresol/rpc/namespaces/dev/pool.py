@@ -66,20 +66,6 @@ class HardhatPool:
         return True
 
 
-class DebugPool:
-    """Dropping transactions by geth's name."""
-
-    prefix = "debug"
-
-    def __init__(self, pool: Mempool) -> None:
-        self._pool = pool
-
-    @method(served_by=ServedBy.PRODUCER)
-    def clear_txpool(self) -> None:
-        """Drop all transactions from the pool; an alias of `anvil_dropAllTransactions`."""
-        drop_all(self._pool)
-
-
 def drop_all(pool: Mempool, sender: Address | None = None) -> None:
     """Drop the transactions of a sender, or of all."""
     for entry in pool.listing().entries:

@@ -1,4 +1,4 @@
-"""`eth_config` (EIP-7910), what the chain is, and `eth_capabilities`, what this node has of it."""
+"""`eth_config` (EIP-7910): the parameters of the chain."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
 from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
-from entresol.primitives.values import Address, Data, Hash32, Quantity
+from entresol.primitives.values import Address, Data, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 
 if TYPE_CHECKING:
-    from entresol.chain.ledger import Ledger
     from entresol.chain.rules import ChainRules
 
 _PRECOMPILES: Final = (
@@ -57,32 +56,6 @@ class ChainParameters(JsonModel, frozen=True, kw_only=True):
     last: Annotated[None, says("The last scheduled fork: none.")] = None
 
 
-class CapabilitiesHead(JsonModel, frozen=True, kw_only=True):
-    """The latest block."""
-
-    number: Annotated[Quantity, says("Its number.")]
-    hash: Annotated[Hash32, says("Its hash.")]
-
-
-class ResourceCapability(JsonModel, frozen=True, kw_only=True):
-    """Whether a kind of data is served, and from which block on; nothing is deleted later."""
-
-    disabled: Annotated[bool, says("Whether it is not served at all.")]
-    oldest_block: Annotated[Quantity, says("The first block that it is there of.")]
-
-
-class Capabilities(JsonModel, frozen=True, kw_only=True):
-    """What routers need to know of a node before they send it a request."""
-
-    head: Annotated[CapabilitiesHead, says("The latest block.")]
-    state: Annotated[ResourceCapability, says("Accounts, codes and slots, and calls on them.")]
-    tx: Annotated[ResourceCapability, says("Transactions by hash and by position.")]
-    logs: Annotated[ResourceCapability, says("Logs, and filters of them.")]
-    receipts: Annotated[ResourceCapability, says("Receipts.")]
-    blocks: Annotated[ResourceCapability, says("Headers and blocks.")]
-    stateproofs: Annotated[ResourceCapability, says("Proofs of accounts and slots.")]
-
-
 class EthConfig:
     """The method `eth_config`."""
 
@@ -118,34 +91,3 @@ def _system_contracts(rules: ChainRules) -> dict[str, Address]:
         "HISTORY_STORAGE_ADDRESS": (HISTORY_STORAGE, fields.requests_hash),
     }
     return {name: address for name, (address, field) in called.items() if field is not None}
-
-
-class EthCapabilities:
-    """What this node has of its chain."""
-
-    prefix = "eth"
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    @method(served_by=ServedBy.REPLICA)
-    def capabilities(self) -> Capabilities:
-        """Return the head, and the oldest block of each kind of data that the node has.
-
-        Nothing is ever deleted, so no kind has a `deleteStrategy`. After a state file was loaded, states begin later than
-        blocks. A fork says what it has itself: what is older is the remote's, which it asks.
-        """
-        ledger = self._ledger
-        oldest = ResourceCapability(disabled=False, oldest_block=Quantity(ledger.first))
-        states = ResourceCapability(
-            disabled=False, oldest_block=Quantity(max(ledger.first, ledger.store.loaded.first))
-        )
-        return Capabilities(
-            head=CapabilitiesHead(number=Quantity(ledger.head.number), hash=ledger.head_hash),
-            state=states,
-            tx=oldest,
-            logs=oldest,
-            receipts=oldest,
-            blocks=oldest,
-            stateproofs=states,
-        )

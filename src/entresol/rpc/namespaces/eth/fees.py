@@ -59,11 +59,6 @@ class EthFees:
         """Return a priority fee per gas in wei at which the next block includes a transaction."""
         return Quantity(self._chain.rules.suggested_tip)
 
-    @method(getter=True, served_by=ServedBy.QUOTE)
-    def base_fee(self) -> Quantity:
-        """Return the base fee per gas of the next block, in wei."""
-        return Quantity(self._chain.next_base_fee())
-
     @method(getter=True, served_by=ServedBy.REPLICA)
     def blob_base_fee(self) -> Quantity:
         """Return the base fee per blob gas of the next block, in wei; 1 on an L2, which accepts no blobs."""

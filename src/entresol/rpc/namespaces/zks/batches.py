@@ -25,7 +25,7 @@ from entresol.rpc.services.batch_status import (
     SettlementFields,
     SettlementTransactions,
 )
-from entresol.rpc.types.block_id import BlockHeight, TransactionHash
+from entresol.rpc.types.block_id import BlockHeight
 from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
 
-Stage: TypeAlias = Literal["pending", "committed", "executed", "finalized"]
 DataAvailability: TypeAlias = Literal["none", "calldata"]
 
 _SCHEMES: Final[Mapping[DataScheme, DataAvailability]] = {
@@ -125,14 +124,6 @@ class CommitmentReader(Protocol):
 
     def commitment_of(self, batch: Batch) -> Hash32:
         """Return the commitment of a batch, its hash on L1."""
-
-
-class BlockFinality(JsonModel, frozen=True, kw_only=True):
-    """The settlement stage of a block."""
-
-    stage: Annotated[Stage, says("How far the block is settled.")]
-    block_number: Annotated[int, says("The number of its block.")]
-    batch_number: Annotated[int | None, says("The batch; null before it is sealed.")]
 
 
 class FinalityStatus(JsonModel, frozen=True, kw_only=True):
@@ -232,32 +223,6 @@ class ZksBatches:
             native_price=Quantity(summary.base_fee),
         )
 
-    # Finality
-
-    @method(served_by=ServedBy.REPLICA, past=Past.LOCAL)
-    def get_block_finality(self, block: BlockHeight) -> BlockFinality | None:
-        """Return the settlement stage of a block."""
-        if not self._chain.ledger.first <= block <= self._chain.number:
-            return None
-        return self._finality(block, self._batch_status.of_block(block))
-
-    @method(served_by=ServedBy.REPLICA, past=Past.LOCAL)
-    def get_transaction_finality(self, hash: TransactionHash) -> BlockFinality | None:
-        """Return the settlement stage of a transaction's block."""
-        location = self._chain.blocks.locate_transaction(hash)
-        if location is None:
-            return None
-        block = location.block_number
-        return self._finality(block, self._batch_status.of_block(block))
-
-    @method(served_by=ServedBy.REPLICA)
-    def get_batch_finality(self, batch: Number) -> BlockFinality | None:
-        """Return the settlement stage of a batch, and its last block."""
-        found = self._batch_status.of_batch(batch)
-        if found is None or found.batch is None:
-            return None
-        return self._finality(found.batch.last_block, found)
-
     @method(served_by=ServedBy.REPLICA)
     def get_finality_status(self) -> FinalityStatus:
         """Return the last sealed, committed, executed and finalized blocks and batches."""
@@ -273,19 +238,6 @@ class ZksBatches:
             last_finalized_block=max(finality.finalized, first),
             last_finalized_batch=self._batch_number(finality.finalized),
         )
-
-    def _finality(self, block: int, settlement: BatchSettlement) -> BlockFinality:
-        batch, steps, finality = settlement.batch, settlement.steps, self._chain.finality
-        stage: Stage = "pending"
-        if block <= finality.finalized:
-            stage = "finalized"
-        elif steps.execute is not None:
-            stage = "executed"
-        elif steps.commit is not None:
-            stage = "committed"
-        executed = stage in {"executed", "finalized"}
-        number = batch.number if batch is not None and executed else None
-        return BlockFinality(stage=stage, block_number=int(block), batch_number=number)
 
     def _prices_of(self, block: int) -> Prices:
         """Return the prices of a block; those of the next one if none are stored."""

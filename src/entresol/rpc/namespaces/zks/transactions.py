@@ -184,6 +184,19 @@ class ZksTransactions:
         check_transaction(transaction, self._chain.pool.rules)
         return started(self._send_with_output(transaction))
 
+    @method(
+        InvalidTransaction,
+        PoolRejection,
+        name="unstable_sendRawTransactionWithDetailedOutput",
+        order=Order.GROUPED,
+        served_by=ServedBy.PRODUCER,
+    )
+    def send_raw_transaction_by_unstable_name(
+        self, tx_bytes: Data
+    ) -> DetailedOutput | Awaitable[DetailedOutput]:
+        """Submit a signed transaction, and return its effects; an alias of that method of `zks_`."""
+        return self.send_raw_transaction_with_detailed_output(tx_bytes)
+
     async def _send_with_output(self, transaction: Transaction) -> DetailedOutput:
         async with self._submission.turn(transaction.sender):
             if transaction.signature_error is not None:

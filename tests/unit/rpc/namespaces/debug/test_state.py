@@ -71,14 +71,3 @@ def test_a_block_that_was_not_executed_has_no_witness(
 
 def test_no_block_is_bad(client: ApiClient) -> None:
     assert client("debug_getBadBlocks") == []
-
-
-def test_the_chain_config_names_chain_and_forks(client: ApiClient) -> None:
-    config = client("debug_chainConfig")
-    assert config["chainId"] == 270
-    assert config["londonBlock"] == config["osakaTime"] == 0
-    assert config["blobSchedule"]["osaka"] == {
-        "target": 6,
-        "max": 9,
-        "baseFeeUpdateFraction": 5_007_716,
-    }

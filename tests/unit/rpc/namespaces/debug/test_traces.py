@@ -78,13 +78,6 @@ def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
         assert not any("logs" in call for trace in traces for call in trace.get("calls", ()))
 
 
-def test_the_last_intermediate_root_is_the_state_root(traced: ApiClient) -> None:
-    block = traced("eth_getBlockByNumber", "0x2", False)
-    roots = traced("debug_intermediateRoots", block["hash"])
-    assert len(roots) == len(block["transactions"])
-    assert roots[-1] == block["stateRoot"]
-
-
 def test_a_deposit_shows_its_mint_in_the_difference(traced: ApiClient, sample: SampleChain) -> None:
     options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
     deposit = str(sample.hashes["deposit"])

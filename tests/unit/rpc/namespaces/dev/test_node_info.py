@@ -20,7 +20,7 @@ def test_the_node_describes_itself_as_anvil_does(client: ApiClient) -> None:
         "hardFork": "Osaka",
         "transactionOrder": "fees",
         "environment": {
-            "baseFee": client("eth_baseFee"),
+            "baseFee": hex(client.chain.next_base_fee()),
             "chainId": client.chain.rules.chain_id,
             "gasLimit": hex(1_000_000),
             "gasPrice": client("eth_gasPrice"),

@@ -38,7 +38,10 @@ def test_hardhat_drops_nothing_that_is_in_a_block(client: ApiClient, pending: li
 
 
 @pytest.mark.usefixtures("pending")
-@pytest.mark.parametrize(("method", "result"), [("anvil_dropAllTransactions", None), ("hardhat_dropAllTransactions", True), ("debug_clearTxpool", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [("anvil_dropAllTransactions", None), ("hardhat_dropAllTransactions", True)],
+)
 def test_all_are_dropped(client: ApiClient, method: str, result: object) -> None:
     assert client(method) is result
     assert len(client.chain.pool) == 0

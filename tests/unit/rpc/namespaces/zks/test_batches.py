@@ -474,21 +474,12 @@ def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
     assert rollup("zks_getProof", str(sender(USER)), [], 9) is None
 
 
-def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup) -> None:
-    name = str(rollup.chain.send_message(1))
+def test_the_last_blocks_and_batches_of_each_step_are_told(rollup: Rollup) -> None:
+    rollup.chain.send_message(1)
     rollup.chain.builder.seal()
-    assert rollup("zks_getBlockFinality", 1) == {
-        "stage": "pending",
-        "blockNumber": 1,
-        "batchNumber": None,
-    }
     batch = rollup.seal_batch()
-    rollup.settle(batch, SettlementStep.COMMIT)
-    assert rollup("zks_getTransactionFinality", name)["stage"] == "committed"
-    rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
+    rollup.settle(batch, SettlementStep.COMMIT, SettlementStep.PROVE, SettlementStep.EXECUTE)
     rollup.chain.set_finality(safe=1)
-    executed = {"stage": "executed", "blockNumber": 1, "batchNumber": batch}
-    assert rollup("zks_getBatchFinality", batch) == executed
     assert rollup("zks_getFinalityStatus") == {
         "lastSealedBlock": 1,
         "lastCommittedBlock": 1,
@@ -498,7 +489,6 @@ def test_the_finality_of_a_block_a_transaction_and_a_batch_agree(rollup: Rollup)
         "lastFinalizedBlock": 0,
         "lastFinalizedBatch": 0,
     }
-    assert rollup("zks_getBlockFinality", 2) is None
 
 
 def test_the_transactions_of_a_block_have_every_field(rollup: Rollup) -> None:
@@ -528,13 +518,16 @@ def test_the_transactions_of_a_block_are_rendered_up_to_the_limit_of_a_response(
         rollup("zks_getRawBlockTransactions", 2)
 
 
-def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(rollup: Rollup) -> None:
+@pytest.mark.parametrize("prefix", ["zks", "unstable"])
+def test_a_transaction_can_be_sent_for_a_preview_of_what_it_does(
+    rollup: Rollup, prefix: str
+) -> None:
     chain = rollup.chain
     name = chain.send_message(6, times=2)
     waiting = chain.pool.get(name)
     assert waiting is not None
     chain.pool.remove(name, "the test sends it itself")
-    answer = rollup("zks_sendRawTransactionWithDetailedOutput", "0x" + waiting.raw.hex())
+    answer = rollup(f"{prefix}_sendRawTransactionWithDetailedOutput", "0x" + waiting.raw.hex())
     assert answer["transactionHash"] == str(name)
     assert [event["logIndex"] for event in answer["events"]] == ["0x0", "0x1"]
     assert answer["storageLogs"] == []
