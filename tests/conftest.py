@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.cluster.postgres import Postgres, running_postgres
 from tests.support.run.default_ports import held_ports
 from tests.support.run.examples import load_profile
@@ -96,7 +96,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.fixture
 def anvil() -> Iterator[Anvil]:
     """Return an anvil with a fresh chain; mark the test `peer`."""
-    with running_anvil() as running:
+    with fresh_anvil() as running:
         yield running
 
 

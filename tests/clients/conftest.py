@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.clients.layers import KINDS, Layers, running_layers
-from tests.support.node_process import RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node() as running:
+def node() -> Iterator[InprocessNode]:
+    with inprocess_node() as running:
         yield running
 
 

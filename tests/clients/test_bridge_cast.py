@@ -13,6 +13,7 @@ from tests.support.anvil import find_program
 from tests.support.clients.accounts import ALICE, CHAIN_ID
 from tests.support.clients.layers import Layers
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.run.tool_home import tool_environment
 
 pytestmark = pytest.mark.clients
 
@@ -43,7 +44,12 @@ def cast(layers: Layers) -> Casts:
 def _cast(url: str, command: str, *arguments: str) -> str:
     started = [str(find_program("cast")), command, "--rpc-url", url, *arguments]
     return subprocess.run(
-        started, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
+        started,
+        env=tool_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
     ).stdout.strip()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -17,6 +16,7 @@ from tests.support.clients.contracts import CONTRACTS
 from tests.support.clients.layers import running_layers
 from tests.support.node_process import RunningNode
 from tests.support.polling import PATIENCE_SECONDS
+from tests.support.run.tool_home import tool_environment
 
 pytestmark = pytest.mark.clients
 
@@ -36,7 +36,7 @@ def cast(node: RunningNode) -> Cast:
     def run(*arguments: str) -> str:
         ran = subprocess.run(
             [program, *arguments],
-            env={**os.environ, "ETH_RPC_URL": node.url},
+            env=tool_environment(ETH_RPC_URL=node.url),
             capture_output=True,
             text=True,
             timeout=PATIENCE_SECONDS,
@@ -226,7 +226,12 @@ def test_what_is_sent_without_waiting_is_in_a_block_of_the_l1_for_the_next_comma
     def run(url: str, *arguments: str) -> str:
         command: list[str] = [str(program), *arguments, "--rpc-url", url]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
+            command,
+            env=tool_environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=True,
         ).stdout.strip()
 
     with running_layers("embedded") as layers:

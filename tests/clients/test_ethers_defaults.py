@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
-from tests.support.node_process import ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_anvil
+from tests.support.node_process import running_node
 
 pytestmark = pytest.mark.clients
 
@@ -24,7 +24,7 @@ CHAINS: Final = ("L2", "L2 with workers", "L1", "entresol anvil")
 def running_chain(name: str) -> Iterator[str]:
     """Start a chain with default flags, and return its URL."""
     if name == "entresol anvil":
-        with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+        with inprocess_anvil("anvil") as node:
             yield node.url
     elif name == "L2 with workers":
         with running_node("--workers", "3") as node:

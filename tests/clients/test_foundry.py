@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,8 +15,9 @@ import pytest
 from tests.support.anvil import find_program, running_anvil
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.layers import running_layers
-from tests.support.node_process import ENTRESOL
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.polling import PATIENCE_SECONDS
+from tests.support.run.tool_home import tool_environment
 
 pytestmark = pytest.mark.clients
 
@@ -39,7 +39,7 @@ class Foundry:
         ran = subprocess.run(
             [find_program(program), *arguments],
             cwd=self.project,
-            env={**os.environ, "ETH_RPC_URL": self.url, **environment},
+            env=tool_environment(ETH_RPC_URL=self.url, **environment),
             capture_output=True,
             text=True,
             timeout=PATIENCE_SECONDS,
@@ -71,16 +71,16 @@ class Foundry:
 def running_chain(kind: str) -> Iterator[str]:
     """Start a node, and yield the URL of one of its chains."""
     if kind == "anvil":
-        with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+        with inprocess_anvil("anvil") as node:
             yield node.url
     elif kind == "fork of a fork":
         fork = ("--no-storage-caching", "--fork-url")
         with (
             running_anvil() as remote,
-            running_anvil(*fork, remote.url, program=(*ENTRESOL, "anvil")) as first,
+            inprocess_anvil("anvil", *fork, remote.url) as first,
         ):
             first("anvil_mine", "0x2")
-            with running_anvil(*fork, first.url, program=(*ENTRESOL, "anvil")) as node:
+            with inprocess_anvil("anvil", *fork, first.url) as node:
                 yield node.url
     else:
         with running_layers("embedded") as layers:

@@ -11,11 +11,10 @@ import pytest
 from entresol.contracts import artifact
 from entresol.primitives.values import Data
 from entresol.rollup.system_contracts import CONTRACTS, MULTICALL
-from tests.support.anvil import running_anvil
 from tests.support.clients.accounts import ALICE
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
-from tests.support.node_process import ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node
 from tests.support.rpc_client import HttpRpcClient
 from tests.support.run.examples import tries_many
 
@@ -32,7 +31,7 @@ LAYERS: Final = ("L1", "L2", "anvil") if tries_many() else ("L1", "L2")
 def results(file: str, layer: str) -> Results:
     """Run a file on a layer of a node of its own, once."""
     if layer == "anvil":
-        with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+        with inprocess_anvil("anvil") as node:
             # As anvil it starts without the contract that viem's multicall expects.
             code = Data(artifact(CONTRACTS[MULTICALL]).runtime)
             node("anvil_setCode", str(MULTICALL), str(code))
@@ -56,7 +55,7 @@ RECOGNISED: Final = "development-network.mjs"
 @cache
 def recognised(preset: str) -> Results:
     """Ask tools what they take an L2 with a preset for, once."""
-    with running_node("--preset", preset) as node:
+    with inprocess_node("--preset", preset) as node:
         return run_checks(RECOGNISED, node.url)
 
 
@@ -70,7 +69,7 @@ def test_an_l2_with_a_preset_is_a_development_node_to_tools(check: str, preset: 
 @pytest.mark.parametrize("flags", [("--preset", "anvil"), ("--client-version", "anvil/v1.7.1")])
 def test_ape_takes_an_l2_for_anvil(flags: tuple[str, ...]) -> None:
     """Its plugin connects to a node whose client version has the word in it, and to no other."""
-    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
+    with inprocess_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
         assert "anvil" in client("web3_clientVersion").lower()
         snapshot = client("evm_snapshot")
         client("anvil_setBalance", ALICE.address, hex(7))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.clients.javascript import Results, checks_of, run_checks, token_checks_of
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 pytestmark = pytest.mark.clients
 
@@ -48,7 +48,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     info, config = folder / "info.json", folder / "node.toml"
     config.write_text(CONFIG, encoding="utf-8")
     flags = ("--config", str(config), "--config-out", str(info), "--l1-extra-port", "0")
-    with running_node(*flags, "--l1-delay", "0", info=info):
+    with inprocess_node(*flags, "--l1-delay", "0", info=info):
         yield json.loads(Path(info).read_text(encoding="utf-8"))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.support.clients.javascript import FOLDER, Results, checks_of, run_checks
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 pytestmark = pytest.mark.clients
 
@@ -57,7 +57,7 @@ def test_no_file_is_missing() -> None:
 @cache
 def results(file: str) -> Results:
     """Run a file on a node of its own, once."""
-    with running_node() as node:
+    with inprocess_node() as node:
         return run_checks(file, node.url)
 
 

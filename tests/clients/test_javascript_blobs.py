@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.anvil import running_anvil
 from tests.support.blobs import sample_sidecar
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.hex_data import hexed
-from tests.support.node_process import ENTRESOL
+from tests.support.inprocess_node import inprocess_anvil
 
 pytestmark = pytest.mark.clients
 
@@ -28,7 +27,7 @@ def results() -> Iterator[Results]:
     }
     with (
         pytest.MonkeyPatch.context() as environment,
-        running_anvil(program=(*ENTRESOL, "anvil")) as node,
+        inprocess_anvil("anvil") as node,
     ):
         environment.setenv("BLOB", json.dumps(blob))
         yield run_checks(FILE, node.url)

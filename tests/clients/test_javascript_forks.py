@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import run_checks
-from tests.support.fork.remote_anvil import NODE
 from tests.support.fork.remote_pair import remote_pair
+from tests.support.inprocess_node import inprocess_anvil
 
 pytestmark = pytest.mark.clients
 
@@ -26,7 +25,7 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     with remote_pair() as remotes:
         forks = ("--fork-url", remotes.l2.url, "--l1-fork-url", remotes.l1.url)
         others = ("--no-storage-caching", "--l1-port", "0", "--config-out", str(written))
-        with running_anvil(*forks, *others, *IDS, program=NODE) as node:
+        with inprocess_anvil(*forks, *others, *IDS) as node:
             yield node.url, json.loads(written.read_text())["l1"]["http_url"]
 
 

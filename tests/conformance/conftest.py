@@ -12,7 +12,6 @@ from hexbytes import HexBytes
 from web3 import AsyncWeb3, Web3
 from web3._utils.module_testing.utils import RequestMocker
 
-from tests.support.anvil import running_anvil
 from tests.support.clients.web3_chain import (
     ALICE,
     CHAIN_ID,
@@ -21,7 +20,7 @@ from tests.support.clients.web3_chain import (
     Served,
     serving,
 )
-from tests.support.node_process import ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node
 from tests.support.polling import PATIENCE_SECONDS
 
 # A test that is expected to fail may do so by waiting for what never comes.
@@ -56,7 +55,7 @@ def runner() -> Iterator[asyncio.Runner]:
 def layer_two(runner: asyncio.Runner) -> Iterator[Served]:
     # The objects of a block must not change during a test.
     with (
-        running_node("--chain-id", str(CHAIN_ID), "--no-settle") as node,
+        inprocess_node("--chain-id", str(CHAIN_ID), "--no-settle") as node,
         serving(node.url, runner) as served,
     ):
         yield served
@@ -65,7 +64,7 @@ def layer_two(runner: asyncio.Runner) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def layer_one(runner: asyncio.Runner) -> Iterator[Served]:
     with (
-        running_anvil("--chain-id", str(CHAIN_ID), program=(*ENTRESOL, "anvil")) as node,
+        inprocess_anvil("anvil", "--chain-id", str(CHAIN_ID)) as node,
         serving(node.url, runner) as served,
     ):
         yield served

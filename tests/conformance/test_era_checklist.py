@@ -23,7 +23,7 @@ from entresol.contracts import artifact
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from tests.support.clients.accounts import ALICE, BOB, send_next, sign_next
 from tests.support.clients.contracts import CONTRACTS
-from tests.support.node_process import RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.clients
@@ -40,14 +40,14 @@ MESSENGER = Web3().eth.contract(
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
+def node() -> Iterator[InprocessNode]:
     # Two responses about a block are equal only as long as no batch with it is sealed in between.
-    with running_node("--no-settle") as running:
+    with inprocess_node("--no-settle") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(node: RunningNode) -> Iterator[HttpRpcClient]:
+def client(node: InprocessNode) -> Iterator[HttpRpcClient]:
     client = CheckedRpcClient(node.url)
     yield client
     client.close()
@@ -236,7 +236,7 @@ def test_66_logs_are_queried_by_tags_and_by_bare_digits(
 
 
 def test_67_subscribers_are_notified_of_blocks_transactions_and_logs(
-    node: RunningNode, client: HttpRpcClient, emitter: str
+    node: InprocessNode, client: HttpRpcClient, emitter: str
 ) -> None:
     with connect(node.url.replace("http", "ws")) as socket:
 

@@ -24,7 +24,7 @@ from zksync2.transaction.transaction712 import Transaction712
 
 from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI
 from tests.support.clients.contracts import CONTRACTS
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.clients
@@ -63,7 +63,7 @@ class Signed(NamedTuple):
 @pytest.fixture(scope="module")
 def client() -> Iterator[HttpRpcClient]:
     # Two receipts of a transaction are equal only as long as no batch with it is sealed in between.
-    with running_node("--no-settle") as node:
+    with inprocess_node("--no-settle") as node:
         client = CheckedRpcClient(node.url)
         yield client
         client.close()

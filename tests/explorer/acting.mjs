@@ -15,6 +15,7 @@ import {
   rpc,
   run,
   sees,
+  send,
   settled,
   until,
   url,
@@ -217,12 +218,12 @@ check("what crossed in blocks that are reverted is gone from the bridge", async 
   await visit("bridge", async (page) => {
     for (const stage of ["Arrived", "Paid", "Returned"]) await sees(page, ".lines li", stage);
     const snapshot = await rpc("evm_snapshot");
-    const lines = await page.locator(".lines li").count();
-    await rpc("eth_sendTransaction", { from: ALICE, to: MESSENGER, data: messageData("not for long") });
-    await until(async () => (await page.locator(".lines li").count()) === lines + 1);
+    const { transactionHash } = await send({ to: MESSENGER, data: messageData("not for long") });
+    const line = page.locator(`.lines a[href*="${transactionHash}"]`);
+    await line.waitFor();
     await rpc("evm_revert", snapshot);
     await rpc("anvil_mine", "0x3");
-    await until(async () => (await page.locator(".lines li").count()) === lines);
+    await line.waitFor({ state: "detached" });
     await sees(page, ".lines li", "Paid");
   });
 });

@@ -238,11 +238,10 @@ check("of a long execution the first and the last steps are there, in few elemen
   });
 });
 
-check("a file of ten thousand lines, and one of a megabyte, take few elements and little time", async () => {
+check("a file of ten thousand lines, and one of a megabyte, take few elements", async () => {
   const lines = "\n// more".repeat(10_000);
   const wide = `\n// ${"x".repeat(1_000_000)}\n"${"\\".repeat(500_000)}`;
   await project.give({ text: (it) => (it.includes("contract Pool") ? `${it}${lines}${wide}` : it) });
-  const started = Date.now();
   await visit(stepsOf(failed), async (page) => {
     await page.locator(".line.here.bad").waitFor();
     await page.locator(".window").evaluate((it) => it.scrollTo(0, it.scrollHeight));
@@ -251,7 +250,6 @@ check("a file of ten thousand lines, and one of a megabyte, take few elements an
     expect(nodes < 1200, `${nodes} elements`);
     expect((await page.locator("main").innerText()).length < 20_000, "the line is shown whole");
   });
-  expect(Date.now() - started < 20_000, `it took ${Date.now() - started} ms`);
   await project.give();
 });
 

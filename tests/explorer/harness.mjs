@@ -144,12 +144,28 @@ export async function sees(page, selector, text) {
   await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
+// Wait until the text of an element is right: what a page draws first may lack what it reads later.
+export async function reads(locator, isRight) {
+  let text = "";
+  const isThere = async () => {
+    text = await locator.innerText();
+    return isRight(text);
+  };
+  await until(isThere).catch((error) => {
+    throw new Error(`${error.message}; it says: ${text}`);
+  });
+}
+
+// A row of a table by the header of the row, which is the whole text of that cell.
+export const rowOf = (page, table, name) =>
+  page.locator(`${table} tr`).filter({ has: page.getByRole("rowheader", { name }) });
+
 // Search for each text, and go where its hit leads.
 export async function finds(page, cases) {
   for (const [text, hit, hash] of cases) {
     await page.keyboard.press("/");
     await page.locator("#search input").fill(text);
-    await sees(page, ".hits li", hit);
+    await sees(page, ".hits li[aria-selected='true']", hit);
     await page.keyboard.press("Enter");
     await page.waitForFunction((it) => location.hash === it, hash);
     await page.locator("main h1").first().waitFor();

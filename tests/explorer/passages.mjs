@@ -1,7 +1,24 @@
 // Bundles between two chains: their passages through the ground, their pages, their proofs, and who may do what.
 
 import { HOLDER, sendBundle } from "./bundling.mjs";
-import { ALICE, BOB, check, expect, finds, l1Rpc, rpc, rpcAt, run, sees, send, until, url, visit } from "./harness.mjs";
+import {
+  ALICE,
+  BOB,
+  check,
+  expect,
+  finds,
+  l1Rpc,
+  reads,
+  rowOf,
+  rpc,
+  rpcAt,
+  run,
+  sees,
+  send,
+  until,
+  url,
+  visit,
+} from "./harness.mjs";
 import { costOf, violationsOf } from "./measuring.mjs";
 
 const CAROL = "0x00000000000000000000000000000000000ca401";
@@ -245,8 +262,7 @@ check("the holder of native value has a name, and is counted nowhere", async () 
   await visit(`address/${HOLDER}`, async (page) => {
     await sees(page, "h1", "BaseTokenHolder");
     await sees(page, "main", "It backs native value between chains, and is counted nowhere.");
-    const cells = await page.locator(".holdings tr").filter({ hasText: "ETH" }).first().innerText();
-    expect(/ETH\s+Ether\s+–/.test(cells), `it is counted: ${cells}`);
+    await reads(rowOf(page, ".holdings", "ETH"), (cells) => /ETH\s+Ether\s+–/.test(cells));
   });
 });
 

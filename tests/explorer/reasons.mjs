@@ -2,7 +2,7 @@
 
 import { Interface } from "ethers";
 import { Provider, utils, Wallet } from "zksync-ethers";
-import { ALICE, ALICE_KEY, BOB, check, expect, rpc, run, sees, send, url, visit, word } from "./harness.mjs";
+import { ALICE, ALICE_KEY, BOB, check, expect, reads, rpc, run, sees, send, url, visit, word } from "./harness.mjs";
 
 // A contract that reverts with what it is called with: CALLDATACOPY and REVERT of all of it.
 const ECHO = "0x66365f5f37365ffd5f5260076019f3";
@@ -158,7 +158,7 @@ check("lists within structs take a line, and accounts that are numbers lead to t
     `l2/tx/${listing.transactionHash}`,
     async (page) => {
       const tags = page.locator("#input .in-line").first();
-      expect((await tags.innerText()) === "“oak”, “round table”", await tags.innerText());
+      await reads(tags, (line) => line === "“oak”, “round table”");
       const { height } = await tags.boundingBox();
       expect(height < 30, `it is ${height} high`);
     },

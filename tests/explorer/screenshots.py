@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from tests.support.clients.javascript import node_program
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots").resolve()
     # A house, and a street of two.
     for flags in ((), ("--chains", "2")):
-        with running_node(*flags) as node:
+        with inprocess_node(*flags) as node:
             found = re.search(r"^Layer 1 .*?^HTTP +(\S+)", node.output, re.MULTILINE | re.DOTALL)
             assert found is not None
             script = Path(__file__).with_name("screenshots.mjs")

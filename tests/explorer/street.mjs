@@ -13,6 +13,8 @@ import {
   finds,
   l1Rpc,
   l1Url,
+  reads,
+  rowOf,
   rpc,
   rpcAt,
   run,
@@ -151,7 +153,7 @@ let bread;
 
 check("the base token, ether and another token climb into the second house by clicks", async () => {
   const { abi, bytecode } = JSON.parse(process.env.CONTRACTS).token;
-  const alice = new Wallet(ALICE_KEY, new JsonRpcProvider(l1Url, undefined, { cacheTimeout: -1 }));
+  const alice = new Wallet(ALICE_KEY, new JsonRpcProvider(l1Url));
   const made = await (await new ContractFactory(abi, bytecode, alice).deploy("Bread", "BRD", 2)).waitForDeployment();
   await (await made.mint(ALICE, 10_000n)).wait();
   bread = await made.getAddress();
@@ -205,13 +207,13 @@ check("they go back down by clicks, and layer 1 pays each of them", async () => 
 check("an account is shown in every house, with each token in a row", async () => {
   await visit(`address/${ALICE}`, async (page) => {
     for (const title of ["Ground floor", "Harbour", "Mill"]) await sees(page, ".holdings th", title);
-    const cellsOf = async (token) => {
-      const row = page.locator(".holdings tr").filter({ has: page.getByRole("rowheader", { name: token }) });
-      return (await row.innerText()).split(/\s+/).slice(-4);
+    const cellsOf = async (token, isRight) => {
+      const row = rowOf(page, ".holdings", token);
+      await reads(row, (text) => isRight(text.split(/\s+/).slice(-4)));
     };
-    await until(async () => (await cellsOf("BRD")).join() === "100,60,–,40");
-    await until(async () => (await cellsOf("ETH"))[3] === "1");
-    await until(async () => (await cellsOf("ZOO"))[2] === "7");
+    await cellsOf("BRD", (cells) => cells.join() === "100,60,–,40");
+    await cellsOf("ETH", (cells) => cells[3] === "1");
+    await cellsOf("ZOO", (cells) => cells[2] === "7");
     await sees(page, "[aria-label='Transactions of this address'] .plate", "271");
     await page.getByLabel("Where to send").selectOption("271");
     await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -301,8 +303,7 @@ check("a bundle carries ether to a house where it is a token, and a click lets i
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await sees(page, "h1 .badge", "Executed");
     await page.goto(`${url}/#/address/${BOB}`);
-    const row = page.locator(".holdings tr").filter({ hasText: "Ether" });
-    await until(async () => (await row.innerText()).trim().endsWith("0.25"));
+    await reads(rowOf(page, ".holdings", "Ether"), (cells) => cells.trim().endsWith("0.25"));
   });
 });
 

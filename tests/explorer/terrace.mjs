@@ -24,8 +24,8 @@ check("the five busiest houses are drawn, and the table has all", async () => {
       "",
       async (page) => {
         await sees(page, ".houses tbody tr", "Foundry");
-        const plates = (await page.locator(".home .plate").allInnerTexts()).join();
-        expect(plates === "270,271,272,274,275", `drawn: ${plates}`);
+        const plates = async () => (await page.locator(".home .plate").allInnerTexts()).join();
+        await until(async () => (await plates()) === "270,271,272,274,275");
         expect((await page.locator(".houses tbody tr").count()) === 6, "rows of the table");
         await sees(page, ".houses tbody tr", "no batch yet");
         await sees(page, ".name.upper", "5 of 6 chains");

@@ -17,11 +17,11 @@ import pytest
 from entresol.contracts import artifact
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, checks_of, node_program, run_checks
 from tests.support.clients.layers import OPERATOR_KEY
 from tests.support.fork.remote_anvil import RemoteAnvil, remote_anvil
-from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = [
@@ -103,7 +103,7 @@ def browser() -> Iterator[None]:
         process.wait(PATIENCE_SECONDS)
 
 
-def l1_url_of(node: RunningNode) -> str:
+def l1_url_of(node: InprocessNode) -> str:
     """Return the URL of the development L1, which the banner has below its heading."""
     found = re.search(r"^Layer 1 .*?^HTTP +(\S+)", node.output, re.MULTILINE | re.DOTALL)
     assert found is not None
@@ -116,7 +116,7 @@ def results(file: str) -> Results:
     with NamedTemporaryFile("w", suffix=".toml") as config:
         config.write(SEVERAL.get(file, ""))
         config.flush()
-        with running_node("--config", config.name) as node:
+        with inprocess_node("--config", config.name) as node:
             return run_checks(file, node.url, l1_url_of(node), FOLDER)
 
 
@@ -133,9 +133,7 @@ def test_a_browser_shows_it(file: str, check: str) -> None:
 @pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize("layer", ["l1", "l2"])
 def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
-    with (
-        running_anvil(program=(*ENTRESOL, "anvil")) if layer == "l1" else running_node("--no-l1")
-    ) as node:
+    with inprocess_anvil("anvil") if layer == "l1" else inprocess_node("--no-l1") as node:
         found = run_checks(ALONE, node.url, folder=FOLDER)
     assert [problem for problem in found.values() if problem is not None] == []
 
@@ -144,8 +142,8 @@ def test_a_layer_alone_draws_only_its_floor(layer: str) -> None:
 def test_a_remote_layer_1_is_drawn() -> None:
     flags = ("--deploy-l1", "--operator-key", OPERATOR_KEY, "--l1-confirmations", "0")
     with (
-        running_anvil(program=(*ENTRESOL, "anvil")) as l1,
-        running_node("--l1-url", f"{l1.url}/a-key", *flags, *DEVELOPMENT_FLAGS) as node,
+        inprocess_anvil("anvil") as l1,
+        inprocess_node("--l1-url", f"{l1.url}/a-key", *flags, *DEVELOPMENT_FLAGS) as node,
     ):
         found = run_checks(REMOTE, node.url, folder=FOLDER)
     assert [problem for problem in found.values() if problem is not None] == []
@@ -175,7 +173,7 @@ def test_a_copy_of_another_chain_stands_on_its_anchor() -> None:
     with remote_anvil() as remote:
         token, number = remote_token(remote)
         flags = ("--fork-url", f"{remote.url}@{number}", "--no-storage-caching")
-        with running_node(*flags) as node:
+        with inprocess_node(*flags) as node:
             found = run_checks(FORK, node.url, l1_url_of(node), FOLDER, TOKEN=token)
     assert [problem for problem in found.values() if problem is not None] == []
 
@@ -187,8 +185,8 @@ def test_a_copy_that_is_offline_says_what_it_has_not(tmp_path: Path) -> None:
     with remote_anvil() as remote:
         (kept, _), (other, number) = remote_token(remote), remote_token(remote)
         url = f"{remote.url}@{number}"
-        with running_anvil("--fork-url", url, *flags, program=(*ENTRESOL, "anvil")) as node:
+        with inprocess_anvil("anvil", "--fork-url", url, *flags) as node:
             assert node("entresol_getToken", kept)["symbol"] == "REM"
-    with running_anvil("--offline", *flags, program=(*ENTRESOL, "anvil")) as node:
+    with inprocess_anvil("anvil", "--offline", *flags) as node:
         found = run_checks(OFFLINE, node.url, folder=FOLDER, TOKEN=kept, OTHER_TOKEN=other)
     assert [problem for problem in found.values() if problem is not None] == []

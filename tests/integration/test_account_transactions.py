@@ -17,7 +17,7 @@ from entresol.primitives.transactions import Paymaster, ZkTransaction
 from entresol.primitives.values import Address
 from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based, sign_by
 from tests.support.contracts.layer_two import artifact_for_tests, calldata, encode
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 OWNERS = [b"\x21" * 32, b"\x22" * 32]
@@ -126,7 +126,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def world(directory: Path) -> Iterator[World]:
     """Return the client of a node that ends by a kill."""
     with (
-        running_node("--data-dir", str(directory)) as node,
+        inprocess_node("--data-dir", str(directory)) as node,
         closing(HttpRpcClient(node.url)) as client,
     ):
         yield World(client)
@@ -246,7 +246,7 @@ def test_a_killed_node_has_the_same_blocks_and_nonces(directory: Path, world: Wo
     nonce = world.nonce(world.multisig)
     trace = [world.client("debug_traceBlockByNumber", hex(n), {}) for n in range(1, head + 1)]
     with (
-        running_node("--data-dir", str(copied(directory))) as node,
+        inprocess_node("--data-dir", str(copied(directory))) as node,
         closing(HttpRpcClient(node.url)) as again,
     ):
         assert hashes(again, head) == blocks

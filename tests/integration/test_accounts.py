@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account
-from eth_account.messages import encode_defunct, encode_typed_data
 from web3 import Web3
 from web3.exceptions import Web3RPCError
 
 from tests.support.clients.accounts import ALICE, BOB, ETHER
-from tests.support.node_process import RunningNode, run_entresol, running_node
-from tests.support.typed_data import MAIL
+from tests.support.inprocess_node import InprocessNode, inprocess_node, run_command
 
 STRANGER = Web3.to_checksum_address("0x" + "ab" * 20)
 DEVELOPER_METHODS = [
@@ -28,18 +25,7 @@ DEVELOPER_METHODS = [
 EVERYWHERE = ("--host", "0.0.0.0")  # noqa: S104  # what is tested
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node() as running:
-        yield running
-
-
-@pytest.fixture
-def web3(node: RunningNode) -> Any:
-    return client_of(node)
-
-
-def client_of(node: RunningNode) -> Any:
+def client_of(node: InprocessNode) -> Any:
     """Return a web3 whose types do not get into the way of what is to be seen."""
     return Web3(Web3.HTTPProvider(node.url.replace(EVERYWHERE[1], "127.0.0.1")))
 
@@ -47,55 +33,6 @@ def client_of(node: RunningNode) -> Any:
 def rpc(web3: Any, method: str, *params: Any) -> Any:
     response = web3.provider.make_request(method, list(params))
     return response.get("error") or response["result"]
-
-
-def test_web3_sends_from_an_unlocked_account(web3: Any) -> None:
-    assert web3.eth.accounts[0] == ALICE.address
-    assert len(web3.eth.accounts) == 12
-    sent = web3.eth.send_transaction({"from": ALICE.address, "to": BOB.address, "value": ETHER})
-    receipt = web3.eth.wait_for_transaction_receipt(sent)
-    assert (receipt["status"], receipt["from"]) == (1, ALICE.address)
-
-
-def test_web3_signs_with_an_unlocked_account(web3: Any) -> None:
-    signed = web3.eth.sign_transaction({"from": ALICE.address, "to": BOB.address, "value": 1})
-    assert Account.recover_transaction(signed["raw"]) == ALICE.address
-    assert web3.eth.send_raw_transaction(signed["raw"]) == signed["tx"]["hash"]
-    signature = web3.eth.sign(ALICE.address, text="hello")
-    assert Account.recover_message(encode_defunct(text="hello"), signature=signature) == (
-        ALICE.address
-    )
-    typed = web3.eth.sign_typed_data(ALICE.address, MAIL)
-    assert Account.recover_message(encode_typed_data(full_message=MAIL), signature=typed) == (
-        ALICE.address
-    )
-
-
-def test_an_unknown_account_is_rejected_by_name(web3: Any) -> None:
-    with pytest.raises(Web3RPCError, match="unknown account: 0xabab"):
-        web3.eth.send_transaction({"from": STRANGER, "to": BOB.address, "value": 1, "gas": 21_000})
-
-
-def test_a_raw_transaction_is_sent_and_awaited(web3: Any) -> None:
-    signed = web3.eth.sign_transaction(
-        {"from": web3.eth.accounts[2], "to": BOB.address, "value": 1}
-    )
-    receipt = rpc(web3, "eth_sendRawTransactionSync", Web3.to_hex(signed["raw"]), "0x2710")
-    assert receipt["transactionHash"] == Web3.to_hex(signed["tx"]["hash"])
-
-
-def test_pending_transactions_are_shown(web3: Any) -> None:
-    rpc(web3, "evm_setAutomine", False)
-    try:
-        sender = web3.eth.accounts[3]
-        sent = web3.eth.send_transaction(
-            {"from": sender, "to": BOB.address, "value": 1, "gas": 21_000}
-        )
-        assert web3.geth.txpool.status()["pending"] == "0x1"
-        assert web3.geth.txpool.content()["pending"][sender]["0"]["hash"] == Web3.to_hex(sent)
-        assert " wei + 21000 gas " in web3.geth.txpool.inspect()["pending"][sender]["0"]
-    finally:
-        rpc(web3, "evm_setAutomine", True)
 
 
 def impersonate(web3: Any) -> Any:
@@ -111,13 +48,13 @@ def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path)
     directory = str(tmp_path / "chain")
     # A receipt has the number of its batch, once there is one.
     arguments = ("--data-dir", directory, "--no-settle")
-    with running_node(*arguments) as first:
+    with inprocess_node(*arguments) as first:
         receipt = impersonate(client_of(first))
         assert (receipt["status"], receipt["from"]) == (1, STRANGER)
         assert first.stop() == 0
-    assert run_entresol("verify", "--data-dir", directory).returncode == 0
-    assert run_entresol("rebuild", "--data-dir", directory).returncode == 0
-    with running_node(*arguments) as second:
+    assert run_command("verify", "--data-dir", directory).returncode == 0
+    assert run_command("rebuild", "--data-dir", directory).returncode == 0
+    with inprocess_node(*arguments) as second:
         again = client_of(second)
         assert again.eth.get_transaction_receipt(receipt["transactionHash"]) == receipt
         raw = again.eth.get_raw_transaction(receipt["transactionHash"])
@@ -128,7 +65,7 @@ def test_what_an_impersonated_account_sent_survives_and_verifies(tmp_path: Path)
 
 
 def test_a_node_that_others_can_reach_locks_its_accounts_and_serves_no_developer_methods() -> None:
-    with running_node(*EVERYWHERE) as node:
+    with inprocess_node(*EVERYWHERE) as node:
         assert "Accounts     locked: the node listens on 0.0.0.0" in node.output
         assert "Methods      without evm_, anvil_ and hardhat_: the node listens on" in node.output
         web3 = client_of(node)
@@ -143,7 +80,7 @@ def test_a_node_that_others_can_reach_locks_its_accounts_and_serves_no_developer
 
 
 def test_developer_methods_can_be_requested_where_others_can_reach_the_node() -> None:
-    with running_node(*EVERYWHERE, "--dev-methods") as node:
+    with inprocess_node(*EVERYWHERE, "--dev-methods") as node:
         assert "although the node listens on 0.0.0.0: every client can change" in node.output
         web3 = client_of(node)
         assert rpc(web3, "evm_mine") == "0x0"
@@ -154,7 +91,7 @@ def test_developer_methods_can_be_requested_where_others_can_reach_the_node() ->
 
 
 def test_a_flag_exposes_the_accounts_and_another_leaves_out_methods() -> None:
-    with running_node(*EVERYWHERE, "--expose-unlocked-accounts", "--no-dev-methods") as node:
+    with inprocess_node(*EVERYWHERE, "--expose-unlocked-accounts", "--no-dev-methods") as node:
         assert "Accounts     12 unlocked" in node.output
         assert "without evm_, anvil_ and hardhat_" in node.output
         web3 = client_of(node)
@@ -171,7 +108,7 @@ def test_the_l1_of_a_pair_signs_for_what_its_genesis_funds(tmp_path: Path, flag:
     genesis, info = tmp_path / "genesis.json", tmp_path / "info.json"
     genesis.write_text(json.dumps(document), "utf-8")
     flags = (flag, str(genesis), "--l1-chain-id", "9", "--config-out", str(info))
-    with running_node(*flags, info=info):
+    with inprocess_node(*flags, info=info):
         l1: Any = Web3(Web3.HTTPProvider(json.loads(info.read_text("utf-8"))["l1"]["http_url"]))
         assert l1.eth.accounts[0] == ALICE.address
         senders = [ALICE.address] if flag == "--genesis" else [ALICE.address, signer.address]

@@ -26,7 +26,7 @@ from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.residents import Resident
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains, several_config
-from tests.support.node_process import run_entresol
+from tests.support.inprocess_node import run_command
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import bookkeepers, check_stored_books, opened
 from tests.support.rollup.pair import ETHER, L1_CHAIN_ID, RECEIVER, Pair
@@ -262,14 +262,14 @@ def test_verify_rebuild_and_backup_include_an_added_chain(tmp_path: Path) -> Non
     config = several_config(1, source)
     with several_chains(config) as running, running.added(chainId=ADDED) as pair:
         pair.arrived(pair.deposit(ETHER))
-        backup = run_entresol("backup", "--data-dir", str(source), str(copy))
+        backup = run_command("backup", "--data-dir", str(source), str(copy))
         assert backup.returncode == 0, backup.stderr
     for command in ("rebuild", "verify"):
-        done = run_entresol(command, "--data-dir", str(copy))
+        done = run_command(command, "--data-dir", str(copy))
         assert done.returncode == 0, done.stderr
         assert f"chain {ADDED}: " in done.stdout + done.stderr
     asyncio.run(check_stored_books(several_config(1, copy), []))
-    rejected = run_entresol("verify", "--chain-id", str(ADDED), "--data-dir", str(copy / "300"))
+    rejected = run_command("verify", "--chain-id", str(ADDED), "--data-dir", str(copy / "300"))
     assert "is a chain that was added" in rejected.stderr
 
 

@@ -15,7 +15,8 @@ import pytest
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.primitives.values import Hash32
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import ENTRESOL, run_entresol
+from tests.support.inprocess_node import inprocess_anvil, run_command
+from tests.support.node_process import ENTRESOL
 from tests.support.polling import eventually
 from tests.support.rpc_client import RpcError
 
@@ -28,7 +29,7 @@ STRANGER = "0x00000000000000000000000000000000000000aa"
 @contextmanager
 def ours(*flags: str) -> Iterator[Anvil]:
     """Start `entresol anvil` as a script would start anvil."""
-    with running_anvil(*flags, program=COMMAND) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         yield node
 
 
@@ -256,7 +257,7 @@ def test_the_developers_methods_are_served_wherever_it_listens() -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_flags_are_rejected_by_name(flags: tuple[str, ...], problem: str) -> None:
-    ended = run_entresol(*flags)
+    ended = run_command(*flags)
     assert ended.returncode == 2
     assert problem in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -269,7 +270,7 @@ def test_a_chain_starts_from_a_genesis_file_or_a_state_file(
 ) -> None:
     path = tmp_path / "genesis.json"
     path.write_text('{"config": {"chainId": 99}, "gasLimit": 30000000, "alloc": {}}', "utf-8")
-    ended = run_entresol(*command, "--init", str(path), flag, str(tmp_path / "state.json"))
+    ended = run_command(*command, "--init", str(path), flag, str(tmp_path / "state.json"))
     assert ended.returncode == 2
     assert f"--init: it cannot be combined with {flag}, as in anvil" in ended.stderr
 

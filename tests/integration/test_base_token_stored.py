@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,6 @@ from entresol import Devnet, devnet
 from entresol.cli.data_directory import back_up, rebuild_chains, verify_chains
 from entresol.errors import GenesisMismatch
 from entresol.inprocess.devnet_settings import SettingValue
-from entresol.primitives import abi
-from tests.support.node_process import running_node
-from tests.support.workers import clients_of
 
 STRANGER = Web3.to_checksum_address("0x" + "5e" * 20)
 CHAINS: list[dict[str, SettingValue]] = [
@@ -101,30 +97,6 @@ def test_a_state_file_whose_l1_has_other_chains_is_rejected(ids: tuple[int, ...]
         with pytest.raises(Exception, match=r"chain 27\d is not registered on the L1 in the file"):
             net.l2.request("anvil_loadState", dumped)
         assert all(bridge.deposit(1).l2["status"] == 1 for bridge in net.bridges)
-
-
-def test_every_worker_knows_the_token_and_its_price(tmp_path: Path) -> None:
-    info = tmp_path / "info.json"
-    flags = ("--base-token", "USD", "--base-token-decimals", "6", "--base-token-ratio", "90000")
-    others = ("--workers", "2", "--log-level", "warning", "--config-out", str(info))
-    with running_node(*flags, *others, info=info) as running:
-        known = json.loads(info.read_text())
-        token = known["base_token"]
-        assert (token["symbol"], token["decimals"], token["ratio"]) == ("USD", 6, "90000")
-        with clients_of(running, known["http_url"]) as clients:
-            for client in clients:
-                assert client("zks_getBaseTokenL1Address") == token["l1_address"]
-                assert client("eth_gasPrice") == hex(9)
-                call = {
-                    "to": "0x" + "800a".rjust(40, "0"),
-                    "data": "0x" + abi.selector("symbol()").hex(),
-                }
-                (symbol,) = abi.decode(
-                    "(string)", bytes.fromhex(client("eth_call", call, "latest")[2:])
-                )
-                assert symbol == "USD"
-                (listed,) = client("zks_getConfirmedTokens", 0, 10)
-                assert (listed["l1Address"], listed["symbol"]) == (token["l1_address"], "USD")
 
 
 def test_a_node_without_an_l1_rejects_a_base_token() -> None:

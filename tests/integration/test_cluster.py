@@ -12,7 +12,7 @@ from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
 from tests.support.cluster.skewed_clock import SkewedClock
-from tests.support.node_process import run_entresol
+from tests.support.inprocess_node import run_command
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, RpcClient, health_of
 
@@ -113,9 +113,9 @@ def test_a_copy_of_a_running_node_starts_as_a_replica(
     producer = cluster.producer()
     sent = [producer.client("eth_sendRawTransaction", signed_transfer(n)) for n in range(5)]
     copy = tmp_path / f"node-{len(cluster.nodes)}"
-    done = run_entresol("backup", "--data-dir", str(producer.data_dir), str(copy))
+    done = run_command("backup", "--data-dir", str(producer.data_dir), str(copy))
     assert done.returncode == 0, done.stderr
-    done = run_entresol("backup", "--data-dir", str(producer.data_dir), str(copy))
+    done = run_command("backup", "--data-dir", str(producer.data_dir), str(copy))
     assert "exists" in done.stderr
     # It need not read what the copy has: without that the log could not be followed from its beginning.
     cluster.execute("delete from entresol.log where seq < 5")
@@ -169,7 +169,7 @@ def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
     client = cluster.producer().client
     client("eth_sendRawTransaction", signed_transfer(0))
     eventually(lambda: number(client, "finalized") == 1)
-    done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
+    done = run_command("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
     assert done.returncode == 1
     assert "batch 1 ends at block 1" in done.stderr
     for node in cluster.nodes:
@@ -186,7 +186,7 @@ def test_a_batch_whose_settlement_is_under_way_is_not_unwound(cluster: ClusterPr
         client("eth_sendRawTransaction", signed_transfer(0))
         under_way = "select count(*) from entresol.log where kind = 'outgoing'"
         eventually(lambda: cluster.fetch_value(under_way))
-        done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
+        done = run_command("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
         assert done.returncode == 1
         assert "batch 1 ends at block 1" in done.stderr
         # The next producer sends the same transaction again.

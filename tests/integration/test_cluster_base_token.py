@@ -9,13 +9,12 @@ import pytest
 from eth_abi import abi
 
 from entresol.primitives.base_token import EtherPrice
-from tests.support.anvil import running_anvil
 from tests.support.clients.accounts import signed_transfer
 from tests.support.cluster.nodes import OPERATOR, ClusterProcesses
 from tests.support.cluster.postgres import Postgres
 from tests.support.contracts.engine import Contract, find
 from tests.support.hex_data import hexed
-from tests.support.node_process import ENTRESOL, run_entresol
+from tests.support.inprocess_node import inprocess_anvil, run_command
 from tests.support.polling import eventually
 from tests.support.rollup.pair import USER
 
@@ -27,13 +26,13 @@ GAS_PRICE = 10**8
 def test_whoever_takes_over_seals_its_first_block_at_the_price_that_l1_has_by_then(
     postgres: Postgres, tmp_path: Path
 ) -> None:
-    with running_anvil(program=(*ENTRESOL, "anvil")) as l1:
+    with inprocess_anvil("anvil") as l1:
         compiled = find("TestERC20")
         arguments = abi.encode(["string", "string", "uint8"], ["Zoo", "ZOO", 18])
         creation = {"from": str(USER), "data": hexed(compiled.bytecode + arguments)}
         token = l1.receipt(l1("eth_sendTransaction", creation))["contractAddress"]
         database = postgres.new_database()
-        done = run_entresol(
+        done = run_command(
             *("cluster", "init", "--l1-url", l1.url, "--operator-key", str(OPERATOR.secret)),
             *("--deploy-l1", "--accounts", "10", "--l1-confirmations", "0", "--no-settle"),
             *("--base-token", token, "--base-token-ratio", "2", "--cluster", database),

@@ -30,7 +30,8 @@ from tests.support.ecosystem.bundles import (
     send_value,
 )
 from tests.support.hex_data import hexed
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -75,7 +76,7 @@ def neighbours(postgres: Postgres, tmp_path: Path) -> Iterator[Neighbours]:
             *("--bridgehub-owner-key-file", str(owner), "--chain-id", "271", *FAST),
             *("--operator-key", str(SECOND.secret), *DEVELOPMENT_FLAGS, "--config-out", str(info)),
         )
-        node = stack.enter_context(running_node(*flags, info=info))
+        node = stack.enter_context(inprocess_node(*flags, info=info))
         l1, l2 = HttpRpcClient(cluster.l1_url), HttpRpcClient(node.url)
         contracts = Pair.connect(info)
         other = Pair(l1, l2, cluster.contracts() | {"chain": contracts.chain.address}, 271)

@@ -11,7 +11,7 @@ import pytest
 from tests.support.clients.accounts import signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
-from tests.support.node_process import run_entresol
+from tests.support.inprocess_node import run_command
 from tests.support.polling import eventually
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ def test_a_node_produces_and_unwinds_with_the_rights_of_its_role(cluster: Cluste
     # The second one cannot be in a block yet, so it has a row in the pool.
     sent = [node.client("eth_sendRawTransaction", signed_transfer(it)) for it in (0, 2)]
     assert node.client("eth_getTransactionReceipt", sent[0])["status"] == "0x1"
-    done = run_entresol("cluster", "unwind", "--to", "0", "--cluster", url)
+    done = run_command("cluster", "unwind", "--to", "0", "--cluster", url)
     assert done.returncode == 0, done.stderr
     eventually(lambda: node.client("eth_getTransactionReceipt", sent[0]), node.printed)
     node.client("eth_sendRawTransaction", signed_transfer(1))
@@ -59,9 +59,9 @@ def test_a_node_produces_and_unwinds_with_the_rights_of_its_role(cluster: Cluste
 
 def test_a_reader_sees_the_state_and_changes_nothing(cluster: ClusterProcesses) -> None:
     url = url_of(cluster, "reader")
-    status = run_entresol("cluster", "status", "--cluster", url)
+    status = run_command("cluster", "status", "--cluster", url)
     assert status.returncode == 0, status.stderr
-    unwind = run_entresol("cluster", "unwind", "--to", "0", "--cluster", url)
+    unwind = run_command("cluster", "unwind", "--to", "0", "--cluster", url)
     assert unwind.returncode == 2
     assert "--cluster: " in unwind.stderr
     assert "permission denied for table lease" in unwind.stderr

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from entresol.cli import main
-from tests.support.anvil import running_anvil
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
-from tests.support.node_process import ENTRESOL, run_entresol, running_node
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node, run_command
 from tests.support.polling import eventually
 
 pytestmark = pytest.mark.slow
@@ -32,7 +31,7 @@ def cluster(
 
 def fails(problem: str, *flags: str, **environment: str) -> None:
     """Start a node, which ends with a problem in one line."""
-    done = run_entresol(*flags, "--port", "0", **environment)
+    done = run_command(*flags, "--port", "0", **environment)
     assert done.returncode == 2, done.stderr
     assert re.fullmatch(f"error: {problem}.*\n", done.stderr), done.stderr
     assert PASSWORD not in done.stdout + done.stderr
@@ -72,7 +71,7 @@ def test_a_start_that_cannot_succeed_names_the_flag(
 def test_a_database_that_is_away_is_named_without_the_password() -> None:
     url = f"postgresql://entresol:{PASSWORD}@127.0.0.1:1/x"
     for command in ((), ("cluster", "status")):
-        done = run_entresol(*command, "--cluster", url, "--l1-url", "http://127.0.0.1:1")
+        done = run_command(*command, "--cluster", url, "--l1-url", "http://127.0.0.1:1")
         assert done.returncode == 1
         assert (
             "the cluster's database at postgresql://127.0.0.1:1/x cannot be reached" in done.stderr
@@ -106,7 +105,7 @@ def test_tables_of_another_format_are_left_alone(cluster: ClusterProcesses) -> N
     try:
         problem = r"--cluster: the cluster has format \d+, and this version reads format \d+ alone"
         fails(problem, *cluster.flags)
-        done = run_entresol("cluster", "init", *cluster.flags)
+        done = run_command("cluster", "init", *cluster.flags)
         assert done.returncode == 2
         assert "take the version that made it, or another database" in done.stderr
     finally:
@@ -116,7 +115,7 @@ def test_tables_of_another_format_are_left_alone(cluster: ClusterProcesses) -> N
 def test_the_directory_of_another_chain_names_the_flag(
     cluster: ClusterProcesses, tmp_path: Path
 ) -> None:
-    with running_node("--no-l1", "--data-dir", str(tmp_path / "other")):
+    with inprocess_node("--no-l1", "--data-dir", str(tmp_path / "other")):
         pass
     fails(
         "--data-dir: the chain in .* is not of this cluster",
@@ -135,7 +134,7 @@ def test_a_node_that_listens_everywhere_warns_that_others_cannot_reach_it(
 
 
 def test_another_l1_names_the_flag(cluster: ClusterProcesses) -> None:
-    with running_anvil("--chain-id", "1", program=(*ENTRESOL, "anvil")) as other:
+    with inprocess_anvil("anvil", "--chain-id", "1") as other:
         problem = "--l1-url: its chain id is 1, but the cluster settles on chain 31337"
         fails(problem, *cluster.flags, "--l1-url", other.url)
 

@@ -1,26 +1,32 @@
-"""A chain that is derived from L1 by `entresol derive`, beside the operator's: the same in every response, and continued."""
+"""A chain that is derived from L1 by `entresol derive`, beside the operator's: alike, continued, or stopped by name."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
+from entresol.cli.exit_codes import ALARM, FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.counted import batches as batches_of
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.primitives.values import Address
-from tests.support.anvil import running_anvil
+from entresol.rollup.data_availability import calldata_commitment
+from entresol.storage import tables
+from entresol.storage.store import Store
+from tests.support.anvil import fresh_anvil
 from tests.support.chain.every_read import FEW_TRACERS, reads_of_block
-from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, run_entresol, running_node
+from tests.support.derivation.operated_pair import operating
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
-from tests.support.rpc_client import HttpRpcClient, RpcClient
+from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError, get
 
 REMOTE_OPERATOR = derive(DEVELOPMENT_MNEMONIC, 1)[0]
 STRANGER = Address(b"\x5f" * 20)
@@ -82,7 +88,7 @@ def same(derived: RpcClient, operated: RpcClient) -> int:
 
 def derived_from(l1_url: str, pair: Pair, directory: Path, *flags: str) -> str:
     """Derive the chain of a pair, and return what the command has printed."""
-    ran = run_entresol(
+    ran = run_command(
         *("derive", "--l1-url", l1_url, "--bridgehub", str(pair.bridgehub.address)),
         *("--data-dir", str(directory), *flags),
     )
@@ -97,20 +103,9 @@ def continues(pair: Pair, derived: RpcClient, before: int) -> None:
     eventually(lambda: pair.totals() == (before + 1,) * 3)
 
 
-def l1_url_of(pair: Pair) -> str:
-    assert isinstance(pair.l1, HttpRpcClient)
-    return pair.l1.url
-
-
-@contextlib.contextmanager
-def operating(info: Path, *flags: str) -> Iterator[Pair]:
-    """Start the node of an operator."""
-    with running_node("--config-out", str(info), *flags, info=info):
-        pair = Pair.connect(info)
-        try:
-            yield pair
-        finally:
-            pair.close()
+def url_of(client: RpcClient) -> str:
+    assert isinstance(client, HttpRpcClient)
+    return client.url
 
 
 @pytest.fixture
@@ -126,18 +121,18 @@ def test_a_chain_of_an_embedded_l1_is_derived_and_continued(
     with operating(info, *flags) as pair:
         seal_some_of_everything(pair)
         batches = pair.totals()[0]
-        l1_url = l1_url_of(pair)
+        l1_url = url_of(pair.l1)
         assert f"{batches_of(batches)} derived" in derived_from(l1_url, pair, directory)
         assert "0 batches derived" in derived_from(l1_url, pair, directory)
         remote = ("--l1-url", l1_url, "--operator-key", str(OPERATOR.secret))
         confirmed = ("--l1-confirmations", "0")
         opened = ("--data-dir", str(directory), *remote, *confirmed, *DEVELOPMENT_FLAGS)
-        with running_node(*opened) as node:
+        with inprocess_node(*opened) as node:
             l2 = HttpRpcClient(node.url)
             assert same(l2, pair.l2) > 100
             continues(pair, l2, batches)
             l2.close()
-        ran = run_entresol("derive", "--l1-url", l1_url, "--data-dir", str(directory))
+        ran = run_command("derive", "--l1-url", l1_url, "--data-dir", str(directory))
         assert ran.returncode == USAGE_ERROR
         assert "a node has created or continued it" in ran.stderr
 
@@ -147,7 +142,7 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
     tmp_path: Path, directory: Path
 ) -> None:
     info = tmp_path / "info.json"
-    with running_anvil() as anvil:
+    with fresh_anvil() as anvil:
         key = ("--operator-key", str(REMOTE_OPERATOR.secret))
         remote = ("--l1-url", anvil.url, *key, "--l1-confirmations", "0", *DEVELOPMENT_FLAGS)
         operated = ("--data-dir", str(tmp_path / "operated"))
@@ -167,7 +162,7 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
             printed = derived_from(anvil.url, pair, directory)
             assert "1 batch derived" in printed
             assert "1 batch was removed" in printed
-            with running_node("--data-dir", str(directory), *remote) as node:
+            with inprocess_node("--data-dir", str(directory), *remote) as node:
                 l2 = HttpRpcClient(node.url)
                 assert same(l2, pair.l2) > 100
                 continues(pair, l2, batches)
@@ -177,15 +172,15 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
 def test_each_of_several_chains_is_derived_also_if_it_is_killed(tmp_path: Path) -> None:
     info = tmp_path / "info.json"
     flags = ("--chains", "270,271", "--data-availability", "calldata")
-    with running_node("--config-out", str(info), *flags, info=info):
+    with inprocess_node("--config-out", str(info), *flags, info=info):
         pairs = Pair.connect_all(info)
         for index, pair in enumerate(pairs):
             for value in range(1, 3 + index):
                 pair.l2.receipt(pair.withdraw(value))
                 pair.settled()
-        l1_url, hub = l1_url_of(pairs[0]), str(pairs[0].bridgehub.address)
+        l1_url, hub = url_of(pairs[0].l1), str(pairs[0].bridgehub.address)
         common = ("derive", "--l1-url", l1_url, "--bridgehub", hub, "--data-dir")
-        unnamed = run_entresol(*common, str(tmp_path / "none"))
+        unnamed = run_command(*common, str(tmp_path / "none"))
         assert unnamed.returncode == FAILED
         assert "has the chains 270, 271: say which one by --chain-id" in unnamed.stderr
         for pair in pairs:
@@ -193,7 +188,7 @@ def test_each_of_several_chains_is_derived_also_if_it_is_killed(tmp_path: Path) 
             command = (*common, directory, "--chain-id", str(pair.chain_id))
             if pair is pairs[-1]:
                 kill_while_it_runs(command, Path(directory))
-            ran = run_entresol(*command)
+            ran = run_command(*command)
             assert ran.returncode == SUCCEEDED, ran.stderr
             last = pair.l2("eth_getBlockByNumber", hex(pair.number_of("finalized")), False)
             assert last["hash"] in ran.stdout
@@ -208,3 +203,123 @@ def kill_while_it_runs(command: Sequence[str], directory: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+CODES = 70
+CODE_BYTES = 24_000
+
+
+def test_edits_larger_than_a_batch_are_fetched_from_the_operator(tmp_path: Path) -> None:
+    info, derived = tmp_path / "info.json", str(tmp_path / "derived")
+    flags = ("--data-availability", "calldata", "--config-out", str(info))
+    with inprocess_node(*flags, info=info):
+        pair = Pair.connect(info)
+        pair.l2.receipt(pair.withdraw(1))
+        for number in range(CODES):
+            code = bytes((number,)) * CODE_BYTES
+            pair.l2("anvil_setCode", f"0x{number + 1:040x}", f"0x{code.hex()}")
+        pair.l2.receipt(pair.withdraw(2))
+        pair.l2("anvil_setBalance", str(RECEIVER), "0x5")
+        pair.l2.receipt(pair.withdraw(3))
+        pair.settled()
+        # Two pieces, and nothing after them.
+        pieces = [pair.l2("entresol_getEdits", "0x2", hex(it << 20)) for it in range(3)]
+        assert [len(piece) > 2 for piece in pieces] == [True, True, False]
+        assert pair.l2("entresol_getEdits", "0x1", "0x0") is None
+
+        l1 = ("--l1-url", url_of(pair.l1), "--bridgehub", str(pair.bridgehub.address))
+        command = ("derive", *l1, "--data-dir", derived)
+        ran = run_command(*command)
+        assert ran.returncode == ALARM
+        assert "from block 2 on L1 is not enough" in ran.stderr
+        ran = run_command(*command, "--edits-from", "operator")
+        assert ran.returncode == USAGE_ERROR
+        # The L1 is a node that has other things.
+        ran = run_command(*command, "--edits-from", url_of(pair.l1))
+        assert "the edits of block 2 are not at http://" in ran.stderr
+        ran = run_command(*command, "--edits-from", url_of(pair.l2))
+        assert ran.returncode == SUCCEEDED, ran.stderr
+        head = pair.l2("eth_getBlockByNumber", "latest", False)
+        assert head["hash"] in ran.stdout
+        pair.close()
+
+
+GARBAGE = b"\x01this is no batch"
+
+
+def seal_batch_2(pair: Pair) -> None:
+    """Seal a batch that cannot be committed, since its operator cannot pay."""
+    operator = str(OPERATOR.address)
+    pair.l1("anvil_setBalance", operator, "0x0")
+    pair.l2.receipt(pair.withdraw(2))
+    with pytest.raises(RpcError, match="has 0 ether on L1"):
+        pair.l2("anvil_zks_commitBatch", 2)
+    pair.l1("anvil_setBalance", operator, hex(100 * ETHER))
+
+
+def falsify(directory: Path) -> None:
+    """Replace what batch 2 publishes; everything else of it is right."""
+    store = Store.open(directory)
+    batch = store.batches.get(2)
+    assert batch is not None
+    lie = msgspec.structs.replace(
+        batch, data_commitment=bytes(calldata_commitment(GARBAGE)), data_size=len(GARBAGE)
+    )
+    key = tables.number(2)
+    store._db.write([(tables.BATCH + key, lie.encode()), (tables.BATCH_DATA + key, GARBAGE)])
+    store.close()
+
+
+def derivation_of(url: str) -> str | None:
+    found: str | None = json.loads(get(f"{url}/health"))["derivation"]
+    return found
+
+
+def test_a_batch_that_raises_an_alarm_is_accepted_from_a_backup_of_its_operator(
+    tmp_path: Path,
+) -> None:
+    info, operated, derived = (tmp_path / it for it in ("info.json", "operated", "derived"))
+    flags = ("--data-availability", "calldata", "--data-dir", str(operated))
+    with operating(info, "--no-settle", *flags) as pair:
+        pair.l2.receipt(pair.withdraw(1))
+        pair.l2("anvil_zks_commitBatch", 1)
+        seal_batch_2(pair)
+    falsify(operated)
+    with operating(info, *flags) as pair:
+        pair.l2.receipt(pair.withdraw(3))
+        eventually(lambda: pair.totals() == (3, 3, 3))
+        assert derivation_of(url_of(pair.l2)) is None
+        snapshot = tmp_path / "snapshot"
+        ran = run_command("backup", "--data-dir", str(operated), str(snapshot))
+        assert ran.returncode == SUCCEEDED, ran.stderr
+        l1_url = url_of(pair.l1)
+        l1 = ("--l1-url", l1_url, "--bridgehub", str(pair.bridgehub.address))
+        command = ("derive", *l1, "--data-dir", str(derived))
+
+        ran = run_command(*command)
+        assert ran.returncode == ALARM
+        assert "batch 2" in ran.stderr
+        remote = ("--l1-url", l1_url, "--operator-key", str(OPERATOR.secret))
+        opened = ("--data-dir", str(derived), *remote, "--l1-confirmations", "0")
+        # A start that fails leaves it as it is.
+        ran = run_command(*opened, *DEVELOPMENT_FLAGS, "--port", "0")
+        assert ran.returncode == FAILED
+        assert "was derived up to batch 1: batch 2, " in ran.stderr
+        for flag in (("--accept-from", "2"), ("--snapshot", str(snapshot))):
+            assert run_command(*command, *flag).returncode == USAGE_ERROR
+        missing = ("--accept-from", "2", "--snapshot", str(tmp_path / "missing"))
+        assert run_command(*command, *missing).returncode == USAGE_ERROR
+        in_use = run_command(*command, "--accept-from", "2", "--snapshot", str(operated))
+        assert in_use.returncode == FAILED, in_use.stderr
+
+        ran = run_command(*command, "--accept-from", "2", "--snapshot", str(snapshot))
+        assert ran.returncode == SUCCEEDED, ran.stderr
+        said = f"batch 2, blocks 2 to 2, was accepted from {snapshot}, since L1 has executed it"
+        assert f"WARNING: {said}" in ran.stdout
+        assert f"WARNING: {said}" in run_command(*command).stdout
+        with inprocess_node(*opened, *DEVELOPMENT_FLAGS) as node:
+            l2 = HttpRpcClient(node.url)
+            assert str(derivation_of(l2.url)).startswith(said)
+            latest = "eth_getBlockByNumber", "latest", True
+            assert l2(*latest) == pair.l2(*latest)
+            l2.close()

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from tests.support.anvil import running_anvil
-from tests.support.node_process import ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 SENDER = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -20,9 +20,9 @@ GAS = 12_000_000
 def both(*flags: str) -> Iterator[tuple[HttpRpcClient, HttpRpcClient, HttpRpcClient]]:
     """Yield clients of an L2, of `entresol anvil` and of anvil that were started with the same flags."""
     with (
-        running_node("--no-l1", *flags) as node,
+        inprocess_node("--no-l1", *flags) as node,
         closing(HttpRpcClient(node.url)) as client,
-        running_anvil(*flags, program=(*ENTRESOL, "anvil")) as ours,
+        inprocess_anvil("anvil", *flags) as ours,
         running_anvil(*flags) as anvil,
     ):
         yield client, ours, anvil
@@ -72,7 +72,7 @@ def test_a_transaction_may_use_more_gas_than_the_cap_of_osaka_unless_a_flag_appl
     with both() as clients:
         for client in clients:
             assert client("eth_sendTransaction", request)
-    with running_node("--no-l1", "--enable-tx-gas-limit") as node:
+    with inprocess_node("--no-l1", "--enable-tx-gas-limit") as node:
         client = HttpRpcClient(node.url)
         with closing(client), pytest.raises(RpcError) as caught:
             client("eth_sendTransaction", request)

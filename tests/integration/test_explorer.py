@@ -11,15 +11,14 @@ from urllib.parse import urlsplit
 import pytest
 from websockets.sync.client import connect
 
-from tests.support.anvil import running_anvil
-from tests.support.node_process import ENTRESOL, RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 SECRET = "a-key-that-nobody-may-see"  # noqa: S105 - of no provider
 L1_CHAIN = "0x7a69"
 
 
-def get(node: RunningNode, path: str, headers: dict[str, str] | None = None) -> Any:
+def get(node: InprocessNode, path: str, headers: dict[str, str] | None = None) -> Any:
     return fetch(node.url, path, headers)
 
 
@@ -30,7 +29,7 @@ def fetch(url: str, path: str, headers: dict[str, str] | None = None) -> Any:
         return response.status, response.getheaders(), response.read().decode()
 
 
-def post(node: RunningNode, path: str, method: str, *params: object) -> Any:
+def post(node: InprocessNode, path: str, method: str, *params: object) -> Any:
     return post_to(node.url, path, method, *params)
 
 
@@ -41,13 +40,13 @@ def post_to(url: str, path: str, method: str, *params: object) -> Any:
         return json.loads(client.getresponse().read())
 
 
-def l1_port_of(node: RunningNode) -> int:
+def l1_port_of(node: InprocessNode) -> int:
     (url,) = (line.split()[1] for line in node.output.splitlines()[-8:] if line[:5] == "HTTP ")
     return urlsplit(url).port or 0
 
 
 def test_a_browser_gets_the_page_and_other_clients_what_they_got_before() -> None:
-    with running_node() as node:
+    with inprocess_node() as node:
         status, headers, body = get(node, "/", BROWSER)
         assert (status, body[:15]) == (200, "<!doctype html>")
         assert "frame-ancestors 'none'" in dict(headers)["content-security-policy"]
@@ -59,7 +58,7 @@ def test_a_browser_gets_the_page_and_other_clients_what_they_got_before() -> Non
 
 
 def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> None:
-    with running_node() as node:
+    with inprocess_node() as node:
         assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
         assert post(node, "/explorer/l2", "eth_chainId")["result"] == "0x10e"
         with connect(f"ws://127.0.0.1:{node.port}/explorer/l1") as socket:
@@ -70,13 +69,13 @@ def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> No
             assert json.loads(socket.recv())["params"]["subscription"] == subscription
 
 
-def urls_of(node: RunningNode) -> list[str]:
+def urls_of(node: InprocessNode) -> list[str]:
     return [line.split()[1] for line in node.output.splitlines() if line[:5] == "HTTP "]
 
 
 @pytest.mark.parametrize("flags", [(), ("--workers", "2")])
 def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, ...]) -> None:
-    with running_node("--chains", "2", *flags) as node:
+    with inprocess_node("--chains", "2", *flags) as node:
         urls = urls_of(node)
         assert len(urls) == 3
         for url in urls:
@@ -95,7 +94,7 @@ def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, .
 
 
 def test_without_the_explorer_there_is_no_page_and_no_path() -> None:
-    with running_node("--no-explorer") as node:
+    with inprocess_node("--no-explorer") as node:
         assert get(node, "/", BROWSER)[0] == 405
         assert get(node, "/explorer/main.js")[0] == get(node, "/explorer/node.json")[0] == 405
         assert post(node, "/explorer/l1", "eth_chainId")["result"] == "0x10e"
@@ -103,9 +102,9 @@ def test_without_the_explorer_there_is_no_page_and_no_path() -> None:
 
 @pytest.mark.slow
 def test_a_remote_layer_1_is_only_read_and_its_url_stays_here() -> None:
-    with running_node() as other:
+    with inprocess_node() as other:
         url = f"http://127.0.0.1:{l1_port_of(other)}/{SECRET}"
-        with running_node("--l1-url", url, "--deploy-l1", "--chain-id", "271") as node:
+        with inprocess_node("--l1-url", url, "--deploy-l1", "--chain-id", "271") as node:
             assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
             for method in (
                 "eth_sendRawTransaction",
@@ -124,8 +123,8 @@ def test_a_remote_layer_1_is_only_read_and_its_url_stays_here() -> None:
 
 
 def test_a_layer_1_alone_has_no_other_layer() -> None:
-    with running_anvil(program=(*ENTRESOL, "anvil")) as node:
+    with inprocess_anvil("anvil") as node:
         info = json.loads(fetch(node.url, "/explorer/node.json")[2])
         assert (info["layer"], info["other"]) == (1, None)
-    with running_anvil("--no-explorer", program=(*ENTRESOL, "anvil")) as node:
+    with inprocess_anvil("anvil", "--no-explorer") as node:
         assert fetch(node.url, "/", BROWSER)[0] == 405

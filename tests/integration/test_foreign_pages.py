@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.support.node_process import RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 
 SECRET: Final = "s3cr3t-0f-4n-1ntr4n3t"  # noqa: S105  # a sample
 EVIL: Final = "http://evil.example"
@@ -66,7 +66,7 @@ def naming(url: str) -> list[dict[str, Any]]:
     ]
 
 
-def post(node: RunningNode, body: object, origin: str | None) -> Any:
+def post(node: InprocessNode, body: object, origin: str | None) -> Any:
     headers = {"Content-Type": "application/json"}
     if origin is not None:
         headers["Origin"] = origin
@@ -75,7 +75,7 @@ def post(node: RunningNode, body: object, origin: str | None) -> Any:
         return json.load(response)
 
 
-async def over_websocket(node: RunningNode, calls: list[dict[str, Any]]) -> list[Any]:
+async def over_websocket(node: InprocessNode, calls: list[dict[str, Any]]) -> list[Any]:
     async with connect(node.url.replace("http", "ws"), origin=EVIL) as socket:  # type: ignore[arg-type]
         found = []
         for call in calls:
@@ -86,7 +86,7 @@ async def over_websocket(node: RunningNode, calls: list[dict[str, Any]]) -> list
 
 @pytest.mark.parametrize("flags", [(), ("--workers", "2")], ids=["alone", "workers"])
 def test_a_foreign_page_does_not_make_the_node_ask_another_host(flags: tuple[str, ...]) -> None:
-    with hosting() as host, running_node(*QUICK, *flags) as node:
+    with hosting() as host, inprocess_node(*QUICK, *flags) as node:
         calls = naming(host.url)
         responses = [post(node, it, EVIL) for it in (*calls, *calls)]
         responses += [post(node, call, "null") for call in calls]
@@ -102,7 +102,7 @@ def test_a_foreign_page_does_not_make_the_node_ask_another_host(flags: tuple[str
 
 def test_the_page_of_the_node_itself_and_those_that_are_named_are_served() -> None:
     host: Host
-    with hosting() as host, running_node(*QUICK, "--cors-origins", f"*,{EVIL}") as node:
+    with hosting() as host, inprocess_node(*QUICK, "--cors-origins", f"*,{EVIL}") as node:
         host.says = http("500 Wrong", "")
         for asked, origin in enumerate((None, node.url.rstrip("/"), EVIL), start=1):
             assert "HTTP status 500" in post(node, naming(host.url)[0], origin)["error"]["message"]
@@ -123,7 +123,7 @@ def test_the_page_of_the_node_itself_and_those_that_are_named_are_served() -> No
     ],
 )
 def test_of_a_url_that_a_client_named_errors_say_status_and_kind_only(
-    fork_free_node: RunningNode, says: bytes, kind: str
+    fork_free_node: InprocessNode, says: bytes, kind: str
 ) -> None:
     with hosting() as host:
         host.says = says
@@ -136,6 +136,6 @@ def test_of_a_url_that_a_client_named_errors_say_status_and_kind_only(
 
 
 @pytest.fixture(scope="module")
-def fork_free_node() -> Iterator[RunningNode]:
-    with running_node(*QUICK) as node:
+def fork_free_node() -> Iterator[InprocessNode]:
+    with inprocess_node(*QUICK) as node:
         yield node

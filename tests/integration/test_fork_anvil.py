@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.fork.remote_anvil import (
-    ANVIL,
     CHAIN_ID,
     STRANGER,
     RemoteAnvil,
     remote_anvil,
 )
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 ETHER = 10**18
@@ -34,7 +31,7 @@ def remote() -> Iterator[RemoteAnvil]:
 def process(remote: RemoteAnvil, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
     cache = tmp_path_factory.mktemp("cache")
     flags = ("-f", f"{remote.url}@{remote.number}", "--fork-cache", str(cache))
-    with running_anvil(*flags, program=ANVIL) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         yield node
 
 
@@ -112,39 +109,6 @@ def test_what_is_deleted_does_not_fall_through(fork: Anvil, remote: RemoteAnvil)
     assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
     fork("anvil_setCode", remote.counter, "0x")
     assert fork("eth_getCode", remote.counter, "latest") == "0x"
-
-
-def test_the_past_is_the_remotes(fork: Anvil, remote: RemoteAnvil) -> None:
-    fork("anvil_mine", "0x2")
-    sent = remote.calls[0]
-    for method, *params in (
-        ("eth_getTransactionByHash", sent),
-        ("eth_getTransactionReceipt", sent),
-        ("eth_getBlockByNumber", "0x1", True),
-        ("eth_getBlockByHash", remote.block(2)["hash"], False),
-        ("eth_getBalance", STRANGER, "0x1"),
-        ("eth_getStorageAt", remote.counter, "0x0", "0x2"),
-    ):
-        assert fork(method, *params) == remote.node(method, *params), method
-    assert int(fork("eth_call", {"to": remote.counter}, "0x2"), 16) == 2
-
-
-def test_what_the_remote_has_above_the_anchor_is_hidden(fork: Anvil, remote: RemoteAnvil) -> None:
-    later = remote.node("eth_getTransactionReceipt", remote.calls[3])
-    assert fork("eth_getTransactionByHash", remote.calls[3]) is None
-    assert fork("eth_getTransactionReceipt", remote.calls[3]) is None
-    assert fork("eth_getBlockByHash", later["blockHash"], False) is None
-    assert fork("eth_getBlockByNumber", later["blockNumber"], False) is None
-
-
-def test_logs_and_fees_are_joined_across_the_anchor(fork: Anvil, remote: RemoteAnvil) -> None:
-    send(fork, to=remote.counter)
-    wanted = {"fromBlock": "0x0", "toBlock": "latest", "address": remote.counter}
-    counts = [int(it["data"], 16) for it in fork("eth_getLogs", wanted)]
-    assert counts == [1, 2, 3, 4]
-    fees = fork("eth_feeHistory", "0x4", "latest", [])
-    assert int(fees["oldestBlock"], 16) == remote.number - 2
-    assert fees["baseFeePerGas"][0] == remote.block(remote.number - 2)["baseFeePerGas"]
 
 
 def test_a_rollback_ends_at_the_anchor(fork: Anvil, remote: RemoteAnvil) -> None:
@@ -262,7 +226,7 @@ def test_another_url_of_the_same_chain_can_be_set(fork: Anvil, remote: RemoteAnv
 
 
 def test_a_node_that_is_no_fork_becomes_one(remote: RemoteAnvil) -> None:
-    with running_anvil(program=ANVIL) as node:
+    with inprocess_anvil("anvil") as node:
         with pytest.raises(RpcError, match="Forking not enabled"):
             node("anvil_reset", {"forking": {"blockNumber": 1}})
         assert node("anvil_setRpcUrl", remote.url) is None
@@ -270,31 +234,11 @@ def test_a_node_that_is_no_fork_becomes_one(remote: RemoteAnvil) -> None:
         assert (node("eth_blockNumber"), node("eth_chainId")) == ("0x4", hex(CHAIN_ID))
 
 
-def test_secrets_of_url_and_headers_are_nowhere(remote: RemoteAnvil, tmp_path: Path) -> None:
-    output, written = tmp_path / "output", tmp_path / "config.json"
-    url = remote.url.replace("http://", "http://user:s3cr3tk3y@")
-    flags = ("--fork-url", url, "--fork-header", "x-key: s3cr3th34d3r", "--no-storage-caching")
-    with running_anvil(*flags, "--config-out", str(written), program=ANVIL, output=output) as node:
-        shown = [output.read_text(), written.read_text(), json.dumps(node("anvil_nodeInfo"))]
-        for page in ("/health", "/metrics", "/openrpc.json"):
-            with urllib.request.urlopen(node.url + page, timeout=60) as response:
-                shown.append(response.read().decode())
-        with pytest.raises(RpcError) as rejection:
-            node(
-                "anvil_reset",
-                {"forking": {"jsonRpcUrl": "http://u:s3cr3tk3y@127.0.0.1:1/s3cr3tk3y"}},
-            )
-        shown += [str(rejection.value), output.read_text()]
-        assert f"chain {CHAIN_ID}" in shown[0]
-        assert remote.url in shown[0] or "127.0.0.1" in shown[0]
-    assert not [it for it in shown if "s3cr3t" in it]
-
-
 def test_the_transactions_of_a_block_up_to_one_are_the_first_local_block(
     remote: RemoteAnvil,
 ) -> None:
     flags = ("-f", remote.url, "--fork-transaction-hash", remote.calls[1], "--no-storage-caching")
-    with running_anvil(*flags, program=ANVIL) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         theirs = remote.node("eth_getTransactionReceipt", remote.calls[1])
         ours = node("eth_getTransactionReceipt", remote.calls[1])
         assert ours["blockNumber"] == theirs["blockNumber"] == node("eth_blockNumber")
@@ -305,16 +249,3 @@ def test_the_transactions_of_a_block_up_to_one_are_the_first_local_block(
             node("anvil_metadata")["forkedNetwork"]["forkBlockNumber"]
             == int(ours["blockNumber"], 16) - 1
         )
-
-
-def test_a_recorded_fork_runs_without_its_remote(tmp_path: Path) -> None:
-    cache = str(tmp_path / "fork.sqlite")
-    with remote_anvil() as remote:
-        flags = ("--fork-url", f"{remote.url}@{remote.number}", "--fork-cache", cache)
-        with running_anvil(*flags, program=ANVIL) as node:
-            assert send(node, to=remote.counter)["status"] == "0x1"
-    with running_anvil("--offline", "--fork-cache", cache, program=ANVIL) as node:
-        assert node("eth_chainId") == hex(CHAIN_ID)
-        assert send(node, to=remote.counter)["logs"][0]["data"].endswith("04")
-        with pytest.raises(RpcError, match="is not in the cache of the fork"):
-            node("eth_getBalance", "0x" + "77" * 20, "latest")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.anvil import Anvil, running_anvil
-from tests.support.fork.remote_anvil import ANVIL, CHAIN_ID, NODE, remote_anvil
+from tests.support.anvil import Anvil
+from tests.support.fork.remote_anvil import CHAIN_ID, remote_anvil
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
@@ -20,13 +20,13 @@ def test_a_fork_runs_from_its_file_and_names_what_is_missing(tmp_path: Path) -> 
     with remote_anvil() as remote:
         url = f"{remote.url}/?key=secret-key@{remote.number}"
         flags = ("--fork-url", url, "--fork-cache", str(file))
-        with running_anvil(*flags, "--fork-header", "X-Key: header-secret", program=ANVIL) as node:
+        with inprocess_anvil("anvil", *flags, "--fork-header", "X-Key: header-secret") as node:
             assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 4
     assert list(tmp_path.iterdir()) == [file]
     before = file.read_bytes()
     assert b"secret" not in before
     assert b"127.0.0.1" not in before
-    with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
+    with inprocess_anvil("anvil", "--offline", "--fork-cache", str(file)) as node:
         assert node("eth_chainId") == hex(CHAIN_ID)
         assert node("eth_blockNumber") == hex(remote.number)
         assert node("eth_getBlockByNumber", "latest", False)["number"] == hex(remote.number)
@@ -45,22 +45,6 @@ def test_a_fork_runs_from_its_file_and_names_what_is_missing(tmp_path: Path) -> 
             node("eth_getBalance", "0x" + "77" * 20, "latest")
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_node_on_disk_serves_what_it_has_read_when_the_remote_is_away(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        remote = stack.enter_context(remote_anvil())
-        flags = ("--fork-url", remote.url, "--data-dir", str(tmp_path / "node"), "--l1-port", "0")
-        with running_anvil(*flags, program=NODE) as node:
-            number = node("eth_blockNumber")
-            assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
-        stack.pop_all().close()
-    patience = ("--fork-timeout", "2", "--fork-retries", "0")
-    with running_anvil(*flags, *patience, program=NODE) as node:
-        assert int(node("eth_blockNumber"), 16) >= int(number, 16)
-        assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
-        with pytest.raises(RpcError, match="cannot be asked"):
-            node("eth_getBalance", "0x" + "77" * 20, "latest")
 
 
 NOBODY_KNOWS = "0x" + "ab" * 32
@@ -89,9 +73,9 @@ def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> 
             ("eth_getBlockReceipts", above["hash"]),
         ]
         url = f"{remote.url}@{remote.number}"
-        with running_anvil("--fork-url", url, "--fork-cache", str(file), program=ANVIL) as node:
+        with inprocess_anvil("anvil", "--fork-url", url, "--fork-cache", str(file)) as node:
             recorded = [outcome(node, *call) for call in asked]
-    with running_anvil("--offline", "--fork-cache", str(file), program=ANVIL) as node:
+    with inprocess_anvil("anvil", "--offline", "--fork-cache", str(file)) as node:
         assert [outcome(node, *call) for call in asked] == recorded
         assert set(map(str, recorded)) <= {"None", "[]"}
         with pytest.raises(RpcError, match=r"eth_getTransactionByHash .* is not in the cache"):
@@ -111,10 +95,10 @@ def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_pat
     with remote_anvil() as remote:
         chosen = ("--fork-transaction-hash", remote.calls[1])
         kept = ("--fork-cache", str(file))
-        with running_anvil("-f", remote.url, *chosen, *kept, program=ANVIL) as node:
+        with inprocess_anvil("anvil", "-f", remote.url, *chosen, *kept) as node:
             sealed = node("eth_getBlockByNumber", "latest", True)
             receipt = node("eth_getTransactionReceipt", remote.calls[1])
-    with running_anvil("--offline", *chosen, *kept, program=ANVIL) as node:
+    with inprocess_anvil("anvil", "--offline", *chosen, *kept) as node:
         assert node("eth_getBlockByNumber", "latest", True) == sealed
         assert node("eth_getTransactionReceipt", remote.calls[1]) == receipt
         assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 3
@@ -124,11 +108,11 @@ def test_a_directory_that_names_its_fork_is_enough_without_the_remote(tmp_path: 
     stored = ("--data-dir", str(tmp_path / "node"), "--l1-port", "0")
     with (
         remote_anvil() as remote,
-        running_anvil("--fork-url", remote.url, *stored, program=NODE) as node,
+        inprocess_anvil("--fork-url", remote.url, *stored) as node,
     ):
         number = int(node("eth_blockNumber"), 16)
         assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5
-    with running_anvil("--offline", *stored, program=NODE) as node:
+    with inprocess_anvil("--offline", *stored) as node:
         assert node("eth_chainId") == hex(CHAIN_ID)
         assert int(node("eth_blockNumber"), 16) >= number
         assert int(node("eth_call", {"to": remote.counter}, "latest"), 16) == 5

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
-from tests.support.fork.remote_anvil import ANVIL, RemoteAnvil, remote_anvil
+from tests.support.fork.remote_anvil import RemoteAnvil, remote_anvil
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
@@ -32,7 +33,7 @@ def proxy(remote: RemoteAnvil) -> Iterator[FaultyProxy]:
 def fork(remote: RemoteAnvil, proxy: FaultyProxy) -> Iterator[Anvil]:
     """Return a fork that has called the counter once and mined a block."""
     flags = ("-f", f"{proxy.url}@{remote.number}", "--no-storage-caching")
-    with running_anvil(*flags, program=ANVIL) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         node("eth_sendTransaction", {"from": remote.accounts[0], "to": remote.counter})
         node("anvil_mine", "0x1")
         yield node

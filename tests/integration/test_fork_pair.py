@@ -15,13 +15,12 @@ from entresol.errors import InvalidConfig
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.fork.remote_anvil import (
     CHAIN_ID,
-    NODE,
     STRANGER,
     RemoteAnvil,
     remote_anvil,
 )
-from tests.support.node_process import run_entresol
-from tests.support.rpc_client import HttpRpcClient
+from tests.support.inprocess_node import inprocess_anvil, run_command
+from tests.support.rpc_client import HttpRpcClient, RpcError
 
 FLAGS = ("--l1-port", "0", "--no-storage-caching")
 
@@ -43,9 +42,7 @@ def test_the_l2_is_a_copy_and_settles_on_the_development_l1(
 ) -> None:
     output = tmp_path / "output"
     url = f"{remote.url}@{remote.number}"
-    with running_anvil(
-        "--fork-url", url, *FLAGS, "--workers", "2", program=NODE, output=output
-    ) as node:
+    with inprocess_anvil("--fork-url", url, *FLAGS, "--workers", "2", output=output) as node:
         assert (node("eth_chainId"), int(node("eth_blockNumber"), 16)) == (
             hex(CHAIN_ID),
             remote.number,
@@ -69,9 +66,7 @@ def test_the_development_l1_takes_another_id_than_a_copy_of_31337(tmp_path: Path
     written = tmp_path / "config.json"
     with (
         running_anvil() as remote,
-        running_anvil(
-            "--fork-url", remote.url, *FLAGS, "--config-out", str(written), program=NODE
-        ) as node,
+        inprocess_anvil("--fork-url", remote.url, *FLAGS, "--config-out", str(written)) as node,
     ):
         assert node("eth_chainId") == "0x7a69"
         found = json.loads(written.read_text())
@@ -82,7 +77,7 @@ def test_the_development_l1_takes_another_id_than_a_copy_of_31337(tmp_path: Path
 def test_the_l1_is_a_copy_below_a_fresh_l2(remote: RemoteAnvil, tmp_path: Path) -> None:
     written = tmp_path / "config.json"
     flags = ("--l1-fork-url", f"{remote.url}@{remote.number}", "--l1-development", *FLAGS)
-    with running_anvil(*flags, "--config-out", str(written), program=NODE) as node:
+    with inprocess_anvil(*flags, "--config-out", str(written)) as node:
         assert (node("eth_chainId"), node("eth_blockNumber")) == ("0x10e", "0x0")
         found = json.loads(written.read_text())
         l1 = HttpRpcClient(found["l1"]["http_url"])
@@ -95,7 +90,7 @@ def test_the_l1_is_a_copy_below_a_fresh_l2(remote: RemoteAnvil, tmp_path: Path) 
 
 
 def test_two_copies_of_one_chain_id_are_rejected(remote: RemoteAnvil) -> None:
-    ended = run_entresol(
+    ended = run_command(
         "--fork-url", remote.url, "--l1-fork-url", remote.url, "--port", "0", *FLAGS
     )
     assert ended.returncode == 2
@@ -105,18 +100,20 @@ def test_two_copies_of_one_chain_id_are_rejected(remote: RemoteAnvil) -> None:
 def test_a_chain_on_disk_stays_on_its_block_and_serves_without_its_remote(tmp_path: Path) -> None:
     flags = ("--no-l1", "--data-dir", str(tmp_path / "data"), "--fork-retries", "0")
     with remote_anvil() as remote:
-        with running_anvil("--fork-url", remote.url, *flags, program=NODE) as node:
+        with inprocess_anvil("--fork-url", remote.url, *flags) as node:
             anchor = node("eth_blockNumber")
             account = node("eth_accounts")[0]
             sent = node("eth_sendTransaction", {"from": account, "to": remote.counter})
         remote.node("anvil_mine", "0x5")
-        with running_anvil("--fork-url", remote.url, *flags, program=NODE) as node:
+        with inprocess_anvil("--fork-url", remote.url, *flags) as node:
             assert int(node("eth_blockNumber"), 16) == int(anchor, 16) + 1
-    with running_anvil("--fork-url", remote.url, *flags, program=NODE) as node:
+    with inprocess_anvil("--fork-url", remote.url, *flags) as node:
         assert node("eth_getTransactionReceipt", sent)["status"] == "0x1"
         assert int(node("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 5
+        with pytest.raises(RpcError, match="cannot be asked"):
+            node("eth_getBalance", "0x" + "77" * 20, "latest")
     for command in ("rebuild", "verify"):
-        ended = run_entresol(command, "--no-l1", "--data-dir", str(tmp_path / "data"))
+        ended = run_command(command, "--no-l1", "--data-dir", str(tmp_path / "data"))
         assert ended.returncode == 0, ended.stderr
 
 

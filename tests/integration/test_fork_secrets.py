@@ -21,6 +21,7 @@ from tests.support.anvil import Anvil, running_anvil
 from tests.support.fork import faults
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
 from tests.support.fork.remote_anvil import ANVIL, NODE, RemoteAnvil, remote_anvil
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.peer
@@ -285,7 +286,7 @@ def test_an_error_to_a_client_names_host_and_method(tmp_path: Path) -> None:
     flags = ("--no-storage-caching", *QUICK[ANVIL], "--retries", "0")
     with remote_anvil() as remote, faulty_proxy(remote.url) as proxy:
         url = secret_url(proxy.url)
-        with running_anvil("-f", url, *flags, program=ANVIL, output=tmp_path / "output") as node:
+        with inprocess_anvil("anvil", "-f", url, *flags, output=tmp_path / "output") as node:
             proxy.fault = _repeated_in_a_page
             with pytest.raises(RpcError, match=rf"{proxy.url} .*eth_getStorageAt"):
                 node("eth_getStorageAt", remote.counter, "0x9", "latest")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
-from tests.support.fork.remote_anvil import ANVIL, STRANGER, RemoteAnvil, remote_anvil
+from tests.support.fork.remote_anvil import STRANGER, RemoteAnvil, remote_anvil
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import RpcError
 
 SLOT = f"0x{0:064x}"
@@ -35,7 +36,7 @@ def fork(remote: RemoteAnvil, proxy: FaultyProxy) -> Iterator[Anvil]:
         *("-f", proxy.url, "--fork-block-hash", remote.block(remote.number)["hash"]),
         *("--fork-verify", "--no-storage-caching"),
     )
-    with running_anvil(*flags, program=ANVIL) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         yield node
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.http_server import RawConnection
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.small_disk import SmallDisk, mounted_disk
 
@@ -44,7 +44,7 @@ def health(port: int) -> tuple[int, Any]:
 
 def test_a_node_with_a_full_disk_says_so_and_continues_once_there_is_space(disk: SmallDisk) -> None:
     with (
-        running_node("--data-dir", str(disk.path / "chain")) as node,
+        inprocess_node("--data-dir", str(disk.path / "chain")) as node,
         RawConnection(node.port) as client,
     ):
         assert "result" in send(client)

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import pytest
 
 from entresol._native import keccak256
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.cluster.nodes import OPERATOR
 from tests.support.ecosystem.bundles import execute, has_root, imported_blocks, send_value
 from tests.support.hex_data import hexed
-from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, USER, Json, Pair
 from tests.support.rpc_client import health_of
@@ -53,13 +54,13 @@ class Remote(NamedTuple):
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     info = tmp_path_factory.mktemp("remote") / "info.json"
-    with running_anvil(program=(*ENTRESOL, "anvil")) as l1, contextlib.ExitStack() as stack:
+    with inprocess_anvil("anvil") as l1, contextlib.ExitStack() as stack:
         flags = (
             *("--chains", "2", "--l1-url", l1.url, "--operator-key", str(OPERATOR.secret)),
             *("--deploy-l1", "--l1-confirmations", str(CONFIRMATIONS), "--settle-interval", "0.05"),
             *(*DEVELOPMENT_FLAGS, "--config-out", str(info)),
         )
-        stack.enter_context(running_node(*flags, info=info))
+        stack.enter_context(inprocess_node(*flags, info=info))
         eventually(info.exists)
         pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
         for pair in pairs:

@@ -19,7 +19,7 @@ from tests.support.ecosystem.bundles import (
     proof_of,
     send_value,
 )
-from tests.support.node_process import RunningNode, run_entresol, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node, run_command
 from tests.support.polling import eventually
 from tests.support.rollup.pair import RECEIVER, Pair
 from tests.support.rpc_client import RpcError
@@ -46,12 +46,12 @@ class Stored(NamedTuple):
 @contextlib.contextmanager
 def opened(
     directory: Path | None, folder: Path, *flags: str
-) -> Iterator[tuple[RunningNode, list[Pair]]]:
+) -> Iterator[tuple[InprocessNode, list[Pair]]]:
     info = folder / "info.json"
     info.unlink(missing_ok=True)
     stored = () if directory is None else ("--data-dir", str(directory))
     given = (*CHAINS, *FAST, *stored, "--config-out", str(info), *flags)
-    with running_node(*given, info=info) as node, contextlib.ExitStack() as stack:
+    with inprocess_node(*given, info=info) as node, contextlib.ExitStack() as stack:
         eventually(info.exists)
         pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
         yield node, pairs
@@ -70,7 +70,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
         source.l1("evm_setAutomine", False)
         fresh = send_value(source, destination, 4)
         imports = imports_of(destination)
-        done = run_entresol("backup", "--data-dir", str(directory), str(backup))
+        done = run_command("backup", "--data-dir", str(directory), str(backup))
         assert done.returncode == 0, done.stderr
         state = source.l2("anvil_dumpState")
         assert node.stop() == 0
@@ -98,7 +98,7 @@ def test_a_backup_with_imports_is_verified_rebuilt_and_goes_on(
     stored: Stored, tmp_path: Path
 ) -> None:
     for command in ("verify", "rebuild", "verify"):
-        done = run_entresol(command, *CHAINS, "--data-dir", str(stored.backup))
+        done = run_command(command, *CHAINS, "--data-dir", str(stored.backup))
         assert done.returncode == 0, done.stderr
     with opened(stored.backup, tmp_path) as (_, pairs):
         check_completed(stored, pairs)
@@ -108,7 +108,7 @@ def test_a_restart_executes_what_was_on_its_way(stored: Stored, tmp_path: Path) 
     with opened(stored.directory, tmp_path) as (node, pairs):
         check_completed(stored, pairs)
         assert node.stop() == 0
-    done = run_entresol("verify", *CHAINS, "--data-dir", str(stored.directory))
+    done = run_command("verify", *CHAINS, "--data-dir", str(stored.directory))
     assert done.returncode == 0, done.stderr
 
 

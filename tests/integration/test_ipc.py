@@ -14,8 +14,9 @@ from web3 import IPCProvider, Web3
 from web3.types import Wei
 
 from tests.support.anvil import find_program, running_anvil
-from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node, run_command
 from tests.support.polling import PATIENCE_SECONDS
+from tests.support.run.tool_home import tool_environment
 
 
 class IpcClient:
@@ -50,14 +51,14 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def node(directory: Path) -> Iterator[RunningNode]:
+def node(directory: Path) -> Iterator[InprocessNode]:
     flags = ("--ipc", str(directory / "l2"), "--l1-ipc", str(directory / "l1"))
-    with running_node(*flags, "--body-limit-bytes", "100000") as started:
+    with inprocess_node(*flags, "--body-limit-bytes", "100000") as started:
         yield started
 
 
 @pytest.fixture
-def client(node: RunningNode, directory: Path) -> Iterator[IpcClient]:
+def client(node: InprocessNode, directory: Path) -> Iterator[IpcClient]:
     assert node.url
     connected = IpcClient(directory / "l2")
     yield connected
@@ -67,7 +68,7 @@ def client(node: RunningNode, directory: Path) -> Iterator[IpcClient]:
 @pytest.mark.parametrize(("layer", "chain_id"), [("l2", 270), ("l1", 31337)])
 @pytest.mark.clients
 def test_web3_sends_a_transaction(
-    node: RunningNode, directory: Path, layer: str, chain_id: int
+    node: InprocessNode, directory: Path, layer: str, chain_id: int
 ) -> None:
     assert node.url
     provider = IPCProvider(directory / layer)
@@ -81,11 +82,14 @@ def test_web3_sends_a_transaction(
 
 
 @pytest.mark.clients
-def test_cast_reads_and_sends(node: RunningNode, directory: Path) -> None:
+def test_cast_reads_and_sends(node: InprocessNode, directory: Path) -> None:
     assert node.url
     path = str(directory / "l2")
     command = [str(find_program("cast")), "block-number", "--rpc-url", path]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    ran = subprocess.run(
+        command, env=tool_environment(), capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip()
 
 
 def test_documents_may_follow_each_other_without_white_space(client: IpcClient) -> None:
@@ -124,7 +128,7 @@ def test_a_malformed_document_is_rejected_and_the_next_one_served(client: IpcCli
 
 def test_anvil_serves_the_same_clients(tmp_path: Path) -> None:
     path = tmp_path / "anvil.ipc"
-    with running_anvil("--ipc", str(path), program=(*ENTRESOL, "anvil")):
+    with inprocess_anvil("anvil", "--ipc", str(path)):
         client = IpcClient(path)
         client.send(request("eth_chainId"))
         assert client.read()["result"] == hex(31337)
@@ -144,7 +148,7 @@ def test_the_real_anvil_is_spoken_to_alike(tmp_path: Path, sent: bytes) -> None:
 
 def test_the_file_is_gone_when_the_node_has_stopped(tmp_path: Path) -> None:
     path = tmp_path / "node.ipc"
-    with running_node("--no-l1", "--ipc", str(path)) as node:
+    with inprocess_node("--no-l1", "--ipc", str(path)) as node:
         client = IpcClient(path)
         client.send(request("eth_chainId"))
         assert client.read()["result"] == hex(270)
@@ -154,9 +158,9 @@ def test_the_file_is_gone_when_the_node_has_stopped(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_path_in_use_is_named_with_its_flag(node: RunningNode, directory: Path) -> None:
+def test_a_path_in_use_is_named_with_its_flag(node: InprocessNode, directory: Path) -> None:
     assert node.url
-    second = run_entresol("--no-l1", "--port", "0", "--ipc", str(directory / "l2"))
+    second = run_command("--no-l1", "--port", "0", "--ipc", str(directory / "l2"))
     assert second.returncode != 0
     assert "in use by another process" in second.stderr
     assert "--ipc" in second.stderr

@@ -23,7 +23,7 @@ from tests.support.http_server import (
     raw_response,
     upgrade_request,
 )
-from tests.support.node_process import RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 
 FLAGS = {
     "--body-limit-bytes": "20000",
@@ -60,7 +60,7 @@ TIMES = {
     "--long-call-limit": "2",
 }
 ELSEWHERE = {
-    # Where it listens and which accounts sign: test_node.py, test_cli.py, test_accounts.py.
+    # Where it listens and which accounts sign: test_cli.py, test_accounts.py.
     "--ipc", "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
     # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
     "--hardhat-errors", "--hardhat-call-failures",
@@ -97,19 +97,19 @@ def words(flags: dict[str, str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node(*words(FLAGS)) as running:
+def node() -> Iterator[InprocessNode]:
+    with inprocess_node(*words(FLAGS)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def hurried() -> Iterator[RunningNode]:
-    with running_node(*words(TIMES), "--call-gas-cap", str(2**62)) as running:
+def hurried() -> Iterator[InprocessNode]:
+    with inprocess_node(*words(TIMES), "--call-gas-cap", str(2**62)) as running:
         yield running
 
 
 @pytest.fixture
-def client(node: RunningNode) -> Iterator[RawConnection]:
+def client(node: InprocessNode) -> Iterator[RawConnection]:
     with RawConnection(node.port) as client:
         yield client
 
@@ -128,7 +128,7 @@ def outcome(body: bytes) -> Any:
     return response["error"] if "error" in response else response["result"]
 
 
-def last_outcome(node: RunningNode, body: bytes) -> Any:
+def last_outcome(node: InprocessNode, body: bytes) -> Any:
     """Return the result or the error of a request that is the only one of its connection."""
     return outcome(raw_response(node.port, post_request(body)).partition(b"\r\n\r\n")[2])
 
@@ -178,7 +178,7 @@ def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) 
     assert rejected[0].headers["retry-after"] == "1"
 
 
-def test_connections_have_a_limit(node: RunningNode) -> None:
+def test_connections_have_a_limit(node: InprocessNode) -> None:
     with ExitStack() as crowd:
         clients = [crowd.enter_context(RawConnection(node.port)) for _ in range(21)]
         statuses = [it.status for it in map(_answer_or_rejection, clients)]
@@ -217,15 +217,15 @@ def test_longer_responses_are_compressed(client: RawConnection) -> None:
 
 
 @pytest.mark.parametrize("half", [b"POST / HTTP/1.1\r\n", post_request(CHAIN_ID)[:-1]])
-def test_headers_and_bodies_have_a_time_limit(hurried: RunningNode, half: bytes) -> None:
+def test_headers_and_bodies_have_a_time_limit(hurried: InprocessNode, half: bytes) -> None:
     assert raw_response(hurried.port, half).startswith(b"HTTP/1.1 408 ")
 
 
-def test_an_idle_connection_is_closed(hurried: RunningNode) -> None:
+def test_an_idle_connection_is_closed(hurried: InprocessNode) -> None:
     assert raw_response(hurried.port, post_request(CHAIN_ID)).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_silent_websocket_is_pinged_and_closed(hurried: RunningNode) -> None:
+def test_a_silent_websocket_is_pinged_and_closed(hurried: InprocessNode) -> None:
     response = raw_response(hurried.port, upgrade_request())
     assert response.startswith(b"HTTP/1.1 101 ")
     ping, end = response.partition(b"\r\n\r\n")[2][:2], response[-64:]
@@ -233,7 +233,7 @@ def test_a_silent_websocket_is_pinged_and_closed(hurried: RunningNode) -> None:
     assert (1011).to_bytes(2) in end
 
 
-def test_a_receipt_is_awaited_up_to_its_limit(hurried: RunningNode) -> None:
+def test_a_receipt_is_awaited_up_to_its_limit(hurried: InprocessNode) -> None:
     error = last_outcome(hurried, request("eth_sendRawTransactionSync", signed_transfer(0)))
     assert error["code"] == 4
     assert "no block included it in 0.1 s" in error["message"]
@@ -376,7 +376,7 @@ def test_a_state_file_of_a_client_has_a_limit(client: RawConnection) -> None:
     assert "raise --load-state-limit-bytes" in str(error)
 
 
-def test_a_connection_has_a_limit_of_long_calls(hurried: RunningNode) -> None:
+def test_a_connection_has_a_limit_of_long_calls(hurried: InprocessNode) -> None:
     overrides = {CONTRACT: {"code": ENDLESS}}
     calls = [request("eth_call", {"to": CONTRACT}, "latest", overrides)] * 20
     body = raw_response(hurried.port, post_request(b"[" + b",".join(calls) + b"]"))
@@ -386,7 +386,7 @@ def test_a_connection_has_a_limit_of_long_calls(hurried: RunningNode) -> None:
     assert codes.count(-32000) >= 2
 
 
-def test_a_call_has_a_time_limit(hurried: RunningNode) -> None:
+def test_a_call_has_a_time_limit(hurried: InprocessNode) -> None:
     overrides = {CONTRACT: {"code": ENDLESS}}
     error = last_outcome(hurried, request("eth_call", {"to": CONTRACT}, "latest", overrides))
     assert (error["code"], error["message"]) == (

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.clients.layers import running_layers
-from tests.support.fork.remote_anvil import ANVIL, STRANGER, RemoteAnvil, remote_anvil
+from tests.support.fork.remote_anvil import STRANGER, RemoteAnvil, remote_anvil
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 ALICE: Final = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -75,7 +76,7 @@ def remote() -> Iterator[RemoteAnvil]:
 def fork(remote: RemoteAnvil) -> Iterator[Anvil]:
     """Return a fork of a real anvil, with a call above its anchor."""
     flags = ("-f", f"{remote.url}@{remote.number}", "--no-storage-caching")
-    with running_anvil(*flags, program=ANVIL) as node:
+    with inprocess_anvil("anvil", *flags) as node:
         node("eth_sendTransaction", {"from": remote.accounts[0], "to": remote.counter})
         yield node
 
@@ -103,7 +104,7 @@ def test_opcodes_of_the_past_are_those_of_the_remote(remote: RemoteAnvil, fork: 
 
 @pytest.mark.peer
 def test_opcode_gas_is_what_steps_of_a_real_anvil_cost() -> None:
-    with running_anvil("--steps-tracing") as node, running_anvil(program=ANVIL) as ours:
+    with running_anvil("--steps-tracing") as node, inprocess_anvil("anvil") as ours:
         counted = [opcode_gas(it) for it in (node, ours)]
     assert counted[0] == counted[1]
 

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import pytest
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.node.config.schema import L1Config
 from entresol.primitives.values import Hash32
-from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node, starting_node
+from tests.support.anvil import Anvil
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
@@ -36,12 +36,10 @@ SELECTORS = {
 """The functions of the timelock that commit, prove and execute."""
 
 
-@pytest.fixture
-def anvil() -> Iterator[Anvil]:
-    with running_anvil() as started:
-        for account in (PROVER, EXECUTOR):
-            started("anvil_setBalance", str(account.address), hex(ETHER))
-        yield started
+@pytest.fixture(autouse=True)
+def funds(anvil: Anvil) -> None:
+    for account in (PROVER, EXECUTOR):
+        anvil("anvil_setBalance", str(account.address), hex(ETHER))
 
 
 def key_file(path: Path, account: DevAccount) -> str:
@@ -102,7 +100,7 @@ def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
 ) -> None:
     info = tmp_path / "info.json"
     started = (*flags(anvil, tmp_path), "--config-out", str(info), "--log-level", "debug")
-    with running_node(*started, info=info) as node:
+    with inprocess_node(*started, info=info) as node:
         pair = Pair.connect(info)
         for amount in range(1, 4):
             assert pair.proven(pair.withdraw(amount))
@@ -129,7 +127,7 @@ def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
 def test_a_key_without_ether_does_not_stop_the_others(anvil: Anvil, tmp_path: Path) -> None:
     info = tmp_path / "info.json"
     anvil("anvil_setBalance", str(EXECUTOR.address), "0x0")
-    with running_node(*flags(anvil, tmp_path), "--config-out", str(info), info=info) as node:
+    with inprocess_node(*flags(anvil, tmp_path), "--config-out", str(info), info=info) as node:
         pair = Pair.connect(info)
         sent = [pair.withdraw(amount) for amount in range(1, 4)]
         eventually(lambda: pair.totals()[1] == int(pair.l2("zks_L1BatchNumber"), 16) > 0)
@@ -170,17 +168,14 @@ def test_a_key_that_is_no_validator_is_named_until_the_admin_adds_it(
 ) -> None:
     directory = ("--data-dir", str(tmp_path / "chain"))
     base = (*directory, "--l1-url", anvil.url, "--operator-key-file", key_file(tmp_path, COMMITTER))
-    with running_node(*base, "--deploy-l1") as node:
-        assert node.stop() == 0
+    with inprocess_node(*base, "--deploy-l1"):
+        pass
     prover = (*base, "--prove-key-file", key_file(tmp_path, PROVER))
-    with starting_node(*prover) as node:
-        assert node.process.wait(60) == 1
-        assert f"{PROVER.address.checksummed()}, the account of --prove-key, may not prove" in (
-            node.printed()
-        )
-        assert "Traceback" not in node.printed()
-    with running_node(*prover, "--deploy-l1") as node:
-        assert "let the operator that proves, " in node.printed()
-        assert node.stop() == 0
-    with running_node(*prover) as node:
-        assert node.stop() == 0
+    ended = run_command(*prover, "--port", "0")
+    assert ended.returncode == 1
+    assert f"{PROVER.address.checksummed()}, the account of --prove-key, may not" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    with inprocess_node(*prover, "--deploy-l1") as node:
+        assert "let the operator that proves, " in node.output
+    with inprocess_node(*prover):
+        pass

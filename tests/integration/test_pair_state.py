@@ -6,10 +6,12 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.node_process import running_node, starting_node
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, Pair, running_pair
 from tests.support.rollup.settled import settled_in_metrics
@@ -143,7 +145,7 @@ def test_accounts_of_another_node_are_edits_of_the_l2(pair: Pair) -> None:
 def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None:
     state, info = tmp_path / "state.json", tmp_path / "info.json"
     flags = ("--state", str(state), "--l1-delay", "0", "--config-out", str(info))
-    with running_node(*flags, info=info) as node:
+    with inprocess_node(*flags, info=info) as node:
         pair = Pair.connect(info)
         bridges(pair)
         pair.settled()
@@ -151,7 +153,7 @@ def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None
         pair.close()
         assert node.stop() == 0
     info.unlink()
-    with running_node(*flags, info=info):
+    with inprocess_node(*flags, info=info):
         pair = Pair.connect(info)
         after = received(pair), pair.l2("eth_getBlockByNumber", "latest", False)["hash"]
         assert after == before
@@ -194,11 +196,10 @@ def test_a_file_that_cannot_be_loaded_keeps_the_node_from_starting(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("broken.json").write_text('{"accounts": 5}')
-    with starting_node(*flags) as node:
-        assert node.process.wait(60) != 0
-        printed = node.printed()
-    assert text in printed
-    assert "Traceback" not in printed
+    ended = run_command(*flags, "--port", "0")
+    assert ended.returncode != 0
+    assert text in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_rollback_before_the_start_is_rejected_with_the_reason(tmp_path: Path) -> None:
@@ -235,3 +236,24 @@ def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
     with running_pair("--l1-delay", "0", "--data-dir", str(tmp_path)) as pair:
         assert (heads(pair), received(pair)) == before
         bridges(pair)
+
+
+def open_transfers(pair: Pair) -> list[tuple[str, str, str]]:
+    found: dict[str, Any] = pair.l2("entresol_getOpenTransfers")
+    assert found["next"] is None
+    return [(it["kind"], it["status"], it["transactionHash"]) for it in found["transfers"]]
+
+
+def test_a_withdrawal_is_listed_until_it_is_claimed_and_again_after_a_revert() -> None:
+    with running_pair() as pair:
+        name = pair.withdraw()
+        claimable = [("withdrawal", "claimable", name)]
+        pair.l2("anvil_mine", "0x64")
+        eventually(lambda: open_transfers(pair) == claimable)
+        snapshot = pair.l2("evm_snapshot")
+        pair.claim(name)
+        eventually(lambda: open_transfers(pair) == [])
+        assert pair.l2("evm_revert", snapshot) is True
+        assert open_transfers(pair) == claimable
+        pair.claim(name)
+        eventually(lambda: open_transfers(pair) == [])

@@ -12,7 +12,8 @@ from tests.support.anvil import Anvil, running_anvil
 from tests.support.clients.accounts import signed_transfer
 from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
-from tests.support.node_process import ENTRESOL, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import ENTRESOL
 from tests.support.polling import eventually
 from tests.support.published.on_layer_one import PublishedOnL1
 from tests.support.rpc_client import HttpRpcClient, RpcClient
@@ -38,7 +39,7 @@ def check(l1: RpcClient, l2: RpcClient, count: int) -> None:
 def test_a_node_with_workers_publishes(tmp_path: Path) -> None:
     info = tmp_path / "info.json"
     flags = ("--workers", "2", "--silent", "--config-out", str(info))
-    with running_node(*PUBLISHES, *flags, info=info) as node:
+    with inprocess_node(*PUBLISHES, *flags, info=info) as node:
         l1, l2 = (
             HttpRpcClient(json.loads(info.read_text())["l1"]["http_url"]),
             HttpRpcClient(node.url),
@@ -67,7 +68,7 @@ def test_a_chain_on_another_l1_publishes_and_goes_on_after_a_restart(
         *("--accounts", "10", "--l1-confirmations", "0", "--data-dir", str(tmp_path)),
     )
     for start in range(2):
-        with running_node(*PUBLISHES, *flags) as node:
+        with inprocess_node(*PUBLISHES, *flags) as node:
             l2 = HttpRpcClient(node.url)
             for nonce in range(3 * start, 3 * start + 3):
                 l2.receipt(l2("eth_sendRawTransaction", signed_transfer(nonce)))

@@ -18,6 +18,7 @@ import pytest
 from entresol._native import keccak256
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient, RpcError
@@ -31,15 +32,15 @@ DEPLOY = bytes.fromhex("6009600c60003960096000f3")
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node(*FLAGS) as running:
+def node() -> Iterator[InprocessNode]:
+    with inprocess_node(*FLAGS) as running:
         yield running
         assert running.stop() == 0
         assert "Traceback" not in running.printed()
 
 
 @pytest.fixture
-def client(node: RunningNode) -> Iterator[HttpRpcClient]:
+def client(node: InprocessNode) -> Iterator[HttpRpcClient]:
     connected = HttpRpcClient(node.url)
     yield connected
     connected.close()
@@ -149,7 +150,7 @@ def test_rejected_items_have_their_own_errors(client: HttpRpcClient) -> None:
 
 
 def test_a_batch_overflows_into_further_blocks() -> None:
-    with running_node(*FLAGS, "--gas-limit", "1000000") as running:
+    with inprocess_node(*FLAGS, "--gas-limit", "1000000") as running:
         client = HttpRpcClient(running.url)
         rich(client, 1)
         to = address(secret(2))
@@ -162,7 +163,7 @@ def test_a_batch_overflows_into_further_blocks() -> None:
 
 
 def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:
-    with running_node(*FLAGS, "--batch-limit", "10000") as running:
+    with inprocess_node(*FLAGS, "--batch-limit", "10000") as running:
         client, other = HttpRpcClient(running.url), HttpRpcClient(running.url)
         rich(client, *range(1, 11))
         to = address(secret(99))
@@ -182,7 +183,9 @@ def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:
         other.close()
 
 
-def test_a_client_that_disconnects_affects_nobody(node: RunningNode, client: HttpRpcClient) -> None:
+def test_a_client_that_disconnects_affects_nobody(
+    node: InprocessNode, client: HttpRpcClient
+) -> None:
     rich(client, 50, 51)
     to = address(secret(52))
     body = msgspec.json.encode(

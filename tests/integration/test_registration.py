@@ -20,11 +20,12 @@ from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.primitives.values import Address
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.contracts.engine import Contract, find
 from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
 from tests.support.hex_data import hexed
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
 
@@ -54,11 +55,17 @@ class Deployed(msgspec.Struct):
         return configured(self.anvil, **(given | flags))
 
 
-@pytest.fixture
-def deployed() -> Iterator[Deployed]:
-    with running_anvil() as anvil:
+@pytest.fixture(scope="module")
+def first() -> Iterator[Deployed]:
+    with fresh_anvil() as anvil:
         config = configured(anvil, deploy_l1=True, operator_key=str(OWNER.secret))
         yield Deployed(anvil, opened(config)[0])
+
+
+@pytest.fixture
+def deployed(first: Deployed) -> Iterator[Deployed]:
+    with first.anvil.isolated():
+        yield first
 
 
 def configured(anvil: Anvil, **flags: Any) -> NodeConfig:
@@ -87,7 +94,7 @@ def test_two_nodes_on_one_bridgehub_take_deposits_and_pay_withdrawals(
     common = ("--l1-url", anvil.url, "--l1-confirmations", "0", "--settle-interval", "0.05")
     infos = [tmp_path / "first.json", tmp_path / "second.json"]
     first = ("--deploy-l1", "--operator-key", str(THIRD.secret))
-    with running_node(
+    with inprocess_node(
         *common, *first, *DEVELOPMENT_FLAGS, "--config-out", str(infos[0]), info=infos[0]
     ):
         contracts = json.loads(infos[0].read_text())["l1"]["contracts"]
@@ -97,7 +104,7 @@ def test_two_nodes_on_one_bridgehub_take_deposits_and_pay_withdrawals(
             *("--chain-id", "271", "--operator-key", str(SECOND.secret)),
         )
         with (
-            running_node(*common, *second, *DEVELOPMENT_FLAGS, "--config-out", str(infos[1]), info=infos[1]),
+            inprocess_node(*common, *second, *DEVELOPMENT_FLAGS, "--config-out", str(infos[1]), info=infos[1]),
             contextlib.closing(Pair.connect(infos[0])) as one,
             contextlib.closing(connected(infos[1], 271)) as other,
         ):  # fmt: skip

@@ -19,7 +19,8 @@ from entresol.primitives import abi
 from entresol.primitives.assets import L2_BASE_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.pair import USER, Pair
@@ -144,7 +145,7 @@ def test_a_message_that_l1_takes_no_transaction_of_holds_up_no_withdrawal(tmp_pa
         more = ("--finalize-withdrawals", "--settle-interval", "0.05", "--config-out", str(info))
         with (
             ExitStack() as clients,
-            running_node(*flags, *more, *DEVELOPMENT_FLAGS, info=info) as node,
+            inprocess_node(*flags, *more, *DEVELOPMENT_FLAGS, info=info) as node,
         ):
             pair = clients.enter_context(closing(Pair.connect(info)))
             pair.arrived(pair.deposit(ETHER))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,14 @@ from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.cluster.postgres import Postgres
 from tests.support.contracts.engine import Contract, find
 from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
 from tests.support.ecosystem.residents import Resident
 from tests.support.hex_data import hexed
-from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -38,12 +38,6 @@ pytestmark = pytest.mark.peer
 
 OPERATOR, SECOND = derive(DEVELOPMENT_MNEMONIC, 2)
 STEPS = 16
-
-
-@pytest.fixture
-def anvil() -> Iterator[Anvil]:
-    with running_anvil() as started:
-        yield started
 
 
 def create_token(anvil: Anvil, symbol: str = "ZOO", decimals: int = 18) -> Address:
@@ -86,7 +80,7 @@ def test_a_chain_that_is_paid_in_a_token_of_its_l1_takes_deposits_and_pays_withd
         *("--l1-confirmations", "0", "--settle-interval", "0.05", "--data-dir"),
         *(str(tmp_path / "chain"), "--dev-methods", "--expose-unlocked-accounts"),
     )
-    with running_node(*flags, info=info) as node:
+    with inprocess_node(*flags, info=info) as node:
         with contextlib.closing(Pair.connect(info)) as pair:
             resident = Resident(pair)
             assert resident.base_token == token
@@ -101,7 +95,7 @@ def test_a_chain_that_is_paid_in_a_token_of_its_l1_takes_deposits_and_pays_withd
             for asset, amount in ((token, ETHER), (ETH_TOKEN, 7)):
                 resident.claim(resident.withdraw(asset, amount))
         assert node.stop() == 0
-    verified = run_entresol("verify", "--data-dir", str(tmp_path / "chain"))
+    verified = run_command("verify", "--data-dir", str(tmp_path / "chain"))
     assert verified.returncode == 0, verified.stderr
 
 
@@ -165,7 +159,7 @@ def test_a_second_node_registers_a_chain_with_a_token_of_its_own(
         *("--chain-id", "271", "--base-token", str(token), "--config-out", str(info)),
         *("--l1-confirmations", "0", *DEVELOPMENT_FLAGS),
     )
-    with running_node(*flags, info=info), contextlib.closing(Pair.connect(info)) as pair:
+    with inprocess_node(*flags, info=info), contextlib.closing(Pair.connect(info)) as pair:
         contracts = json.loads(info.read_text())["l1"]["contracts"]
         named = {name: Address.parse(it) for name, it in contracts.items()}
         resident = Resident(Pair(pair.l1, pair.l2, named, 271))
@@ -182,12 +176,12 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
     token, database = create_token(anvil), postgres.new_database()
     remote = ("--l1-url", anvil.url, "--operator-key", str(OPERATOR.secret))
     created = ("--deploy-l1", "--base-token", str(token), "--base-token-ratio", "3000")
-    done = run_entresol("cluster", "init", *remote, *created, "--cluster", database)
+    done = run_command("cluster", "init", *remote, *created, "--cluster", database)
     assert done.returncode == 0, done.stderr
-    wrong = run_entresol("--cluster", database, *remote, "--base-token", "ETH", "--port", "0")
+    wrong = run_command("--cluster", database, *remote, "--base-token", "ETH", "--port", "0")
     assert wrong.returncode == 2
     assert "--base-token: chain 270 is paid in ZOO" in wrong.stderr
-    with running_node("--cluster", database, *remote, "--base-token", str(token)) as node:
+    with inprocess_node("--cluster", database, *remote, "--base-token", str(token)) as node:
         client = HttpRpcClient(node.url)
         assert client("zks_getBaseTokenL1Address") == str(token)
         assert client("eth_gasPrice") == hex(3000 * 10**8)

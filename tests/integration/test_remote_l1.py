@@ -32,7 +32,8 @@ from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
-from tests.support.node_process import run_entresol, running_node, starting_node
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
@@ -60,12 +61,6 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     with running_anvil() as anvil:
         contracts = opened(configured(anvil, directory, deploy_l1=True))
         yield Deployed(anvil, directory, contracts)
-
-
-@pytest.fixture
-def anvil() -> Iterator[Anvil]:
-    with running_anvil() as started:
-        yield started
 
 
 def configured(
@@ -166,7 +161,7 @@ def test_everything_is_found_from_the_bridgehub(deployed: Deployed, tmp_path: Pa
 
 def test_nothing_is_funded_unlocked_or_served_for_development_without_a_flag(anvil: Anvil) -> None:
     flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
-    with running_node(*flags) as node:
+    with inprocess_node(*flags) as node:
         assert "Available accounts" not in node.output
         assert "Money        deposits only: the genesis has no ether" in node.output
         assert "Accounts     locked: the chain settles on the L1 of --l1-url" in node.output
@@ -185,7 +180,7 @@ def test_nothing_is_funded_unlocked_or_served_for_development_without_a_flag(anv
 def test_each_development_feature_has_a_flag_on_a_remote_l1(anvil: Anvil) -> None:
     features = ("--accounts", "1", "--dev-methods", "--expose-unlocked-accounts")
     flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY, *features)
-    with running_node(*flags) as node:
+    with inprocess_node(*flags) as node:
         assert "Money        UNBACKED: 3 accounts of the genesis have 30,000 ETH" in node.output
         assert "Accounts     3 unlocked" in node.output
         l2 = HttpRpcClient(node.url)
@@ -197,7 +192,7 @@ def test_each_development_feature_has_a_flag_on_a_remote_l1(anvil: Anvil) -> Non
 
 def test_a_node_that_settles_on_request_notices_a_reorg_of_l1(anvil: Anvil) -> None:
     flags = ("--l1-url", anvil.url, "--deploy-l1", "--operator-key", KEY)
-    with running_node(*flags, "--no-settle", "--dev-methods") as node:
+    with inprocess_node(*flags, "--no-settle", "--dev-methods") as node:
         l2 = HttpRpcClient(node.url)
         l2("evm_mine")
         before = anvil("evm_snapshot")
@@ -235,7 +230,7 @@ def test_a_directory_without_funded_accounts_is_verified_without_flags(
 ) -> None:
     directory = str(tmp_path / "chain")
     opened(configured(anvil, directory, deploy_l1=True))
-    verified = run_entresol("verify", "--data-dir", directory)
+    verified = run_command("verify", "--data-dir", directory)
     assert (verified.returncode, verified.stderr) == (0, "layer 2: verified 1 of 1 blocks\n")
 
 
@@ -452,7 +447,7 @@ def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) 
         host = l1.enter_context(running_anvil()).url.partition("://")[2]
         url, info = f"http://user:sesame@{host}/?key=sesame", tmp_path / "info.json"
         flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY)
-        with running_node(*flags, "--config-out", str(info), "--log-level", "debug") as node:
+        with inprocess_node(*flags, "--config-out", str(info), "--log-level", "debug") as node:
             assert f"HTTP         http://…@{host}/…" in node.output
             assert json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"] == url
             l1.close()
@@ -475,9 +470,9 @@ def test_a_node_that_retries_l1_can_be_stopped() -> None:
 
 
 def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) -> None:
-    with starting_node("verify", "--data-dir", deployed.directory) as node:
-        assert node.process.wait(PATIENCE_SECONDS) == 0
-        assert "matches its transactions" in node.printed()
+    verified = run_command("verify", "--data-dir", deployed.directory)
+    assert verified.returncode == 0
+    assert "matches its transactions" in verified.stdout
 
 
 def test_a_clock_an_hour_off_is_in_health_metrics_and_log(anvil: Anvil, tmp_path: Path) -> None:

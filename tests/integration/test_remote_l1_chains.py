@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,12 @@ from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
-from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
-from tests.support.workers import clients_of
 
 pytestmark = pytest.mark.peer
 
@@ -33,12 +32,6 @@ KEY = str(OPERATOR.secret)
 STEPS = 16
 PAIRS = 2
 """Of the first chain; each other one has three more."""
-
-
-@pytest.fixture
-def anvil() -> Iterator[Anvil]:
-    with running_anvil() as started:
-        yield started
 
 
 def configured(anvil: Anvil, file: Path | None = None, **flags: Any) -> NodeConfig:
@@ -80,7 +73,7 @@ def test_two_chains_settle_on_one_deployment_before_and_after_a_restart(
     )
     sent = 0
     for start in (("--deploy-l1",), ()):
-        with running_node(*flags, *start, info=info), contextlib.ExitStack() as stack:
+        with inprocess_node(*flags, *start, info=info), contextlib.ExitStack() as stack:
             pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
             assert pairs[0].call_l1(pairs[0].bridgehub, "getAllZKChainChainIDs") == (270, 271)
             sent = sent or nonce(anvil)
@@ -91,23 +84,6 @@ def test_two_chains_settle_on_one_deployment_before_and_after_a_restart(
                 assert pair.l1.receipt(pair.claim(pair.withdraw(ETHER // 2)))["status"] == "0x1"
         info.unlink()
     assert sent >= STEPS + 3 + 1
-
-
-def test_every_worker_serves_every_chain_and_all_are_verified(anvil: Anvil, tmp_path: Path) -> None:
-    info, directory = tmp_path / "info.json", str(tmp_path / "chains")
-    flags = ("--chains", "2", "--data-dir", directory)
-    remote = ("--l1-url", anvil.url, "--operator-key", KEY, "--deploy-l1", *DEVELOPMENT_FLAGS)
-    served = ("--workers", "2", "--config-out", str(info))
-    with running_node(*flags, *remote, *served, info=info) as node:
-        for it in json.loads(info.read_text())["chains"]:
-            with clients_of(node, it["http_url"]) as clients:
-                for client in clients:
-                    assert int(client("eth_chainId"), 16) == it["chain_id"]
-                    assert client("zks_getMainContract") == it["contract"]
-        assert node.stop() == 0
-    verified = run_entresol("verify", *flags)
-    assert verified.returncode == 0, verified.stderr
-    assert len(verified.stderr.splitlines()) == 2
 
 
 def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(

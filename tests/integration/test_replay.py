@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from entresol.cli.main import main
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.chain.varied_chain import REVERTER
 from tests.support.fork.varied_transactions import VariedAnvil
 
@@ -20,7 +20,7 @@ BLOCKS = 10
 
 @pytest.fixture(scope="module")
 def anvil() -> Iterator[Anvil]:
-    with running_anvil() as running:
+    with fresh_anvil() as running:
         yield running
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +14,8 @@ import pytest
 
 from tests.robustness.attack import Attack, is_json, problem_of
 from tests.support.http_server import RawConnection
-from tests.support.node_process import ENTRESOL, RunningNode, running_node
-from tests.support.polling import PATIENCE_SECONDS
+from tests.support.inprocess_node import run_command
+from tests.support.node_process import RunningNode, running_node
 from tests.support.run.examples import tries_many
 
 CASES = int(os.environ.get("ENTRESOL_CASES", "1500" if tries_many() else "500"))
@@ -46,10 +45,7 @@ def test_any_request_has_a_response_and_the_chain_goes_on(
             assert node.stop() == 0
             assert "Traceback" not in node.printed()
         assert {0, -32700, -32600, -32601, -32602, -32000} <= attack.counts.keys()
-    command = [*ENTRESOL, "verify", *directory]
-    verified = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
+    verified = run_command("verify", *directory)
     assert verified.returncode == 0, verified.stderr
 
 

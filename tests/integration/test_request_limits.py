@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +12,6 @@ from entresol.node.api.adapters import call_limits, log_limits
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
-from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
@@ -53,15 +51,6 @@ def test_every_limit_can_be_set_from_outside() -> None:
     assert call_limits(config.limits, None).gas_cap == 30_000
     limits = log_limits(config.limits, is_layer_two=True)
     assert (limits.blocks, limits.results) == (5, 10_000)
-
-
-def test_a_call_that_needs_more_gas_than_allowed_has_the_limit_in_its_error(
-    limited: Limited,
-) -> None:
-    client = limited(call_gas_cap=100_000)
-    with pytest.raises(RpcError, match="out of gas: a call may use 100000 gas") as error:
-        client("eth_call", LOOP, "latest", LOOP_OVERRIDE)
-    assert error.value.code == -32000
 
 
 def test_a_call_with_less_gas_is_just_out_of_gas(limited: Limited) -> None:
@@ -192,43 +181,3 @@ def test_a_request_overrides_at_most_so_many_accounts_and_slots(
         with pytest.raises(RpcError) as error:
             client(*requests_overriding(accounts, slots)[index])
         assert (error.value.code, error.value.message) == (-32602, message)
-
-
-def test_a_batch_has_at_most_so_many_calls(limited: Limited) -> None:
-    client = limited(batch_limit=2)
-    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
-    assert len(client.post([call] * 2)) == 2
-    rejected = client.post([call] * 3)["error"]
-    assert (rejected["code"], rejected["data"]) == (-32010, "Exceeded max limit of 2")
-
-
-def test_a_response_has_at_most_so_many_bytes(limited: Limited) -> None:
-    client = limited(answer_limit_bytes=500)
-    with pytest.raises(RpcError, match="Response is too big") as error:
-        client("eth_getBlockByNumber", "latest", False)
-    assert (error.value.code, error.value.data) == (-32008, "Exceeded max limit of 500")
-    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId"}
-    assert client.post([call] * 20)["error"]["code"] == -32011
-
-
-def test_a_connection_has_at_most_so_many_subscriptions(limited: Limited) -> None:
-    client, connection = limited(subscription_limit=2), LocalConnection()
-    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
-
-    def subscribe(on: LocalConnection) -> Any:
-        response = client.api.dispatcher.handle(json.dumps(body).encode(), on)
-        assert isinstance(response, bytes)
-        return json.loads(response)
-
-    responses = [subscribe(connection) for _ in range(3)]
-    assert ["result" in response for response in responses] == [True, True, False]
-    assert responses[2]["error"]["code"] == -32006
-    assert "result" in subscribe(LocalConnection())
-
-
-def test_of_too_many_filters_the_one_used_longest_ago_gives_way(limited: Limited) -> None:
-    client = limited(filter_limit=1)
-    first, second = client("eth_newBlockFilter"), client("eth_newBlockFilter")
-    assert client("eth_getFilterChanges", second) == []
-    with pytest.raises(RpcError, match="filter not found"):
-        client("eth_getFilterChanges", first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from entresol.fork.cache.cache_files import default_directory
 from tests.support.anvil import running_anvil
 from tests.support.fork.remote_anvil import ANVIL
 from tests.support.run import temporary_files as files
+from tests.support.run.default_ports import held_ports
 from tests.support.run.examples import VARIABLE, examples
 from tests.support.run.memory import release_memory
 from tests.support.run.own_cache import own_cache
@@ -97,3 +99,28 @@ def test_forks_of_tests_are_cached_in_the_folder_of_the_run(tmp_path: Path) -> N
         assert here < {file.stem for file in folder.glob("*.sqlite")}
     # The run does the same, for all of its tests.
     assert Path(os.environ["ENTRESOL_CACHE_DIR"]).parts[-1] == "cache"
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def test_a_held_port_cannot_be_bound_until_it_is_released() -> None:
+    port = free_port()
+    with held_ports([port]) as held:
+        assert held == [port]
+        for host in ("127.0.0.1", ""):
+            with pytest.raises(OSError, match="Address already in use"):
+                socket.create_server((host, port))
+    socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_a_port_that_somebody_else_has_is_left_alone() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        held_ports([taken.getsockname()[1]]) as held,
+    ):
+        assert held == []

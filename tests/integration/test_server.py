@@ -39,6 +39,7 @@ from tests.support.run.examples import examples
 
 Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
+CHUNKED = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 PARSE_ERROR = {
     "jsonrpc": "2.0",
     "id": None,
@@ -46,10 +47,9 @@ PARSE_ERROR = {
 }
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
-def serve(request: pytest.FixtureRequest) -> Serve:
-    """Return a way to serve, on either event loop."""
-    return partial(running_server, plain=request.param == "asyncio")
+@pytest.fixture
+def serve() -> Serve:
+    return running_server
 
 
 @pytest.fixture
@@ -419,15 +419,13 @@ def test_a_client_that_sends_a_long_body_first_still_reads_the_rejection(serve: 
 
 def test_a_chunked_body_that_becomes_too_long_is_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        head = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-        client.send(head + b"200\r\n" + b" " * 512 + b"\r\n200\r\n" + b" " * 512)
+        client.send(CHUNKED + b"200\r\n" + b" " * 512 + b"\r\n200\r\n" + b" " * 512)
         assert client.response().status == 413
 
 
 def test_endless_trailers_are_rejected(serve: Serve) -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
-        head = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-        client.send(head + b"2\r\n[]\r\n0\r\n")
+        client.send(CHUNKED + b"2\r\n[]\r\n0\r\n")
         client.send(b"x: y\r\n" * 100_000)
         assert client.response().status == 413
 
@@ -620,6 +618,11 @@ def test_a_slow_reader_gets_everything(serve: Serve) -> None:
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        post_request(HELLO, "Content-Length: 99999999999999999999999"),
+        CHUNKED + b"zz\r\n",
+        CHUNKED + b"ffffffffffffffffff\r\n",
+        b"POST / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nX\x00: y\r\n\r\n",
         b"\x00" * 1000,
     ],
 )
@@ -824,7 +827,7 @@ STREAM = (
     + post_request(b"nonsense")
     + b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     + b"\r\nPUT /x HTTP/1.1\r\nHost: evil\r\nContent-Length: 3\r\n\r\nabc"
-    + post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    + CHUNKED
     + b'3\r\n{"a\r\n4\r\n":1}\r\n0\r\nx: y\r\n\r\n'
     + post_request(b"[1]", path="/eth_call?a=b")
     + post_request(b"[2]", "Connection: close")

@@ -67,14 +67,13 @@ HTTP_FLOODS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["uvloop", "asyncio"])
 @pytest.mark.parametrize("name", [*WEBSOCKET_FLOODS, *HTTP_FLOODS])
-def test_another_client_is_served_before_a_flood_is(name: str, plain: bool) -> None:
+def test_another_client_is_served_before_a_flood_is(name: str) -> None:
     recorder = Recorder()
     pages = {"/page": lambda: (200, "text/plain", b"page")}
     unlimited: dict[str, Any] = {"websocket_small_frames_per_second": 0.0}
     with (
-        running_server(recorder, plain=plain, pages=pages, **unlimited) as server,
+        running_server(recorder, pages=pages, **unlimited) as server,
         server.client() as blocking,
         server.client() as flooding,
         server.client() as other,

@@ -23,8 +23,7 @@ def respond_at_length(body: bytes, connection: ClientConnection) -> bytes:
 
 
 @pytest.mark.parametrize("websocket", [False, True], ids=["http", "ws"])
-@pytest.mark.parametrize("plain", [False, True], ids=["uvloop", "asyncio"])
-def test_clients_that_never_read_are_dropped_beyond_the_limit(websocket: bool, plain: bool) -> None:
+def test_clients_that_never_read_are_dropped_beyond_the_limit(websocket: bool) -> None:
     reasons: list[str] = []
 
     def record(response: HttpResponse, connection: ClientConnection) -> None:
@@ -33,9 +32,7 @@ def test_clients_that_never_read_are_dropped_beyond_the_limit(websocket: bool, p
 
     limit = 32 * MIB
     with (
-        running_server(
-            respond_at_length, plain=plain, on_rejection=record, unsent_limit_bytes=limit
-        ) as server,
+        running_server(respond_at_length, on_rejection=record, unsent_limit_bytes=limit) as server,
         ExitStack() as stack,
         server.client() as reading,
     ):

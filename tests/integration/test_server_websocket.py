@@ -27,10 +27,9 @@ from tests.support.polling import eventually
 Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
 
-@pytest.fixture(params=["uvloop", "asyncio"])
-def serve(request: pytest.FixtureRequest) -> Serve:
-    """Return a way to serve, on either event loop."""
-    return partial(running_server, plain=request.param == "asyncio")
+@pytest.fixture
+def serve() -> Serve:
+    return running_server
 
 
 class Subscriptions:

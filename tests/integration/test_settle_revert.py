@@ -9,9 +9,10 @@ import pytest
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.node.opening.development_keys import OPERATOR
-from tests.support.anvil import running_anvil
+from tests.support.anvil import fresh_anvil
 from tests.support.derivation.operated_pair import operating
-from tests.support.node_process import DEVELOPMENT_FLAGS, run_entresol
+from tests.support.inprocess_node import run_command
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -32,14 +33,14 @@ def settle_some(pair: Pair) -> None:
 
 def reverted(l1_url: str, *flags: str) -> str:
     """Revert, and return what the command has printed."""
-    ran = run_entresol("settle", "revert", "--l1-url", l1_url, *flags)
+    ran = run_command("settle", "revert", "--l1-url", l1_url, *flags)
     assert ran.returncode == SUCCEEDED, ran.stderr
     return ran.stdout
 
 
 def rejected(l1_url: str, code: int, *flags: str) -> str:
     """Fail to revert, and return why."""
-    ran = run_entresol("settle", "revert", "--l1-url", l1_url, *flags)
+    ran = run_command("settle", "revert", "--l1-url", l1_url, *flags)
     assert ran.returncode == code, ran.stdout
     return ran.stderr
 
@@ -79,7 +80,7 @@ def test_a_node_settles_again_what_was_reverted_on_anvil_while_it_was_stopped(
 ) -> None:
     info, data = tmp_path / "info.json", ("--data-dir", str(tmp_path / "data"))
     key = ("--operator-key", str(REMOTE_OPERATOR.secret))
-    with running_anvil() as anvil:
+    with fresh_anvil() as anvil:
         remote = ("--l1-url", anvil.url, *key, "--l1-confirmations", "0", *DEVELOPMENT_FLAGS)
         with operating(info, "--deploy-l1", "--no-settle", *remote, *data) as pair:
             pair.gas_on_l1 = 3_000_000

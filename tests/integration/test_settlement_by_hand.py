@@ -18,7 +18,7 @@ from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.support.contracts.engine import Contract, find
 from tests.support.hex_data import hexed
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.node_crashes import operator_nonce
@@ -43,7 +43,7 @@ def pair_of(path: Path, *arguments: str, agree: bool = True) -> Iterator[Pair]:
     info = path / "info.json"
     info.unlink(missing_ok=True)
     data = ("--data-dir", str(path / "data"), "--config-out", str(info), "--silent")
-    with running_node(*data, *arguments, info=info) as node:
+    with inprocess_node(*data, *arguments, info=info) as node:
         pair = Pair.connect(info)
         nonce = operator_nonce(pair)
         try:

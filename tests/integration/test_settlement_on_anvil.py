@@ -13,7 +13,8 @@ import pytest
 
 from entresol.node.config.schema import L1Config
 from tests.support.anvil import RestartableAnvil, free_port
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
@@ -64,7 +65,7 @@ def test_the_node_retries_an_l1_that_is_down_and_goes_on(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
     info = tmp_path / "info.json"
-    with running_node(*arguments(anvil, tmp_path), info=info) as node:
+    with inprocess_node(*arguments(anvil, tmp_path), info=info) as node:
         pair = Pair.connect(info)
         nonce = operator_nonce(pair, OPERATOR.address)
         token = pair.create_token()
@@ -98,7 +99,7 @@ def test_an_l1_that_is_reorganised_above_the_confirmed_blocks_doubles_nothing(
 ) -> None:
     info = tmp_path / "info.json"
     started = arguments(anvil, tmp_path, confirmations=CONFIRMATIONS)
-    with running_node(*started, info=info) as node:
+    with inprocess_node(*started, info=info) as node:
         pair = Pair.connect(info)
         nonce = operator_nonce(pair, OPERATOR.address)
 
@@ -146,7 +147,7 @@ def test_a_pending_deposit_that_a_reorg_removes_is_in_no_block_of_l2(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
     info = tmp_path / "info.json"
-    with running_node(*arguments(anvil, tmp_path), "--no-mining", info=info) as node:
+    with inprocess_node(*arguments(anvil, tmp_path), "--no-mining", info=info) as node:
         pair = Pair.connect(info)
         nonce = operator_nonce(pair, OPERATOR.address)
 
@@ -180,7 +181,7 @@ def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
     anvil: RestartableAnvil, tmp_path: Path
 ) -> None:
     info = tmp_path / "info.json"
-    with running_node(*arguments(anvil, tmp_path), info=info) as node:
+    with inprocess_node(*arguments(anvil, tmp_path), info=info) as node:
         pair = Pair.connect(info)
         pair.l1("evm_setAutomine", False)
         pair.withdraw(5)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.node_process import run_entresol, running_node, starting_node
+from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.node_process import running_node, starting_node
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.node_crashes import Traffic
 from tests.support.rollup.pair import Pair
@@ -33,7 +34,7 @@ def flags(path: Path) -> tuple[str, ...]:
 
 def check_all_serve(path: Path) -> None:
     """Check that a node starts, and that each of its chains takes a deposit and settles."""
-    with running_node(*flags(path), info=path / "info.json") as node:
+    with inprocess_node(*flags(path), info=path / "info.json") as node:
         pairs = Pair.connect_all(path / "info.json")
         assert len(pairs) == COUNT
         for pair in pairs:
@@ -91,6 +92,6 @@ def test_what_any_of_three_chains_acknowledged_survives_kills_under_load(tmp_pat
             pair.close()
         assert node.stop() == 0
     check_agreement(tmp_path / "chains", count=COUNT)
-    verified = run_entresol("verify", *CHAINS, "--data-dir", str(tmp_path / "chains"))
+    verified = run_command("verify", *CHAINS, "--data-dir", str(tmp_path / "chains"))
     assert verified.returncode == 0, verified.stderr
     assert verified.stdout.count("matches its transactions") == COUNT + 1

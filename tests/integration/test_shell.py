@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.node_process import run_entresol
+from tests.support.inprocess_node import run_command
 from tests.support.polling import PATIENCE_SECONDS
 
 SHELL: Final = (sys.executable, "-m", "entresol", "shell")
@@ -126,7 +126,7 @@ def test_without_web3_it_says_what_to_install(tmp_path: Path) -> None:
 
 
 def test_a_wrong_flag_is_reported_at_once() -> None:
-    ran = run_entresol("shell", "--chain-id", "0")
+    ran = run_command("shell", "--chain-id", "0")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("error: --chain-id: ")
 

@@ -14,7 +14,7 @@ from entresol.primitives import abi
 from tests.support.anvil import running_anvil
 from tests.support.evm.assembler import assemble, initcode
 from tests.support.evm.console import CONSOLE, PRINTED, console_call, logging, logging_code
-from tests.support.node_process import ENTRESOL, RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
@@ -27,7 +27,7 @@ END = "the end of the test"
 class Terminal:
     """A node, and what it prints."""
 
-    def __init__(self, node: RunningNode, client: HttpRpcClient) -> None:
+    def __init__(self, node: InprocessNode, client: HttpRpcClient) -> None:
         self.client = client
         self._node = node
 
@@ -50,7 +50,7 @@ class Terminal:
 
 @contextmanager
 def terminal(*flags: str) -> Iterator[Terminal]:
-    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
+    with inprocess_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
         yield Terminal(node, client)
 
 
@@ -191,7 +191,7 @@ def test_anvil_prints_the_same(tmp_path: Path) -> None:
 
 def test_the_l1_alone_prints_the_same(tmp_path: Path) -> None:
     path, data = tmp_path / "log", "0x" + logging_code(HELLO).hex()
-    with running_anvil("-vvvv", program=(*ENTRESOL, "anvil"), output=path) as client:
+    with inprocess_anvil("anvil", "-vvvv", output=path) as client:
         client("eth_sendTransaction", {"from": SENDER, "data": data})
         printed = eventually(lambda: it if "Traces" in (it := path.read_text()) else "")
     assert "    console.log       hello 42" in printed

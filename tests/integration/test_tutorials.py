@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.support.docs.pages import ADDRESS, ROOT, blocks_of, run_program
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 L1_ADDRESS: Final = "127.0.0.1:8545"
 
@@ -34,7 +34,7 @@ TUTORIALS: Final = [
 def test_the_parts_of_a_tutorial_print_what_it_shows(page: str) -> None:
     parts = [block for block in blocks_of(page) if block.language == "js"]
     expected = "".join(part.output or "" for part in parts)
-    with running_node() as node:
+    with inprocess_node() as node:
         program = "\n".join(part.text for part in parts).replace(f"http://{ADDRESS}", node.url)
         assert run_program("js", program) == (expected.strip(), "")
 
@@ -43,7 +43,7 @@ def test_the_page_for_users_of_anvil_prints_what_it_shows(tmp_path: Path) -> Non
     blocks = list(blocks_of("docs/tutorials/from-anvil.md"))
     assert [block.text for block in blocks[:2]] == ["entresol anvil --accounts 3\n", "entresol\n"]
     info = tmp_path / "node.json"
-    with running_node("--config-out", str(info), info=info) as node:
+    with inprocess_node("--config-out", str(info), info=info) as node:
         l1_url = json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"]
         for block in blocks[2:]:
             text = block.text.replace(f"http://{ADDRESS}", node.url)
@@ -58,7 +58,7 @@ def test_the_page_of_a_gas_token_prints_what_it_shows(tmp_path: Path) -> None:
     assert made is not None
     parts = [block for block in blocks if block.language == "python"]
     info = tmp_path / "node.json"
-    with running_node(*made[1].split(), "--config-out", str(info), info=info) as node:
+    with inprocess_node(*made[1].split(), "--config-out", str(info), info=info) as node:
         l1_url = json.loads(info.read_text(encoding="utf-8"))["l1"]["http_url"]
         program = "\n".join(part.text for part in parts).replace(f"http://{ADDRESS}", node.url)
         shown = run_program("python", program.replace(f"http://{L1_ADDRESS}", l1_url))
@@ -70,7 +70,7 @@ def test_the_chains_of_the_page_of_a_gas_token_start(tmp_path: Path) -> None:
     (tables,) = [block for block in blocks if block.title == "two.toml"]
     file, info = tmp_path / tables.title, tmp_path / "node.json"
     file.write_text(tables.text, encoding="utf-8")
-    with running_node("--config", str(file), "--config-out", str(info), info=info):
+    with inprocess_node("--config", str(file), "--config-out", str(info), info=info):
         chains = json.loads(info.read_text(encoding="utf-8"))["chains"]
     assert [(chain["chain_id"], chain["base_token"]["symbol"]) for chain in chains] == [
         (270, "ETH"),

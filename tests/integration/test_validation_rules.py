@@ -20,7 +20,7 @@ from tests.support.contracts.accounts import (
 )
 from tests.support.contracts.layer_two import FEE
 from tests.support.contracts.scripted_account import Script, deploy_account
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 READS_ORIGIN = Script((use_nonce(0),), output=AGREES, is_logged=True)
@@ -31,7 +31,7 @@ PAYS_AND_EXECUTES = {PAY: Script((pay(GAS * FEE),)), EXECUTE: Script()}
 def node(request: pytest.FixtureRequest) -> Iterator[tuple[HttpRpcClient, bool]]:
     """Return the client of a node, and whether it was started without rules."""
     flags = ["--disable-validation-rules"] if request.param else []
-    with running_node(*flags) as running, closing(HttpRpcClient(running.url)) as client:
+    with inprocess_node(*flags) as running, closing(HttpRpcClient(running.url)) as client:
         yield client, request.param
 
 

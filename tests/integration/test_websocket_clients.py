@@ -11,7 +11,7 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.clients.accounts import ALICE
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import PATIENCE_SECONDS
 
 LOOPER, EMITTER = ("0x" + digits * 20 for digits in ("a2", "a3"))
@@ -21,7 +21,7 @@ MIB = 1024 * 1024
 @contextmanager
 def connected() -> Iterator[ClientConnection]:
     with (
-        running_node("--no-l1") as node,
+        inprocess_node("--no-l1") as node,
         # With notifications that nobody has read, it would wait for a closing frame behind them.
         connect(node.url.replace("http", "ws"), max_size=None, close_timeout=0.1) as client,
     ):

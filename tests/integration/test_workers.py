@@ -7,6 +7,7 @@ import os
 import signal
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,21 +17,17 @@ from tests.support.clients.accounts import ALICE, BOB, signed_transfer
 from tests.support.clients.subscriber import Subscriber
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import eventually
-from tests.support.rpc_client import RpcError
+from tests.support.rollup.pair import RECEIVER
+from tests.support.rpc_client import RpcError, get
 from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
 
 FLAGS = ("--workers", "3", "--log-level", "warning")
 
 
-@pytest.fixture(scope="module", params=["temporary", "data directory"])
-def node(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningNode]:
-    flags = list(FLAGS)
-    if request.param != "temporary":
-        flags += ["--data-dir", str(tmp_path_factory.mktemp("chain") / "data")]
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     info = tmp_path_factory.mktemp("info") / "info.json"
-    with running_node(*flags, "--config-out", str(info), info=info) as running:
+    with running_node(*FLAGS, "--config-out", str(info), info=info) as running:
         eventually(info.exists)
         running.l1_url = json.loads(info.read_text())["l1"]["http_url"]  # type: ignore[attr-defined]
         yield running
@@ -122,6 +119,7 @@ L2_TABLE: list[tuple[str, list[Any]]] = [
     ("zks_getFeeParams", []),
     ("zks_getBatchFeeInput", []),
     ("zks_getAllAccountBalances", ["{alice}"]),
+    ("entresol_getOpenTransfers", []),
 ]
 
 
@@ -323,3 +321,31 @@ def test_every_process_reads_the_index_of_accounts(node: RunningNode) -> None:
             page = client("entresol_getAccountTransactions", target)
             assert [it["hash"] for it in page["transactions"]] == [sent]
             assert client("entresol_findHashes", sent[:20])["transactions"] == [sent]
+
+
+def test_every_worker_serves_every_chain(tmp_path: Path) -> None:
+    info = tmp_path / "info.json"
+    flags = ("--chains", "2", "--workers", "2", "--log-level", "warning")
+    with running_node(*flags, "--config-out", str(info), info=info) as running:
+        chains = json.loads(info.read_text())["chains"]
+        for value, it in enumerate(chains, start=1):
+            with clients_of(running, it["http_url"]) as clients:
+                producer, *workers = clients
+                transfer = {"from": ALICE.address, "to": str(RECEIVER), "value": hex(value)}
+                sent = producer("eth_sendTransaction", transfer)
+                for client in (producer, *workers):
+                    assert int(client("eth_chainId"), 16) == it["chain_id"]
+                    assert int(client("eth_getBalance", str(RECEIVER), "latest"), 16) == value
+                    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
+                (worker,) = workers
+                assert worker("zks_getMainContract") == it["contract"]
+                worker("evm_mine")
+                assert producer("eth_blockNumber") == "0x2"
+                chain_id = str(it["chain_id"])
+                for _ in clients:
+                    # Whichever process accepts the connection.
+                    health = json.loads(get(f"{it['http_url']}/health"))
+                    assert health["chains"] == dict.fromkeys(("270", "271", "31337"))
+                    metrics = get(f"{it['http_url']}/metrics").decode()
+                    assert f'entresol_head_block{{chain="{chain_id}"}} 2\n' in metrics
+                    assert f'entresol_workers{{chain="{chain_id}"}} 1\n' in metrics

@@ -19,6 +19,7 @@ from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract
 from tests.support.hex_data import hexed
+from tests.support.inprocess_node import inprocess_node
 from tests.support.node_process import RunningNode, running_node
 from tests.support.rollup.pair import ETHER, FEE, GAS_LIMIT, GAS_PER_PUBDATA, Pair
 from tests.support.rpc_client import HttpRpcClient, RpcClient
@@ -33,7 +34,7 @@ FLAGS = ("--preset", "zksync-os", "--l1-extra-port", "0", "--settle-interval", "
 @pytest.fixture(scope="module")
 def info(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("preset") / "info.json"
-    with running_node(*FLAGS, "--l1-delay", "0", "--config-out", str(path), info=path):
+    with inprocess_node(*FLAGS, "--l1-delay", "0", "--config-out", str(path), info=path):
         yield path
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 from tests.support.typed_data import MAIL
 
@@ -50,7 +50,7 @@ def _result(peer: HttpRpcClient, method: str, params: tuple[object, ...]) -> Any
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Both]:
-    with running_node() as node, running_anvil("--chain-id", "270") as anvil:
+    with inprocess_node() as node, running_anvil("--chain-id", "270") as anvil:
         ours = HttpRpcClient(node.url)
         yield Both(ours, anvil)
         ours.close()

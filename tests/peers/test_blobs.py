@@ -24,7 +24,7 @@ import pytest
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.blobs import BLOB_GAS, Form, SampleSidecar, blob_transaction, sample_sidecar
-from tests.support.node_process import ENTRESOL
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.polling import eventually
 from tests.support.rpc_client import RpcError
 from tests.support.run.examples import tries_many
@@ -55,7 +55,7 @@ class Peers(NamedTuple):
 
 def started(stack: ExitStack, *flags: str) -> Peers:
     flags = ("--no-request-size-limit", *flags)
-    ours = stack.enter_context(running_anvil(*flags, program=(*ENTRESOL, "anvil")))
+    ours = stack.enter_context(inprocess_anvil("anvil", *flags))
     return Peers(ours, stack.enter_context(running_anvil(*flags)))
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.clients.javascript import node_program
-from tests.support.fork.remote_anvil import ANVIL, COUNTER, STRANGER
+from tests.support.fork.remote_anvil import COUNTER, STRANGER
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.peer
@@ -56,7 +57,7 @@ def remote() -> Iterator[RemoteHardhat]:
 def fork(remote: RemoteHardhat) -> Iterator[Anvil]:
     """Return a fork that has called the counter once."""
     url = f"{remote.node.url}@{remote.number}"
-    with running_anvil("-f", url, "--no-storage-caching", program=ANVIL) as node:
+    with inprocess_anvil("anvil", "-f", url, "--no-storage-caching") as node:
         node("eth_sendTransaction", {"from": remote.account, "to": remote.counter})
         yield node
 

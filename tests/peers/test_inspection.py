@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.peer
@@ -25,7 +25,7 @@ CREATION = "0x60016000f3"
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[HttpRpcClient]:
-    with running_node() as started:
+    with inprocess_node() as started:
         client = HttpRpcClient(started.url)
         yield client
         client.close()

@@ -17,7 +17,7 @@ from entresol.chain.rules import ChainRules
 from entresol.node.api.api import Api
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.evm.programs import call_to, create, program, store, work
 from tests.support.rpc_client import DispatcherClient
 
@@ -33,7 +33,7 @@ COMPARED = ("status", "returnData", "gasUsed")
 
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Anvil]:
-    with running_anvil() as anvil:
+    with fresh_anvil() as anvil:
         yield anvil
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError
 
 pytestmark = pytest.mark.peer
@@ -32,7 +32,7 @@ class Layers(NamedTuple):
 @pytest.fixture
 def layers(tmp_path: Path) -> Iterator[Layers]:
     info = tmp_path / "node.json"
-    with running_node(
+    with inprocess_node(
         "--config-out", str(info), "--l1-delay", "0", "--no-settle", info=info
     ) as node:
         l1 = HttpRpcClient(json.loads(info.read_text())["l1"]["http_url"])
@@ -136,7 +136,7 @@ def test_anvil_reads_what_the_l1_writes(layers: Layers, historical: bool) -> Non
 
 def test_anvil_starts_with_a_file_of_the_l1_and_back(tmp_path: Path) -> None:
     ours, theirs = tmp_path / "l1.json", tmp_path / "anvil.json"
-    with running_node(
+    with inprocess_node(
         "--l1-state",
         str(ours),
         "--no-settle",
@@ -152,7 +152,7 @@ def test_anvil_starts_with_a_file_of_the_l1_and_back(tmp_path: Path) -> None:
     with running_anvil("--load-state", str(ours), "--dump-state", str(theirs)) as anvil:
         assert view(anvil, contract) == before
     info = tmp_path / "j"
-    with running_node(
+    with inprocess_node(
         "--l1-load-state", str(theirs), "--no-settle", "--config-out", str(info), info=info
     ):
         l1 = HttpRpcClient(json.loads(info.read_text())["l1"]["http_url"])

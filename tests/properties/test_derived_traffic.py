@@ -20,7 +20,8 @@ from tests.support.derivation.derived_node import (
     derive_with_kills,
 )
 from tests.support.derivation.node_traffic import NodeTraffic
-from tests.support.node_process import DEVELOPMENT_FLAGS, RunningNode, running_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -80,7 +81,7 @@ def compare_with(pair: Pair, path: Path) -> int:
     shutil.copytree(path / "derived", path / "opened")
     remote = ("--l1-url", pair.l1.url, "--operator-key", str(OPERATOR.secret))
     flags = ("--l1-confirmations", "0", "--data-dir", str(path / "opened"), *DEVELOPMENT_FLAGS)
-    with running_node(*remote, *flags) as opened:
+    with inprocess_node(*remote, *flags) as opened:
         l2 = HttpRpcClient(opened.url)
         try:
             eventually(lambda: l2("zks_getFinalityStatus") == pair.l2("zks_getFinalityStatus"))
@@ -90,13 +91,13 @@ def compare_with(pair: Pair, path: Path) -> int:
 
 
 @contextlib.contextmanager
-def operating(path: Path) -> Iterator[tuple[RunningNode, Pair]]:
+def operating(path: Path) -> Iterator[tuple[InprocessNode, Pair]]:
     """Run the node of the operator, whose batches are small."""
     info = path / "info.json"
     info.unlink(missing_ok=True)
     flags = ("--data-availability", "calldata", "--data-dir", str(path / "operated"))
     batches = ("--settle-interval", "0.2", "--batch-blocks", "10", "--silent")
-    with running_node("--config-out", str(info), *flags, *batches, info=info) as node:
+    with inprocess_node("--config-out", str(info), *flags, *batches, info=info) as node:
         pair = Pair.connect(info)
         try:
             yield node, pair

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import platform
 import re
@@ -18,6 +20,7 @@ from typing import IO, Any, Final
 
 from tests.support.polling import PATIENCE_SECONDS, POLL_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient
+from tests.support.run.tool_home import tool_environment
 
 STOP_SECONDS: Final = 5.0
 """Then it is killed."""
@@ -52,6 +55,21 @@ class Anvil(HttpRpcClient):
                 time.sleep(POLL_SECONDS)
         return result
 
+    @contextlib.contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Bring the chain back at the end to where it is now."""
+        fee = self("eth_feeHistory", "0x1", "latest", [])["baseFeePerGas"][-1]
+        chain_id = int(self("eth_chainId"), 16)
+        snapshot = self("evm_snapshot")
+        try:
+            yield
+        finally:
+            self("evm_setAutomine", True)
+            assert self("evm_revert", snapshot) is True
+            # A revert leaves these as they are.
+            self("anvil_setNextBlockBaseFeePerGas", fee)
+            self("anvil_setChainId", chain_id)
+
     def _has_pending(self) -> bool:
         pending: str = super().__call__("txpool_status")["pending"]
         return pending != "0x0"
@@ -74,6 +92,7 @@ class RestartableAnvil:
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.DEVNULL,
+            env=tool_environment(),
         )
         eventually(self._answers)
 
@@ -134,7 +153,11 @@ def running_anvil(
             tempfile.TemporaryFile() if output is None else output.open("w+b")  # noqa: SIM115
         )
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=tool_environment(),
         )
         cleanup.callback(_stop, process)
         cleanup.enter_context(_killed_with_us(process))
@@ -142,6 +165,21 @@ def running_anvil(
         anvil = Anvil(f"http://{host}:{listening}", process.pid)
         cleanup.callback(anvil.close)
         yield anvil
+
+
+@contextlib.contextmanager
+def fresh_anvil() -> Iterator[Anvil]:
+    """Yield an anvil with a fresh chain: one for all tests of this process, which it is brought back for."""
+    shared = _shared_anvil()
+    with shared.isolated():
+        yield shared
+
+
+@functools.cache
+def _shared_anvil() -> Anvil:
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    return kept.enter_context(running_anvil())
 
 
 def find_anvil() -> Path:

@@ -23,7 +23,6 @@ from entresol.primitives.values import Address
 FIELD_ELEMENTS: Final = 4_096
 BLOB_SIZE: Final = 32 * FIELD_ELEMENTS
 BLOB_GAS: Final = 2**17
-CELLS_PER_BLOB: Final = 128
 
 Form: TypeAlias = Literal["blob proofs", "cell proofs"]
 """How a sidecar proves its blobs: one proof each (EIP-4844), or one for each cell (EIP-7594)."""

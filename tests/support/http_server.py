@@ -198,14 +198,13 @@ class RunningServer:
 def running_server(
     handler: Handler,
     *,
-    plain: bool = False,
     pages: Mapping[str, Page] | None = None,
     on_rejection: OnRejection | None = None,
     files: StaticFiles = no_files,
     **settings: Any,
 ) -> Iterator[RunningServer]:
     """Serve on a free port, with the settings of ServerConfig."""
-    loop = asyncio.new_event_loop() if plain else uvloop.new_event_loop()
+    loop = uvloop.new_event_loop()
     config = ServerConfig(**{"port": 0, "linger_seconds": PATIENCE_SECONDS, **settings})
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

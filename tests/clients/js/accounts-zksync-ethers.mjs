@@ -6,7 +6,7 @@ import { ContractFactory, Interface, Wallet as PlainWallet, concat, hashMessage 
 import { ECDSASmartAccount, EIP712Signer, MultisigECDSASmartAccount, Provider, SmartAccount, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, check, run, thrown, url } from "./harness.mjs";
 
-const provider = new Provider(url, undefined, { cacheTimeout: -1, polling: true });
+const provider = new Provider(url, undefined, { polling: true });
 provider.pollingInterval = 50;
 const deployer = new PlainWallet(ALICE, provider);
 const wallet = new Wallet(ALICE, provider);

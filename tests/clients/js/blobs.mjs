@@ -64,7 +64,7 @@ check("viem reads why a wrong blob is rejected", async () => {
 });
 
 check("ethers sends a blob", async () => {
-  const provider = new JsonRpcProvider(url, undefined, { cacheTimeout: -1 });
+  const provider = new JsonRpcProvider(url);
   const signer = new Wallet(BOB, provider);
   const sent = await signer.sendTransaction({
     type: 3,

@@ -21,7 +21,7 @@ const chain = defineChain({
   rpcUrls: { default: { http: [url] } },
   contracts: { multicall3: { address: MULTICALL } },
 });
-const settings = { chain, pollingInterval: 20, cacheTime: 0, transport: http(url) };
+const settings = { chain, pollingInterval: 20, transport: http(url) };
 const reader = createPublicClient(settings);
 const listener = createPublicClient({ ...settings, transport: webSocket(socketUrl) });
 const local = privateKeyToAccount(ALICE);

@@ -13,7 +13,7 @@ import { ALICE, BOB, NOBODY, check, contracts, held, later, meanwhile, rpc, run,
 
 const currency = { name: "Ether", symbol: "ETH", decimals: 18 };
 const chain = defineChain({ id: 270, name: "Entresol", nativeCurrency: currency, rpcUrls: { default: { http: [url] } } });
-const settings = { chain, pollingInterval: 50, cacheTime: 0 };
+const settings = { chain, pollingInterval: 50 };
 const reader = createPublicClient({ ...settings, transport: http(url) });
 const account = privateKeyToAccount(ALICE);
 const bob = privateKeyToAccount(BOB);
@@ -376,6 +376,30 @@ check("does not try again what cannot succeed", async () => {
   await thrown(counting.request({ method: "eth_getBalance", params: ["0x12", "latest"] }));
   await thrown(counting.getBalance({ address: NOBODY, blockNumber: 10_000_000n }));
   assert.equal(requests.length, 3);
+});
+
+check("simulates blocks and calls, and reads why something cannot be simulated", async () => {
+  const head = await reader.getBlockNumber();
+  const failing = "0xc100000000000000000000000000000000000000";
+  const poor = "0xc000000000000000000000000000000000000000";
+  const [block] = await reader.simulateBlocks({
+    blocks: [{
+      stateOverrides: [{ address: failing, code: "0x5f5ffd" }],
+      calls: [{ account: account.address, to: NOBODY, value: 1n }, { account: account.address, to: failing }],
+    }],
+    traceTransfers: true,
+  });
+  assert.equal(block.number, head + 1n);
+  const calls = block.calls.map((call) => [call.status, call.gasUsed, call.logs.length]);
+  assert.deepEqual(calls, [["success", 21_000n, 1], ["failure", 21_004n, 0]]);
+  assert.equal(block.calls[1].error.name, "ContractFunctionExecutionError");
+  const { results, assetChanges } = await reader.simulateCalls({
+    account: account.address, calls: [{ to: NOBODY, value: parseEther("1.5") }], traceAssetChanges: true,
+  });
+  assert.deepEqual(results.map((result) => result.status), ["success"]);
+  assert.deepEqual(assetChanges.map(({ token, value }) => [token.symbol, value.diff]), [["ETH", -parseEther("1.5")]]);
+  const rejected = await thrown(reader.simulateBlocks({ blocks: [{ calls: [{ account: poor, to: NOBODY, value: 1n }] }] }));
+  assert.equal(rejected.name, "InsufficientFundsError");
 });
 
 await run();

@@ -5,7 +5,7 @@ import { getBytes, toBeHex } from "ethers";
 import { Provider, Wallet, utils } from "zksync-ethers";
 import { NOBODY, check, run, url } from "./harness.mjs";
 
-const provider = new Provider(url, undefined, { cacheTimeout: -1, polling: true });
+const provider = new Provider(url, undefined, { polling: true });
 provider.pollingInterval = 50;
 // The first account of the layer 2 that tests make, which has 1000 of a token from L1.
 const alice = new Wallet("0x" + "01".repeat(32), provider);

@@ -6,7 +6,7 @@ import { ContractFactory, Signature, Wallet as PlainWallet, concat, getBytes, ke
 import { EIP712Signer, MultisigECDSASmartAccount, Provider, Wallet, utils } from "zksync-ethers";
 import { ALICE, BOB, NOBODY, check, held, rpc, run, thrown, url } from "./harness.mjs";
 
-const provider = new Provider(url, undefined, { cacheTimeout: -1, polling: true });
+const provider = new Provider(url, undefined, { polling: true });
 provider.pollingInterval = 50;
 const alice = new Wallet(ALICE, provider);
 const bob = new Wallet(BOB, provider);

@@ -64,7 +64,7 @@ export const onChain = (chainId, address) =>
 
 // What an account does on one L2.
 async function connectL2(url, key) {
-  const provider = new JsonRpcProvider(url, undefined, { cacheTimeout: -1, pollingInterval: POLL_MS });
+  const provider = new JsonRpcProvider(url, undefined, { pollingInterval: POLL_MS });
   const signer = new NonceManager(new Wallet(key, provider));
   const { chainId } = await provider.getNetwork();
   const vault = new Contract(L2_VAULT, ABI.vault, signer);

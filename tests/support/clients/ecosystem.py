@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from web3 import Web3
 
 from tests.support.clients.javascript import Results, checks_of, run_checks, token_checks_of
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 CHAINS: Final = ("second", "token", "six decimals")
 """The chains that clients are tested on: the second whose gas is paid in ether, and two with tokens of their own."""
@@ -94,7 +94,7 @@ def running_ecosystem() -> Iterator[Ecosystem]:
         info, config = Path(folder) / "info.json", Path(folder) / "node.toml"
         config.write_text(_CONFIG, encoding="utf-8")
         flags = ("--config", str(config), "--config-out", str(info), "--accounts", str(_ACCOUNTS))
-        with running_node(*flags, info=info):
+        with inprocess_node(*flags, info=info):
             known = json.loads(info.read_text(encoding="utf-8"))
             for chain in known["chains"]:
                 chain["base_token"] = _base_token(chain["base_token"])

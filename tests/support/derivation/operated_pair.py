@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rollup.pair import Pair
 
 
@@ -14,7 +14,7 @@ from tests.support.rollup.pair import Pair
 def operating(info: Path, *flags: str) -> Iterator[Pair]:
     """Start the node of an operator."""
     info.unlink(missing_ok=True)
-    with running_node("--config-out", str(info), *flags, info=info) as node:
+    with inprocess_node("--config-out", str(info), *flags, info=info) as node:
         pair = Pair.connect(info)
         try:
             yield pair

@@ -31,7 +31,7 @@ from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.contracts.engine import find
 
 CHAIN_ID = 31337
@@ -315,7 +315,7 @@ def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
         finally:
             embedded.chain.close()
     else:
-        with running_anvil() as anvil:
+        with fresh_anvil() as anvil:
             yield OnAnvil(anvil)
 
 

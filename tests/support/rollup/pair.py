@@ -24,7 +24,7 @@ from entresol.rollup.system_contracts import (
 )
 from tests.support.contracts.engine import Contract, find, types
 from tests.support.hex_data import hexed
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcClient
@@ -325,7 +325,7 @@ def running_pair(*arguments: str) -> Iterator[Pair]:
     """Start a node with both its layers, and stop it at the end."""
     with TemporaryDirectory() as folder:
         info = Path(folder) / "info.json"
-        with running_node("--config-out", str(info), *arguments, info=info):
+        with inprocess_node("--config-out", str(info), *arguments, info=info):
             pair = Pair.connect(info)
             try:
                 yield pair

@@ -11,6 +11,10 @@ from tests.support.run.examples import tries_many
 
 _INTEGRATION: Final = "tests/integration"
 _KILLS: Final = "kills processes at random again and again"
+_CLUSTER: Final = (
+    "another case of a cluster, for which nodes are started; `make test` has one of each kind"
+)
+_WORKERS: Final = "another way in which a worker is lost; `make test` has a kill and a stop"
 
 LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
@@ -29,6 +33,54 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
     f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
+    f"{_INTEGRATION}/test_settlement_crash.py::test_deposits_survive_kills[0]": _KILLS,
+    f"{_INTEGRATION}/test_raw_transactions.py::test_what_a_flood_was_acknowledged_survives[term]": _KILLS,
+    **{
+        f"{_INTEGRATION}/test_cluster.py::test_{name}": _CLUSTER
+        for name in (
+            "a_transaction_may_be_sent_again_to_any_node",
+            "a_producer_that_was_paused_beyond_its_lease_follows",
+            "what_a_paused_producer_does_not_answer_is_sent_to_the_next_one",
+            "a_producer_that_stops_gives_way_at_once",
+            "a_copy_of_a_running_node_starts_as_a_replica",
+            "the_chain_goes_on_after_postgresql_restarts",
+            "a_node_that_has_more_than_the_log_says_so_and_does_not_produce",
+            "a_batch_that_l1_has_is_not_unwound",
+            "a_batch_whose_settlement_is_under_way_is_not_unwound",
+            "a_node_with_a_wrong_clock_follows_and_does_not_take_over",
+        )
+    },
+    **{
+        f"{_INTEGRATION}/test_cluster_workers.py::test_{name}": _CLUSTER
+        for name in (
+            "what_another_node_forwards_may_reach_a_worker",
+            "any_process_of_the_producer_feeds_members_and_nobody_else",
+            "subscribers_of_a_replicas_worker_see_what_is_pending",
+            "a_node_that_comes_back_serves_what_its_workers_missed",
+            "a_worker_of_a_replica_that_is_killed_is_replaced",
+            "a_node_with_workers_that_stops_gives_way_at_once",
+        )
+    },
+    f"{_INTEGRATION}/test_cluster_base_token.py": _CLUSTER,
+    f"{_INTEGRATION}/test_cluster_interop.py": _CLUSTER,
+    f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_member_of_a_cluster_reads_is_reported_once": _CLUSTER,
+    f"{_INTEGRATION}/test_publication_processes.py::test_the_next_leader_of_a_cluster_goes_on_publishing": _CLUSTER,
+    f"{_INTEGRATION}/test_send_order_workers.py::test_any_process_of_any_member_takes_a_senders_transactions_in_order": _CLUSTER,
+    **{
+        f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
+        for name in (
+            "the_end_of_the_producer_ends_all[True]",
+            "a_worker_that_does_not_read_costs_a_bounded_number_of_bytes",
+            "a_worker_that_hangs_is_reported_and_replaced",
+            "a_worker_that_is_stopped_while_it_starts_is_replaced_as_soon_as_any_other",
+            "many_requests_for_the_metrics_are_answered_by_few_collections",
+            "a_worker_that_is_terminated_is_replaced",
+            "long_calls_of_clients_that_leave_a_worker_end_on_the_producer",
+        )
+    },
+    f"{_INTEGRATION}/test_floods.py::test_late_failures_of_validations_cost_no_more_than_bad_signatures": (
+        "compares processor times again and again"
+    ),
     f"{_INTEGRATION}/test_lying_l1_process.py": "a process beside an L1 that lies about everything",
     f"{_INTEGRATION}/test_largest_requests.py": "the largest request of every method, each measured",
     f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "failing requests of every method, and what they leave",
