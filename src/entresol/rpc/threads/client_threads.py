@@ -11,12 +11,12 @@ from contextvars import ContextVar
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary, ref
+from weakref import WeakKeyDictionary, ref
 
 from entresol._native import CancelFlag
 from entresol.chain.chain_use import ChainUse
 from entresol.errors import ChainReplaced, ExecutionCancelled, StateMissing, TooManyLongCalls
-from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
+from entresol.rpc.threads.turns import ClientLine, ClientTurns
 from entresol.state_missing import FORK_THREADS, waiting
 
 if TYPE_CHECKING:
@@ -111,15 +111,15 @@ class LoopThreads:
 class ClientThreads:
     """Runs work for clients on a few threads.
 
-    Who was served for the shortest time is next: first among addresses, then among the connections of one. A
-    connection never has all threads, so that another finds one free. What nobody waits for any more is cancelled. If
-    too much is queued by all together, who has most loses what came last: of the addresses, then of the connections.
+    The connection that was served for the shortest time is next. None ever has all threads, so that another finds one
+    free. What nobody waits for any more is cancelled. If too much is queued by all together, who has most loses what
+    came last.
 
     Work that needs values of a fork's remote begins again on threads of its own, which wait for them.
 
-    Remembers: what is queued or running, and for how long each connection was served. Assumes: one
-    event loop, and that work which raises `StateMissing` has changed nothing. Fails: with `TooManyLongCalls`, if a client or all have too many queued, and with `ChainReplaced` for work that
-    did not end before blocks were removed.
+    Remembers: what is queued or running, and for how long each connection was served. Assumes: one event loop, and
+    that work which raises `StateMissing` has changed nothing. Fails: with `TooManyLongCalls`, if a client or all have
+    too many queued, and with `ChainReplaced` for work that did not end before blocks were removed.
     """
 
     def __init__(
@@ -143,9 +143,8 @@ class ClientThreads:
         self._busy = 0
         self._turns: ClientTurns[Job[Any]] = ClientTurns(max(1, threads - 1))
         self._running: dict[Job[Any], ClientLine[Job[Any]]] = {}
-        self._addresses: WeakValueDictionary[str, ClientAddress[Job[Any]]] = WeakValueDictionary()
         self._lines: WeakKeyDictionary[ClientConnection, ClientLine[Job[Any]]] = WeakKeyDictionary()
-        self._own: ClientLine[Job[Any]] = ClientLine(ClientAddress())
+        self._own: ClientLine[Job[Any]] = ClientLine()
 
     async def run(self, work: Callable[[], T], *, ends_with_client: bool = False) -> T:
         """Return what `work` returns, on a thread and in the turn of the client that is served.
@@ -205,11 +204,7 @@ class ClientThreads:
     def _line_of(self, client: ClientConnection) -> ClientLine[Job[Any]]:
         line = self._lines.get(client)
         if line is None:
-            host = client.peer.rpartition(":")[0]
-            address = self._addresses.get(host)
-            if address is None:
-                self._addresses[host] = address = ClientAddress()
-            line = self._lines[client] = ClientLine(address)
+            line = self._lines[client] = ClientLine()
             client.on_close(partial(self._on_close, line))
         return line
 
@@ -220,11 +215,7 @@ class ClientThreads:
         too_many = TooManyLongCalls(self._max_all, " for all clients together")
         with self._lock:
             # Of equal ones the first counts, which is this client's.
-            address = max(
-                line.address, *self._addresses.values(), key=lambda address: address.queued
-            )
-            lines = [one for one in (line, *self._lines.values()) if one.address is address]
-            longest = max(lines, key=lambda line: len(line.queued))
+            longest = max((line, *self._lines.values()), key=lambda line: len(line.queued))
             if longest is line:
                 raise too_many
             dropped = self._turns.drop_last(longest)

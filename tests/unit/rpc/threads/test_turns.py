@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.rpc.threads.turns import ClientAddress, ClientLine, ClientTurns
+from entresol.rpc.threads.turns import ClientLine, ClientTurns
 
 
 def drain(turns: ClientTurns[str], seconds: float = 5.0) -> list[str]:
@@ -17,8 +17,7 @@ def drain(turns: ClientTurns[str], seconds: float = 5.0) -> list[str]:
 
 def test_a_client_that_comes_later_is_next() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
-    address = ClientAddress[str]()
-    greedy, other = ClientLine(address), ClientLine(address)
+    greedy, other = ClientLine[str](), ClientLine[str]()
     for number in range(500):
         turns.add(greedy, f"greedy {number}")
     taken = turns.take()
@@ -30,7 +29,7 @@ def test_a_client_that_comes_later_is_next() -> None:
 
 def test_clients_take_turns() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
-    first, second = ClientLine(ClientAddress[str]()), ClientLine(ClientAddress[str]())
+    first, second = ClientLine[str](), ClientLine[str]()
     for number in range(3):
         turns.add(first, f"first {number}")
     for number in range(3):
@@ -38,25 +37,9 @@ def test_clients_take_turns() -> None:
     assert drain(turns) == ["first 0", "second 0", "first 1", "second 1", "first 2", "second 2"]
 
 
-def test_many_connections_of_an_address_have_one_turn_of_it() -> None:
-    turns: ClientTurns[str] = ClientTurns(3)
-    crowd = ClientAddress[str]()
-    for number in range(100):
-        turns.add(ClientLine(crowd), f"crowd {number}")
-    alone = ClientLine(ClientAddress[str]())
-    for number in range(3):
-        turns.add(alone, f"alone {number}")
-    assert [item for item in drain(turns)[:6] if item.startswith("alone")] == [
-        "alone 0",
-        "alone 1",
-        "alone 2",
-    ]
-
-
 def test_a_client_never_has_all_threads() -> None:
     turns: ClientTurns[str] = ClientTurns(2)
-    address = ClientAddress[str]()
-    greedy, other = ClientLine(address), ClientLine(address)
+    greedy, other = ClientLine[str](), ClientLine[str]()
     for _ in range(5):
         turns.add(greedy, "greedy")
     assert turns.take() is not None
@@ -70,8 +53,7 @@ def test_a_client_never_has_all_threads() -> None:
 
 def test_a_client_with_short_calls_comes_before_one_with_long_calls() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
-    address = ClientAddress[str]()
-    long, short = ClientLine(address), ClientLine(address)
+    long, short = ClientLine[str](), ClientLine[str]()
     for line, name, seconds in ((long, "long", 5.0), (short, "short", 0.001)):
         turns.add(line, name)
         assert turns.take() == (line, name)
@@ -83,8 +65,7 @@ def test_a_client_with_short_calls_comes_before_one_with_long_calls() -> None:
 
 def test_time_without_work_is_not_saved_up() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
-    address = ClientAddress[str]()
-    busy, idle = ClientLine(address), ClientLine(address)
+    busy, idle = ClientLine[str](), ClientLine[str]()
     for _ in range(100):
         turns.add(busy, "busy")
     for _ in range(50):
@@ -97,7 +78,7 @@ def test_time_without_work_is_not_saved_up() -> None:
 
 def test_what_is_dropped_is_never_taken() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
-    line = ClientLine(ClientAddress[str]())
+    line = ClientLine[str]()
     for item in ("a", "b", "c"):
         turns.add(line, item)
     assert turns.drop(line, lambda item: item != "b") == ["a", "c"]
