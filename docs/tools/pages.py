@@ -16,6 +16,7 @@ from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.flags import ANVIL_REJECTED, format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
+from entresol.node.config.setting import Mirror
 from entresol.rpc.jsonrpc import errors as rpc_errors
 
 if TYPE_CHECKING:
@@ -160,6 +161,9 @@ def settings_page() -> str:
     lines = ["# Configuration", "", GENERATED, "", _SETTINGS, ""]
     for section, title in SETTINGS.titles().items():
         lines += [f"## {section}", "", title, ""]
+        if (mirror := SETTINGS.mirrors.get(section)) is not None:
+            lines += [*_mirror_lines(section, mirror), ""]
+            continue
         lines += [
             "| flag | variable | key | value | default | description |",
             "|---|---|---|---|---|---|",
@@ -175,6 +179,18 @@ def settings_page() -> str:
         flags = (f"`{flag}`" for flag, why in ANVIL_REJECTED.items() if why == reason)
         lines += [f"| {', '.join(flags)} | {reason} |"]
     return "\n".join((*lines, ""))
+
+
+def _mirror_lines(section: str, mirror: Mirror) -> list[str]:
+    """Return what stands in place of the rows of a section that takes what another one takes."""
+    first = next(setting for setting in SETTINGS.all if setting.section == section)
+    inherited = ", ".join(f"`{name}`" for name in mirror.inherited)
+    names = ", ".join(f"`{name}`" for name in (first.flag, first.variable, first.key))
+    return [
+        f"It takes what `{mirror.section}` takes, each name with `{mirror.prefix}` before it:",
+        f"{names}, and so on, with their aliases.",
+        f"As in `{mirror.section}` unless they are given: {inherited}.",
+    ]
 
 
 def errors_page() -> str:

@@ -52,7 +52,7 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
             EthBlocks(chain.blocks, resolver, rendered),
             EthCalls(resolver, runner),
             EthFees(chain, resolver, new_fee_history(chain)),
-            EthState(resolver, chain.blocks, chain.state_trie, chain.pool, 1_024),
+            EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
             EthTransactions(
                 *(chain, resolver, rendered),
                 Submission(chain, InlineSequencer(chain)),

@@ -27,26 +27,17 @@ from tests.support.inprocess_node import InprocessNode, inprocess_node
 
 FLAGS = {
     "--body-limit-bytes": "20000",
-    "--header-limit-bytes": "4096",
     "--connection-limit": "20",
     "--requests-per-second": "50",
     "--allowed-hosts": "localhost,node.example",
     "--cors-origins": "http://page.example",
-    "--gzip-above-bytes": "100",
     "--batch-limit": "3",
     "--answer-limit-bytes": "100000",
     "--trace-limit-bytes": "200000",
     "--call-gas-cap": "1000000",
     "--log-limit": "4",
     "--log-block-limit": "10",
-    "--log-filter-limit": "3",
-    "--override-account-limit": "3",
-    "--override-slot-limit": "4",
-    "--slot-limit": "2",
-    "--call-limit": "3",
-    "--filter-limit": "2",
     "--filter-limit-bytes": "6500",
-    "--subscription-limit": "2",
     "--load-state-limit-bytes": "2000",
 }
 # Of another node: a client that must not time out needs a node without these limits.
@@ -54,14 +45,12 @@ TIMES = {
     "--header-seconds": "0.3",
     "--body-seconds": "0.3",
     "--idle-seconds": "0.3",
-    "--websocket-ping-seconds": "0.3",
     "--receipt-seconds": "0.1",
     "--call-seconds": "0.05",
-    "--long-call-limit": "2",
 }
 ELSEWHERE = {
     # Where it listens and which accounts sign: test_cli.py, test_accounts.py.
-    "--ipc", "--host", "--port", "--backlog", "--dev-methods", "--expose-unlocked-accounts",
+    "--ipc", "--host", "--port", "--dev-methods", "--expose-unlocked-accounts",
     # How failures are reported: unit/rpc/namespaces/eth/test_accounts.py.
     "--hardhat-errors", "--hardhat-call-failures",
     # What tools recognise the node by: unit/node/config/test_api.py.
@@ -75,10 +64,7 @@ ELSEWHERE = {
     # How many processes serve, and which are replaced: test_workers.py, test_workers_lifetime.py.
     "--workers", "--worker-silence-seconds",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
-    "--write-seconds", "--linger-seconds", "--stop-seconds", "--write-buffer-bytes", "--gzip-level",
-    "--websocket-queue-bytes", "--websocket-concurrency", "--websocket-deflate",
-    # Floods: test_server_fairness.py.
-    "--websocket-small-frames-per-second",
+    "--write-seconds", "--stop-seconds", "--gzip-level", "--websocket-deflate",
     # Many clients that do not read: test_server_unsent_bytes.py.
     "--unsent-limit-bytes",
     # Many long requests: test_server_request_bytes.py.
@@ -163,11 +149,6 @@ def test_a_websocket_message_has_the_same_limit(client: RawConnection) -> None:
     assert client.close_code() == 1009
 
 
-def test_headers_have_a_limit(client: RawConnection) -> None:
-    assert client.post(CHAIN_ID, "X-Long: " + "x" * 3_000).status == 200
-    assert client.post(CHAIN_ID, "X-Long: " + "x" * 5_000).status == 431
-
-
 def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) -> None:
     # Many more than a second's, since answering them takes some time, too.
     client.send(post_request(CHAIN_ID) * 1_000)
@@ -207,12 +188,6 @@ def test_origins_that_are_not_allowed_cannot_read(client: RawConnection) -> None
     assert client.response().status == 403
 
 
-def test_longer_responses_are_compressed(client: RawConnection) -> None:
-    accept = "Accept-Encoding: gzip"
-    assert "content-encoding" not in client.post(CHAIN_ID, accept).headers
-    assert client.post(request("rpc_modules"), accept).headers["content-encoding"] == "gzip"
-
-
 # Time
 
 
@@ -223,14 +198,6 @@ def test_headers_and_bodies_have_a_time_limit(hurried: InprocessNode, half: byte
 
 def test_an_idle_connection_is_closed(hurried: InprocessNode) -> None:
     assert raw_response(hurried.port, post_request(CHAIN_ID)).startswith(b"HTTP/1.1 200 ")
-
-
-def test_a_silent_websocket_is_pinged_and_closed(hurried: InprocessNode) -> None:
-    response = raw_response(hurried.port, upgrade_request())
-    assert response.startswith(b"HTTP/1.1 101 ")
-    ping, end = response.partition(b"\r\n\r\n")[2][:2], response[-64:]
-    assert ping == b"\x89\x00"
-    assert (1011).to_bytes(2) in end
 
 
 def test_a_receipt_is_awaited_up_to_its_limit(hurried: InprocessNode) -> None:
@@ -289,67 +256,6 @@ def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: RawConnection
     assert re.search(r"range \[0x0, 0x\d\]", error["message"])
 
 
-def test_a_log_filter_has_a_limit_of_addresses_and_topics(client: RawConnection) -> None:
-    assert call(client, "eth_getLogs", {"address": [CONTRACT, ALICE, "0x" + "00" * 20]}) == []
-    error = call(client, "eth_getLogs", {"topics": [None, [f"0x{it:064x}" for it in range(4)]]})
-    assert (error["code"], error["message"]) == (
-        -32602,
-        "topics[1]: a filter has at most 3 values at a position, got 4",
-    )
-
-
-def test_state_overrides_have_limits(client: RawConnection) -> None:
-    accounts = {f"0x{it:040x}": {"balance": "0x1"} for it in range(1, 5)}
-    error = call(client, "eth_call", {"to": CONTRACT}, "latest", accounts)
-    assert (error["code"], error["message"]) == (
-        -32602,
-        "state overrides: a request overrides at most 3 accounts, got 4",
-    )
-    slots = {f"0x{it:x}": "0x" + "00" * 32 for it in range(5)}
-    error = call(client, "eth_call", {"to": CONTRACT}, "latest", {CONTRACT: {"stateDiff": slots}})
-    assert (error["code"], error["message"]) == (
-        -32602,
-        f"account {CONTRACT}: a request overrides at most 4 slots, got 5",
-    )
-
-
-@pytest.mark.parametrize("method", ["eth_getProof", "zks_getProof", "eth_getStorageValues"])
-def test_a_request_has_a_limit_of_slots(client: RawConnection, method: str) -> None:
-    def params(count: int) -> list[object]:
-        slots = [f"0x{it:064x}" for it in range(count)]
-        if method == "eth_getStorageValues":
-            return [{CONTRACT: slots}, "latest"]
-        return [CONTRACT, slots, 0 if method == "zks_getProof" else "latest"]
-
-    assert "message" not in call(client, method, *params(2))
-    assert call(client, method, *params(3)) == {
-        "code": -32602,
-        "message": "too many slots (max 2): got 3; --slot-limit sets the limit",
-    }
-
-
-def test_a_request_has_a_limit_of_calls(client: RawConnection) -> None:
-    for count in (3, 4):
-        calls = [{"to": CONTRACT}] * count
-        many = call(client, "eth_callMany", [{"transactions": calls}])
-        simulated = call(client, "eth_simulateV1", {"blockStateCalls": [{"calls": calls}]})
-        for result in (many, simulated):
-            assert count == 3 or result == {
-                "code": -32602,
-                "message": "too many calls (max 3): got 4; --call-limit sets the limit",
-            }
-    assert len(call(client, "eth_callMany", [{"transactions": [{"to": CONTRACT}] * 3}])[0]) == 3
-
-
-def test_the_least_recently_used_filter_is_evicted(client: RawConnection) -> None:
-    first, *others = [call(client, "eth_newBlockFilter") for _ in range(3)]
-    assert call(client, "eth_getFilterChanges", first) == {
-        "code": -32000,
-        "message": "filter not found",
-    }
-    assert all(call(client, "eth_getFilterChanges", other) == [] for other in others)
-
-
 def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
     # Three addresses and three topics at each of four positions take more than 3,000 bytes.
     values = [f"0x{it:064x}" for it in range(3)]
@@ -361,29 +267,11 @@ def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
     assert call(client, "eth_uninstallFilter", first) is True
 
 
-def test_a_connection_has_a_limit_of_subscriptions(client: RawConnection) -> None:
-    client.open_websocket()
-    for _ in range(2):
-        assert ask_websocket(client, "eth_subscribe", "newHeads").startswith("0x")
-    error = ask_websocket(client, "eth_subscribe", "newHeads")
-    assert error == {"code": -32006, "message": "Too many subscriptions on the connection"}
-
-
 def test_a_state_file_of_a_client_has_a_limit(client: RawConnection) -> None:
     packed = gzip.compress(json.dumps({"accounts": {}, "padding": " " * 2_000}).encode())
     error = call(client, "anvil_loadState", f"0x{packed.hex()}")
     assert error["code"] == -32602
     assert "raise --load-state-limit-bytes" in str(error)
-
-
-def test_a_connection_has_a_limit_of_long_calls(hurried: InprocessNode) -> None:
-    overrides = {CONTRACT: {"code": ENDLESS}}
-    calls = [request("eth_call", {"to": CONTRACT}, "latest", overrides)] * 20
-    body = raw_response(hurried.port, post_request(b"[" + b",".join(calls) + b"]"))
-    codes = [load["error"]["code"] for load in json.loads(body.partition(b"\r\n\r\n")[2])]
-    # How many begin before the limit is reached depends on how long each takes.
-    assert codes.count(-32005) >= 2
-    assert codes.count(-32000) >= 2
 
 
 def test_a_call_has_a_time_limit(hurried: InprocessNode) -> None:

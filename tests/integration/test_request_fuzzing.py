@@ -21,7 +21,6 @@ from tests.support.run.examples import tries_many
 CASES = int(os.environ.get("ENTRESOL_CASES", "1500" if tries_many() else "500"))
 SETTINGS = (
     "--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning",
-    "--websocket-small-frames-per-second", "0",
 )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from entresol.node.api.adapters import call_limits, log_limits
 from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
+from entresol.rpc.services import call_runner
+from entresol.rpc.types.simulation import OverrideLimits
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError
@@ -120,27 +122,63 @@ def test_too_many_blocks_are_rejected_with_the_range_that_fits(limited: Limited)
         assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
 
 
-THREE_TOPICS = [f"0x{number:064x}" for number in range(3)]
-
-
 @pytest.mark.parametrize(
-    ("wanted", "place"),
+    ("values", "place"),
     [
-        ({"address": [str(ALICE), str(LOGGER), str(LOOPING)]}, "address"),
-        ({"topics": [THREE_TOPICS]}, "topics[0]"),
-        ({"topics": [None, THREE_TOPICS[0], THREE_TOPICS]}, "topics[2]"),
+        (lambda values: {"address": [value[:42] for value in values]}, "address"),
+        (lambda values: {"topics": [values]}, "topics[0]"),
+        (lambda values: {"topics": [None, values[0], values]}, "topics[2]"),
     ],
 )
 @pytest.mark.parametrize("method", ["eth_getLogs", "eth_newFilter", "eth_subscribe"])
 def test_a_filter_names_at_most_so_much_in_one_place(
-    limited: Limited, method: str, wanted: dict[str, Any], place: str
+    limited: Limited, method: str, values: Callable[[list[str]], dict[str, Any]], place: str
 ) -> None:
-    params = ("logs", wanted) if method == "eth_subscribe" else (wanted,)
-    assert limited(log_filter_limit=3)(method, *params) is not None
+    def sent(count: int) -> Any:
+        wanted = values([f"0x{number:040x}{number:024x}" for number in range(count)])
+        return limited()(method, *(("logs", wanted) if method == "eth_subscribe" else (wanted,)))
+
+    assert sent(1_000) is not None
     with pytest.raises(RpcError) as error:
-        limited(log_filter_limit=2)(method, *params)
-    message = f"{place}: a filter has at most 2 values at a position, got 3"
+        sent(1_001)
+    message = f"{place}: a filter has at most 1000 values at a position, got 1001"
     assert (error.value.code, error.value.message) == (-32602, message)
+
+
+@pytest.mark.parametrize("method", ["eth_getProof", "eth_getStorageValues"])
+def test_a_request_names_at_most_so_many_slots(limited: Limited, method: str) -> None:
+    client = limited()
+
+    def sent(count: int) -> Any:
+        slots = [f"0x{number:064x}" for number in range(count)]
+        if method == "eth_getStorageValues":
+            return client(method, {str(ALICE): slots}, "latest")
+        return client(method, str(ALICE), slots, "latest")
+
+    assert sent(1_024) is not None
+    with pytest.raises(RpcError) as error:
+        sent(1_025)
+    message = "too many slots (max 1024): got 1025"
+    assert (error.value.code, error.value.message) == (-32602, message)
+
+
+@pytest.mark.parametrize("method", ["eth_callMany", "eth_simulateV1"])
+def test_a_request_makes_at_most_so_many_calls(
+    limited: Limited, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr(call_runner, "MAX_CALLS", 3)
+    client = limited()
+
+    def sent(count: int) -> Any:
+        calls = [LOOP] * count
+        if method == "eth_callMany":
+            return client(method, [{"transactions": calls}])
+        return client(method, {"blockStateCalls": [{"calls": calls}]})
+
+    assert sent(3) is not None
+    with pytest.raises(RpcError) as error:
+        sent(4)
+    assert (error.value.code, error.value.message) == (-32602, "too many calls (max 3): got 4")
 
 
 def overrides_of(accounts: int, slots: int) -> dict[str, Any]:
@@ -170,9 +208,10 @@ def requests_overriding(accounts: int, slots: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("index", range(5))
 def test_a_request_overrides_at_most_so_many_accounts_and_slots(
-    limited: Limited, index: int
+    limited: Limited, monkeypatch: pytest.MonkeyPatch, index: int
 ) -> None:
-    client = limited(override_account_limit=3, override_slot_limit=5)
+    monkeypatch.setattr(call_runner, "OVERRIDE_LIMITS", OverrideLimits(accounts=3, slots=5))
+    client = limited()
     client(*requests_overriding(3, 5)[index])
     for accounts, slots, message in [
         (4, 5, "state overrides: a request overrides at most 3 accounts, got 4"),

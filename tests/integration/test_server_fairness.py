@@ -71,7 +71,7 @@ HTTP_FLOODS = {
 def test_another_client_is_served_before_a_flood_is(name: str) -> None:
     recorder = Recorder()
     pages = {"/page": lambda: (200, "text/plain", b"page")}
-    unlimited: dict[str, Any] = {"websocket_small_frames_per_second": 0.0}
+    unlimited: dict[str, Any] = {"small_frames_per_second": 1e9}
     with (
         running_server(recorder, pages=pages, **unlimited) as server,
         server.client() as blocking,
@@ -110,7 +110,7 @@ def _discard(client: RawConnection) -> None:
 )
 def test_a_websocket_that_floods_with_small_frames_is_closed_with_the_reason(frame: bytes) -> None:
     with (
-        running_server(echo, websocket_small_frames_per_second=1.0) as server,
+        running_server(echo, small_frames_per_second=1.0) as server,
         server.client() as client,
     ):
         assert client.open_websocket().status == 101
@@ -123,7 +123,7 @@ def test_a_websocket_that_floods_with_small_frames_is_closed_with_the_reason(fra
 
 def test_small_frames_within_the_rate_are_served() -> None:
     with (
-        running_server(echo, websocket_small_frames_per_second=100.0) as server,
+        running_server(echo, small_frames_per_second=100.0) as server,
         server.client() as client,
     ):
         assert client.open_websocket().status == 101

@@ -131,7 +131,7 @@ def test_requests_run_concurrently(serve: Serve) -> None:
     def handle(body: bytes, _connection: ClientConnection) -> bytes | Awaitable[bytes]:
         return wait(body) if b"slow" in body else body
 
-    with serve(handle, websocket_concurrency=2) as server, server.client() as client:
+    with serve(handle, concurrency=2) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, b'"slow"')
         client.send_frame(Opcode.TEXT, b'"fast"')
@@ -172,7 +172,7 @@ def test_an_outbox_sends_after_the_response_to_its_request(serve: Serve) -> None
 def test_a_client_is_closed_if_too_much_is_held_for_its_response(serve: Serve) -> None:
     handler = Batches()
     with (
-        serve(handler, websocket_queue_bytes=1_000_000) as server,
+        serve(handler, queue_bytes=1_000_000) as server,
         server.client() as client,
     ):
         client.open_websocket()
@@ -213,7 +213,7 @@ def test_close_callbacks_run_once(serve: Serve) -> None:
 def test_a_subscriber_that_does_not_read_is_closed(serve: Serve) -> None:
     handler = Subscriptions()
     with (
-        serve(handler, websocket_queue_bytes=1_000_000) as server,
+        serve(handler, queue_bytes=1_000_000) as server,
         server.client(receive_buffer=4096) as client,
     ):
         client.open_websocket()
@@ -226,7 +226,7 @@ def test_a_subscriber_that_does_not_read_is_closed(serve: Serve) -> None:
 
 def test_a_subscriber_that_never_reads_is_disconnected(serve: Serve) -> None:
     handler = Subscriptions()
-    limits = {"websocket_queue_bytes": 1_000_000, "linger_seconds": 0.1}
+    limits = {"queue_bytes": 1_000_000, "linger_seconds": 0.1}
     with serve(handler, **limits) as server, server.client(receive_buffer=4096) as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, HELLO)
@@ -279,7 +279,7 @@ def test_an_invalid_frame_closes(serve: Serve, wrong: bytes) -> None:
 
 
 def test_a_silent_client_is_pinged_and_then_closed(serve: Serve) -> None:
-    with serve(echo, websocket_ping_seconds=0.1) as server, server.client() as client:
+    with serve(echo, ping_seconds=0.1) as server, server.client() as client:
         client.open_websocket()
         assert client.frame() == (Opcode.PING, b"")
         assert client.close_code() == 1011
@@ -294,7 +294,7 @@ def test_a_client_that_sends_a_pong_is_pinged_again(serve: Serve) -> None:
             client.send_frame(Opcode.PONG, b"")
             return client.frame() == (Opcode.PING, b"")
 
-    with serve(echo, websocket_ping_seconds=0.1) as server:
+    with serve(echo, ping_seconds=0.1) as server:
         eventually(is_pinged_again)
 
 

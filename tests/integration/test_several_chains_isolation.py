@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,14 +23,14 @@ from tests.support.rpc_client import RpcError, get
 
 BAD = 1
 GOOD = (0, 2)
-POOL_LIMIT = 4
+POOL_BYTES = 8_000
 L1 = "31337"
 NAMES = ("270", "271", "272", L1)
 
 
 @pytest.fixture
 def chains() -> Iterator[SeveralChains]:
-    with several_chains(several_config(3, pool_limit=POOL_LIMIT)) as chains:
+    with several_chains(several_config(3, pool_limit_bytes=POOL_BYTES)) as chains:
         yield chains
 
 
@@ -93,10 +94,8 @@ def test_a_chain_that_seals_nothing_and_whose_pool_is_full_leaves_the_others_alo
     bad = chains.pairs[BAD].l2
     bad("evm_setAutomine", False)
     transfer = {"from": ALICE.address, "to": NOBODY, "value": "0x1"}
-    for _ in range(POOL_LIMIT):
-        bad("eth_sendTransaction", transfer)
     with pytest.raises(RpcError, match="full"):
-        bad("eth_sendTransaction", transfer)
+        deque((bad("eth_sendTransaction", transfer) for _ in range(POOL_BYTES // 100)), maxlen=0)
     deposit = chains.pairs[BAD].deposit()
     others_go_on(chains)
     assert bad("eth_blockNumber") == "0x0"

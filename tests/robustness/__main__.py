@@ -20,9 +20,8 @@ from tests.support.node_process import ENTRESOL, RunningNode, running_node
 
 SETTINGS = (
     "--log-level", "warning", "--receipt-seconds", "0.2", "--call-seconds", "1",
-    "--websocket-small-frames-per-second", "0",
 )  # fmt: skip
-"""Neither waiting nor the rate of fragments is what is tested."""
+"""Waiting is not tested."""
 
 PART = 20_000
 BETWEEN_CHECKS = 1_000

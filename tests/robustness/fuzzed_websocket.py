@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import time
 
 from websockets.frames import Frame, Opcode
 
+from entresol.server.websocket.connection import WebSocketConnection
 from tests.support.http_server import RawConnection
 
 MAX_FRAGMENTS = 6
@@ -58,7 +60,7 @@ class FuzzedWebSocket:
         pieces = [
             body[start:end] for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)
         ]
-        frames = b""
+        frames, small = b"", len(pieces)
         for number, piece in enumerate(pieces):
             fin = number == len(pieces) - 1
             frames += Frame(opcode, piece, fin=fin).serialize(mask=True)
@@ -66,6 +68,9 @@ class FuzzedWebSocket:
             if self._random.random() < 0.2:
                 control = self._random.choice((Opcode.PING, Opcode.PONG))
                 frames += Frame(control, self._random.randbytes(5)).serialize(mask=True)
+                small += 1
+        # The rate of small frames is not what is tested: below it, nothing happens.
+        time.sleep(small / WebSocketConnection.small_frames_per_second)
         return frames
 
     def _next_response(self) -> bytes:

@@ -6,21 +6,37 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
+from unittest.mock import patch
 
 import uvloop
 from websockets.frames import Frame, Opcode
 
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
+from entresol.server.duplex import DuplexConnection
 from entresol.server.handler import ClientConnection, Handler, OnRejection, Page
+from entresol.server.http.parser import HttpParser
+from entresol.server.protocol import ClientProtocol
 from entresol.server.server import Server
 from entresol.server.static_files import StaticFiles, no_files
+from entresol.server.websocket.connection import WebSocketConnection
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
+
+TUNED: Final[dict[str, type]] = {
+    "header_limit_bytes": HttpParser,
+    "linger_seconds": ClientProtocol,
+    "write_buffer_bytes": ClientProtocol,
+    "concurrency": DuplexConnection,
+    "queue_bytes": DuplexConnection,
+    "ping_seconds": WebSocketConnection,
+    "small_frames_per_second": WebSocketConnection,
+}
+"""Constants of connections, by the class that has them."""
 
 HELLO = b'{"hello":1}'
 
@@ -203,11 +219,17 @@ def running_server(
     files: StaticFiles = no_files,
     **settings: Any,
 ) -> Iterator[RunningServer]:
-    """Serve on a free port, with the settings of ServerConfig."""
+    """Serve on a free port, with the settings of ServerConfig, and those constants of connections that are in `TUNED`."""
     loop = uvloop.new_event_loop()
-    config = ServerConfig(**{"port": 0, "linger_seconds": PATIENCE_SECONDS, **settings})
+    tuned = {"linger_seconds": PATIENCE_SECONDS, **settings}
+    config = ServerConfig(
+        **{"port": 0, **{name: tuned[name] for name in tuned.keys() - TUNED.keys()}}
+    )
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
+    patched = ExitStack()
+    for name in tuned.keys() & TUNED.keys():
+        patched.enter_context(patch.object(TUNED[name], name, tuned[name]))
     try:
         server = Server(handler, JSON_RPC, config, pages, on_rejection, files=files)
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(PATIENCE_SECONDS)
@@ -218,3 +240,4 @@ def running_server(
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+        patched.close()

@@ -126,7 +126,7 @@ class TooManySlots(EntresolError):
     rpc_code = -32602
 
     def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many slots (max {limit}): got {count}; --slot-limit sets the limit")
+        super().__init__(f"too many slots (max {limit}): got {count}")
         self.count = count
         self.limit = limit
 
@@ -137,7 +137,7 @@ class TooManyCalls(EntresolError):
     rpc_code = -32602
 
     def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many calls (max {limit}): got {count}; --call-limit sets the limit")
+        super().__init__(f"too many calls (max {limit}): got {count}")
         self.count = count
         self.limit = limit
 
@@ -149,9 +149,7 @@ class TooManyLongCalls(EntresolError):
     rpc_code = -32005
 
     def __init__(self, limit: int, whose: str = "") -> None:
-        super().__init__(
-            f"too many long calls waiting{whose} (max {limit}); --long-call-limit sets the limit"
-        )
+        super().__init__(f"too many long calls waiting{whose} (max {limit})")
         self.limit = limit
 
 

@@ -41,16 +41,12 @@ class DevnetSettings(TypedDict, total=False):
     max_transactions: SettingValue
     fee_recipient: SettingValue
     order: SettingValue
-    pool_limit: SettingValue
     pool_limit_bytes: SettingValue
-    pool_lifetime_seconds: SettingValue
     disable_validation_rules: SettingValue
     chains: SettingValue
     l1_hardfork: SettingValue
     code_size_limit: SettingValue
     disable_code_size_limit: SettingValue
-    l1_code_size_limit: SettingValue
-    l1_disable_code_size_limit: SettingValue
     enable_tx_gas_limit: SettingValue
     disable_default_create2_deployer: SettingValue
     l1: SettingValue
@@ -80,7 +76,6 @@ class DevnetSettings(TypedDict, total=False):
     l1_gas_limit: SettingValue
     l1_base_fee: SettingValue
     l1_block_time: SettingValue
-    l1_order: SettingValue
     l1_slots_in_an_epoch: SettingValue
     l1_tip: SettingValue
     fork_url: SettingValue
@@ -100,7 +95,6 @@ class DevnetSettings(TypedDict, total=False):
     offline: SettingValue
     fork_verify: SettingValue
     fork_state_by_number: SettingValue
-    fork_batch_size: SettingValue
     l1_fork_url: SettingValue
     l1_fork_block_number: SettingValue
     l1_fork_block_hash: SettingValue
@@ -118,11 +112,9 @@ class DevnetSettings(TypedDict, total=False):
     l1_offline: SettingValue
     l1_fork_verify: SettingValue
     l1_fork_state_by_number: SettingValue
-    l1_fork_batch_size: SettingValue
     settle: SettingValue
     settle_interval: SettingValue
     batch_blocks: SettingValue
-    batch_messages: SettingValue
     data_availability: SettingValue
     production: SettingValue
     change_rules: SettingValue
@@ -139,28 +131,19 @@ class DevnetSettings(TypedDict, total=False):
     host: SettingValue
     port: SettingValue
     ipc: SettingValue
-    backlog: SettingValue
     allowed_hosts: SettingValue
     cors_origins: SettingValue
     body_limit_bytes: SettingValue
     request_limit_bytes: SettingValue
-    header_limit_bytes: SettingValue
     connection_limit: SettingValue
     requests_per_second: SettingValue
     header_seconds: SettingValue
     body_seconds: SettingValue
     idle_seconds: SettingValue
     write_seconds: SettingValue
-    linger_seconds: SettingValue
     stop_seconds: SettingValue
     gzip_level: SettingValue
-    gzip_above_bytes: SettingValue
-    write_buffer_bytes: SettingValue
     unsent_limit_bytes: SettingValue
-    websocket_queue_bytes: SettingValue
-    websocket_concurrency: SettingValue
-    websocket_small_frames_per_second: SettingValue
-    websocket_ping_seconds: SettingValue
     websocket_deflate: SettingValue
     dev_methods: SettingValue
     expose_unlocked_accounts: SettingValue
@@ -181,16 +164,8 @@ class DevnetSettings(TypedDict, total=False):
     call_seconds: SettingValue
     log_limit: SettingValue
     log_block_limit: SettingValue
-    log_filter_limit: SettingValue
-    override_account_limit: SettingValue
-    override_slot_limit: SettingValue
-    slot_limit: SettingValue
-    call_limit: SettingValue
     load_state_limit_bytes: SettingValue
-    long_call_limit: SettingValue
-    filter_limit: SettingValue
     filter_limit_bytes: SettingValue
-    subscription_limit: SettingValue
     silent: SettingValue
     log_level: SettingValue
     json_logs: SettingValue

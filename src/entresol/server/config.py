@@ -25,9 +25,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
             extra={"without_value": DEFAULT_IPC},
         ),
     ] = None
-    backlog: Annotated[
-        int, Meta(ge=1, description="Connections the system may queue until they are accepted.")
-    ] = 2048
 
     allowed_hosts: Annotated[
         tuple[str, ...] | None,
@@ -52,9 +49,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
             "Beyond it such requests are rejected, with status 503 and the error -32005.",
         ),
     ] = 128 * MIB
-    header_limit_bytes: Annotated[
-        int, Meta(ge=256, description="Maximum size of request line and headers together.")
-    ] = 32 * 1024
     connection_limit: Annotated[
         int, Meta(ge=1, description="Maximum number of open connections.")
     ] = 10_000
@@ -76,9 +70,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     write_seconds: Annotated[
         float, Meta(gt=0, description="Time a client may leave a full write buffer unread.")
     ] = 30.0
-    linger_seconds: Annotated[
-        float, Meta(gt=0, description="Time for a client to read its last response and close.")
-    ] = 2.0
     stop_seconds: Annotated[
         float, Meta(ge=0, description="Time for responses in progress when the server stops.")
     ] = 0.8
@@ -86,12 +77,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     gzip_level: Annotated[
         int, Meta(ge=0, le=9, description="Compression level of responses; 0 never compresses.")
     ] = 1
-    gzip_above_bytes: Annotated[
-        int, Meta(ge=0, description="Only longer responses are compressed.")
-    ] = 1024
-    write_buffer_bytes: Annotated[
-        int, Meta(ge=1, description="Unsent bytes at which reading from a connection pauses.")
-    ] = MIB
 
     unsent_limit_bytes: Annotated[
         int,
@@ -102,28 +87,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = 256 * MIB
 
-    websocket_queue_bytes: Annotated[
-        int,
-        Meta(ge=1, description="Unsent bytes at which a WebSocket that does not read is closed."),
-    ] = 32 * MIB
-    websocket_concurrency: Annotated[
-        int, Meta(ge=1, description="Requests of one WebSocket that may run at once.")
-    ] = 128
-    websocket_small_frames_per_second: Annotated[
-        float,
-        Meta(
-            ge=0,
-            description="Pings, pongs, empty frames and fragments of less than 64 bytes that a WebSocket may send "
-            "per second; one that sends more is closed; 0 is no limit.",
-        ),
-    ] = 500.0
-    websocket_ping_seconds: Annotated[
-        float,
-        Meta(
-            gt=0,
-            description="Silence after which a WebSocket is pinged; after twice that it is closed.",
-        ),
-    ] = 30.0
     websocket_deflate: Annotated[
         bool, Meta(description="Offer to compress WebSocket messages (permessage-deflate).")
     ] = False

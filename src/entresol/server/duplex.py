@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
+from entresol.server.config import MIB
 from entresol.server.memory import LONG_BYTES, HeldBytes, HeldOutbox
 from entresol.server.protocol import HANDLER_FAILED, ClientProtocol
 from entresol.server.server_state import ServerState
@@ -26,6 +27,11 @@ class DuplexConnection(ClientProtocol):
     Remembers: the tasks of requests, and what is to be sent after their responses. Persists: nothing. Assumes: the
     subclass reads no request while `_is_full`.
     """
+
+    concurrency: ClassVar[int] = 128
+    """Requests of a connection that may run at once: several for each thread that runs long ones."""
+    queue_bytes: ClassVar[int] = 32 * MIB
+    """Unsent bytes at which a client that does not read is disconnected: a few blocks of the largest size."""
 
     def __init__(self, state: ServerState) -> None:
         super().__init__(state)
@@ -56,7 +62,7 @@ class DuplexConnection(ClientProtocol):
         if self.closed or self._transport.is_closing():
             return False
         # One document of any size, as among those that are written.
-        if self._held_bytes and self._held_bytes + size > self._config.websocket_queue_bytes:
+        if self._held_bytes and self._held_bytes + size > self.queue_bytes:
             self.disconnect(TOO_MUCH_HELD)
             return False
         self._held_bytes += size
@@ -64,7 +70,7 @@ class DuplexConnection(ClientProtocol):
         return True
 
     def _is_full(self) -> bool:
-        is_full = len(self._tasks) >= self._config.websocket_concurrency
+        is_full = len(self._tasks) >= self.concurrency
         # They keep their order, and one client does not take the memory of all of them.
         has_long = self._long_bytes > MAX_CONCURRENT_BYTES
         return self._write_paused or is_full or has_long

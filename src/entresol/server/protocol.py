@@ -6,8 +6,9 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import ClassVar, cast
 
+from entresol.server.config import MIB
 from entresol.server.handler import ClientConnection, Outbox
 from entresol.server.responses import TOO_MUCH_UNSENT, HttpResponse, text
 from entresol.server.server_state import ServerState
@@ -25,6 +26,11 @@ class ClientProtocol(asyncio.Protocol):
     `_write_paused` means that the client does not read; `_lingering` that the last byte is sent and the client is to
     close; `_queued` that the backlog is served in later turns of the event loop.
     """
+
+    write_buffer_bytes: ClassVar[int] = MIB
+    """Unsent bytes at which reading pauses: more than nearly all responses, so that pipelined requests go on."""
+    linger_seconds: ClassVar[float] = 2.0
+    """Time for a client to read its last response and close: some round trips over the worst connections."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -72,6 +78,7 @@ class ClientProtocol(asyncio.Protocol):
         """Start serving the client."""
         # uvloop's transports are no subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(self.write_buffer_bytes)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Remove the connection from the server."""
@@ -159,7 +166,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def _linger(self) -> None:
         self._lingering = True
-        self._set_timeout(self._config.linger_seconds)
+        self._set_timeout(self.linger_seconds)
 
     def _end_writing(self) -> None:
         """Close our half, and let the client close the other.

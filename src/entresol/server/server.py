@@ -17,10 +17,14 @@ from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc.connection import IpcConnection
 from entresol.server.ipc.unix_path import UnixPath
 from entresol.server.memory import RequestBytes, UnsentBytes
+from entresol.server.protocol import ClientProtocol
 from entresol.server.server_state import Counters, ServerState
 from entresol.server.static_files import StaticFiles, no_files
+from entresol.server.websocket.connection import WebSocketConnection
 
 MAX_SWEEP_SECONDS = 1.0
+# Connections that the system queues until they are accepted: those of a moment in which the event loop is busy.
+BACKLOG = 2048
 
 
 class PortSharing(Enum):
@@ -117,7 +121,7 @@ class Server:
         while self._bound:
             bound = self._bound.pop(0)
             listener = await loop.create_server(
-                lambda: HttpConnection(self._state), sock=bound, backlog=self.config.backlog
+                lambda: HttpConnection(self._state), sock=bound, backlog=BACKLOG
             )
             self._listeners.append(listener)
         await self._listen_on_path()
@@ -168,7 +172,7 @@ class Server:
             await self.stop(0)
             raise
         listener = await self._state.loop.create_unix_server(
-            lambda: IpcConnection(self._state), sock=bound, backlog=self.config.backlog
+            lambda: IpcConnection(self._state), sock=bound, backlog=BACKLOG
         )
         self._listeners.append(listener)
 
@@ -240,7 +244,7 @@ def sweep_seconds(config: ServerConfig) -> float:
         config.body_seconds,
         config.idle_seconds,
         config.write_seconds,
-        config.linger_seconds,
-        config.websocket_ping_seconds,
+        ClientProtocol.linger_seconds,
+        WebSocketConnection.ping_seconds,
     )
     return min(shortest / 4, MAX_SWEEP_SECONDS)

@@ -10,10 +10,11 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
-from entresol.node.config.api_limits import LimitsConfig
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
+from entresol.rpc.services.call_runner import MAX_CALLS, MAX_NAMED_SLOTS, OVERRIDE_LIMITS
+from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig
 from tests.support.hex_data import hexed
@@ -22,7 +23,6 @@ from tests.support.rollup.full_node import LOOPER, MESSENGER, RECEIVER, TRANSACT
 Request: TypeAlias = tuple[str, tuple[Any, ...]]
 """A method and its parameters."""
 
-LIMITS: Final = LimitsConfig()
 BODY_BYTES: Final = ServerConfig().body_limit_bytes - 4_096
 
 # As much as fits into a body.
@@ -116,7 +116,7 @@ def _transactions(full: FullNode) -> Iterator[Request]:
 
 
 def _state(full: FullNode) -> Iterator[Request]:
-    alice, slots = full.alice, LIMITS.slot_limit
+    alice, slots = full.alice, MAX_NAMED_SLOTS
     for name in ("Balance", "TransactionCount", "Account", "Code", "AccountInfo"):
         for block in ("latest", "pending", "0x0"):
             yield f"eth_get{name}", (alice, block)
@@ -156,10 +156,8 @@ def _calls(full: FullNode) -> Iterator[Request]:
     listed: list[dict[str, Any]] = [
         {"to": full.alice, "from": full.alice, "accessList": it} for it in (deep, wide)
     ]
-    slots = {
-        str(RECEIVER): {"stateDiff": {word: word for word in words(LIMITS.override_slot_limit)}}
-    }
-    accounts = {address: {"balance": "0x1"} for address in addresses(LIMITS.override_account_limit)}
+    slots = {str(RECEIVER): {"stateDiff": {word: word for word in words(OVERRIDE_LIMITS.slots)}}}
+    accounts = {address: {"balance": "0x1"} for address in addresses(OVERRIDE_LIMITS.accounts)}
     hashes = {"blockHash": {hex(number): words(1)[0] for number in range(200_000)}}
     for call in (loop, long_call, *listed):
         for name in ("eth_call", "eth_estimateGas", "eth_createAccessList"):
@@ -176,13 +174,13 @@ def _calls(full: FullNode) -> Iterator[Request]:
     yield "zks_estimateFee", ({"to": full.alice}, slots)
     yield "zks_estimateGasL1ToL2", ({"to": full.alice}, slots)
     many: list[dict[str, Any]] = [{}]
-    for calls in ([loop] * 4, many * LIMITS.call_limit, many * (BODY_BYTES // 4)):
+    for calls in ([loop] * 4, many * MAX_CALLS, many * (BODY_BYTES // 4)):
         yield "eth_callMany", ([{"transactions": calls}],)
         yield "eth_simulateV1", ({"blockStateCalls": [{"calls": calls}]},)
 
 
 def _logs(full: FullNode) -> Iterator[Request]:
-    limit = LIMITS.log_filter_limit
+    limit = LogLimits().alternatives
     most = {"topics": [words(limit)] * 4, "address": addresses(limit), "fromBlock": "0x0"}
     too_many = {"topics": [words(MAX_ALTERNATIVES)] * 4, "address": addresses(limit)}
     long_block = hex(full.long_blocks[1])

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from entresol.rpc.namespaces.debug.state_ranges import MAX_ACCOUNTS, MAX_SLOTS
 from entresol.rpc.namespaces.ots.blocks import MAX_PAGE
+from entresol.rpc.services.call_runner import MAX_CALLS
 from entresol.rpc.types.trace_request import MAX_ADDRESSES, MAX_BLOCKS
 from tests.support.rollup.full_node import LOOPER, RECEIVER, TRANSACTION_GAS, FullNode
 from tests.support.rollup.largest_requests import (
     BODY_BYTES,
-    LIMITS,
     LONG_DATA,
     Request,
     addresses,
@@ -73,7 +73,7 @@ def _calls(full: FullNode) -> Iterator[Request]:
         yield "trace_call", (call, TYPES)
     yield "trace_rawTransaction", (LONG_DATA, TYPES)
     empty: dict[str, Any] = {}
-    for count in (LIMITS.call_limit, BODY_BYTES // 16):
+    for count in (MAX_CALLS, BODY_BYTES // 16):
         yield "debug_traceCallMany", ([{"transactions": [empty] * count}], {}, CALL_TRACER)
         yield "trace_callMany", ([[empty, ["trace"]]] * count,)
 

@@ -13,7 +13,6 @@ from entresol.rpc.cache import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from entresol.rpc.services.log_search import LogLimits
-from entresol.rpc.types.simulation import OverrideLimits
 
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed
@@ -49,14 +48,8 @@ def log_limits(config: LimitsConfig, *, is_layer_two: bool) -> LogLimits:
     return LogLimits(
         results=config.log_limit,
         blocks=config.log_block_limit or None,
-        alternatives=config.log_filter_limit,
         follows_geth=not is_layer_two,
     )
-
-
-def override_limits(config: LimitsConfig) -> OverrideLimits:
-    """Return the limits of state overrides."""
-    return OverrideLimits(accounts=config.override_account_limit, slots=config.override_slot_limit)
 
 
 def trace_limits(config: LimitsConfig) -> TraceLimits:

@@ -62,7 +62,7 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
             services.log_limits,
         ),
         EthSimulate(chain, resolver, runner),
-        EthState(resolver, chain.blocks, chain.state_trie, chain.pool, limits.slot_limit),
+        EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
         EthTransactions(
             chain,
             resolver,

@@ -36,7 +36,7 @@ def inspection_namespaces(services: ApiServices) -> list[Namespace]:
         DebugCallTraces(traces, runner),
         DebugRaw(resolver, chain.blocks, rendered, limits.answer_limit_bytes),
         DebugState(resolver, ledger),
-        DebugRanges(resolver, ledger, limits.slot_limit, limits.answer_limit_bytes),
+        DebugRanges(resolver, ledger, limits.answer_limit_bytes),
         TraceFrames(traces),
         TraceOpcodeGas(traces),
         TraceReplays(traces, runner),

@@ -13,7 +13,6 @@ from entresol.node.api.adapters import (
     NotificationRenderer,
     call_limits,
     log_limits,
-    override_limits,
 )
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
@@ -77,9 +76,8 @@ class ApiServices:
         threads = ThreadPoolExecutor(POLICY.threads, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use, is_fork=chain.ledger.remote is not None)
         """The threads of what is sent and sealed, whose work is short, or has a budget of its own."""
-        queued = self.limits.long_call_limit
-        self.threads = ClientThreads(POLICY.threads, queued, chain.use)
-        self.dumps = ClientThreads(1, queued, chain.use, name="dump")
+        self.threads = ClientThreads(POLICY.threads, use=chain.use)
+        self.dumps = ClientThreads(1, use=chain.use, name="dump")
         self.pending = PendingTransactions(chain.pool, chain.filler.priority)
         self.pending_builder = PendingBuilder(chain, self.executor)
         self.rendered = self._new_rendered(is_layer_two=is_layer_two)
@@ -90,8 +88,6 @@ class ApiServices:
         self.resolver = BlockResolver(chain, self.pending_builder.executor, self.open_past)
         self.runner = CallRunner(
             call_limits(self.limits, chain.pool.rules.published_limit_bytes),
-            override_limits(self.limits),
-            self.limits.call_limit,
             # The reads are made with it, below.
             is_budget_spent=lambda: self.reads.take_budget_spent(),  # noqa: PLW0108
         )
@@ -173,7 +169,6 @@ class ApiServices:
             self.chain.blocks,
             self.rendered.log_cache,
             self.chain.events,
-            max_filters=self.limits.filter_limit,
             limits=self.log_limits,
             memory=self.criteria,
         )
@@ -186,7 +181,6 @@ class ApiServices:
             self.chain.blocks if notified is None else notified,
             NotificationRenderer(self.rendered),
             wake=wake,
-            max_per_connection=self.limits.subscription_limit,
             limits=self.log_limits,
             memory=self.criteria,
         )

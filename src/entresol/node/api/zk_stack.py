@@ -55,7 +55,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
         ZksProofs(
             *(chain.blocks, chain.batches, chain.state_trie),
-            *(rollup.prover, rollup.interop_prover, limits.slot_limit),
+            *(rollup.prover, rollup.interop_prover),
         ),
         ZksProtocol(chain.blocks, chain.genesis),
         ZksContracts(rollup.l1_chain_id, rollup.contracts, l2_contracts(chain.genesis)),

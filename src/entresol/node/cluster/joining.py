@@ -59,7 +59,6 @@ SHARED: Final = {
         "settle",
         "settle_interval",
         "batch_blocks",
-        "batch_messages",
         "data_availability",
         "production",
     ),

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import MIB
 
 
@@ -48,36 +47,6 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     log_block_limit: Annotated[
         int, Meta(ge=0, description="Maximum block range of a log query; 0 is no limit.")
     ] = 0
-    log_filter_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=MAX_ALTERNATIVES,
-            description="Maximum number of addresses in a log filter, and of topics at one position.",
-        ),
-    ] = 1_000
-    override_account_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of accounts in a state override.")
-    ] = 1_000
-    override_slot_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of storage slots in a state override.")
-    ] = 20_000
-    slot_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum number of storage slots in eth_getProof, zks_getProof and "
-            "eth_getStorageValues.",
-        ),
-    ] = 1_024
-    call_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum number of calls in eth_callMany, eth_simulateV1, debug_traceCallMany and "
-            "trace_callMany.",
-        ),
-    ] = 10_000
     load_state_limit_bytes: Annotated[
         int,
         Meta(
@@ -86,20 +55,6 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             "128 for each of its values. --load-state takes larger ones.",
         ),
     ] = 128 * MIB
-    long_call_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum number of calls of a connection that wait for a thread, since they take too long for "
-            "the event loop; more are rejected. All connections together may have 20 times as many.",
-        ),
-    ] = 500
-    filter_limit: Annotated[
-        int,
-        Meta(
-            ge=1, description="Maximum number of filters; the least recently used one is evicted."
-        ),
-    ] = 10_000
     filter_limit_bytes: Annotated[
         int,
         Meta(
@@ -107,6 +62,3 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             description="Maximum memory of all filters and subscriptions together; more are rejected.",
         ),
     ] = 64 * MIB
-    subscription_limit: Annotated[
-        int, Meta(ge=0, description="Maximum number of subscriptions of a connection.")
-    ] = 1_024

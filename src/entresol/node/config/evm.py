@@ -25,22 +25,12 @@ class EvmConfig(Struct, frozen=True, kw_only=True):
         Meta(
             ge=1,
             title="BYTES",
-            description="Maximum size of deployed code on the L2; init code may have twice as much.",
+            description="Maximum size of deployed code on both layers, on the development L1 at least 24576; init code may "
+            "have twice as much.",
         ),
     ] = MAX_CODE_SIZE
     disable_code_size_limit: Annotated[
-        bool, Meta(description="Deploy code and init code of any size on the L2.")
-    ] = False
-    l1_code_size_limit: Annotated[
-        int,
-        Meta(
-            ge=MAX_CODE_SIZE,
-            title="BYTES",
-            description="Maximum size of deployed code on the development L1.",
-        ),
-    ] = MAX_CODE_SIZE
-    l1_disable_code_size_limit: Annotated[
-        bool, Meta(description="Deploy code and init code of any size on the development L1.")
+        bool, Meta(description="Deploy code and init code of any size on both layers.")
     ] = False
     enable_tx_gas_limit: Annotated[
         bool,
@@ -88,10 +78,6 @@ class L1BlockConfig(Struct, frozen=True, kw_only=True):
             description="Time between blocks of the development L1, instead of --l1-delay.",
         ),
     ] = None
-    l1_order: Annotated[
-        Literal["fees", "fifo"],
-        Meta(description="Order of transactions in a block of the development L1, as --order."),
-    ] = "fees"
     l1_slots_in_an_epoch: Annotated[
         int,
         Meta(

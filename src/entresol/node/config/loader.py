@@ -11,6 +11,7 @@ import msgspec
 
 from entresol.errors import InvalidConfig
 from entresol.node.config.setting import (
+    Mirror,
     Setting,
     sections_of,
     settings_of,
@@ -62,11 +63,14 @@ class Settings(Generic[T]):
         presets: Mapping[str, Mapping[str, Any]] | None = None,
         tables: Tables | None = None,
         given: str | None = None,
+        mirrors: Mapping[str, Mirror] | None = None,
     ) -> None:
         """Read a schema; `presets` are other defaults by key, which `--preset` selects by name.
 
-        `given` is the field that has the names of the settings that are no defaults.
+        `given` is the field that has the names of the settings that are not defaults; `mirrors` are sections that take
+        what another section takes, by name.
         """
+        self.mirrors = mirrors or {}
         self._given = given
         self._schema = schema
         self._tables = tables
@@ -75,7 +79,7 @@ class Settings(Generic[T]):
     @cached_property
     def all(self) -> tuple[Setting, ...]:
         """All settings; read when they are needed, since a command with a schema of its own has these in vain."""
-        found = tuple(settings_of(self._schema))
+        found = tuple(settings_of(self._schema, self.mirrors))
         names = [setting.name for setting in found]
         assert len(names) == len(set(names)), "two sections share a name"
         return found
@@ -134,8 +138,12 @@ class Settings(Generic[T]):
         origins: dict[str, str] = {}
         for source in sources:
             for setting, value, origin in source.values():
-                values.setdefault(setting.section, {})[setting.name] = _split_list(setting, value)
-                origins[setting.key] = origin
+                values.setdefault(setting.section, {})[setting.field] = _split_list(setting, value)
+                origins[setting.path] = origin
+        for section, mirror in self.mirrors.items():
+            mirrored = values.get(mirror.section, {})
+            inherited = {name: mirrored[name] for name in mirror.inherited if name in mirrored}
+            values[section] = inherited | values.get(section, {})
         return self._convert(values, origins)
 
     def _with_given(self, config: T, sources: Iterable[_Source]) -> T:
@@ -149,7 +157,8 @@ class Settings(Generic[T]):
     def titles(self) -> dict[str, str]:
         """Return a one-line description of each section, by its name."""
         sections = sections_of(self._schema)
-        return {name: (it.__doc__ or name).partition("\n")[0] for name, it in sections.items()}
+        own = {name: (it.__doc__ or name).partition("\n")[0] for name, it in sections.items()}
+        return own | {name: mirror.title for name, mirror in self.mirrors.items()}
 
     def dump(self, config: T) -> dict[str, dict[str, Any]]:
         """Return every setting as plain values, by section."""
@@ -246,11 +255,11 @@ class Settings(Generic[T]):
 
     def _named(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
-        setting = next((it for it in self.all if it.key == key), None)
+        setting = next((it for it in self.all if it.path == key), None)
         if setting is None or not setting.choices:
             metavar = None if setting is None else setting.metavar
             return wrong_value(problem, value_at(values, item), metavar)
-        return none_of(str(values[setting.section][setting.name]), setting.choices)
+        return none_of(str(values[setting.section][setting.field]), setting.choices)
 
 
 def _has_tables(value: Any) -> bool:

@@ -13,7 +13,7 @@ from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
+from entresol.node.config.forking.section import L1_FORK, ForkConfig
 from entresol.node.config.loader import Settings, Tables
 from entresol.node.config.settlement import RelayConfig, SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig
@@ -168,13 +168,6 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Order of transactions in a block: by priority fee, or first in, first out."
         ),
     ] = "fees"
-    pool_limit: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum number of transactions in the pool; the lowest priority fee is evicted.",
-        ),
-    ] = 20_000
     pool_limit_bytes: Annotated[
         int,
         Meta(
@@ -182,13 +175,6 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Maximum memory of the transactions in the pool; each takes two to five times its size.",
         ),
     ] = 128 * MIB
-    pool_lifetime_seconds: Annotated[
-        float,
-        Meta(
-            gt=0,
-            description="How long a transaction may wait in the pool for a missing nonce; as long as in geth by default.",
-        ),
-    ] = 10_800.0
     disable_validation_rules: Annotated[
         bool,
         Meta(
@@ -355,7 +341,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
     fork: ForkConfig = ForkConfig()
-    l1_fork: L1ForkConfig = L1ForkConfig()
+    l1_fork: ForkConfig = ForkConfig()
     settlement: SettlementSettings = SettlementSettings()
     relay: RelayConfig = RelayConfig()
     cluster: ClusterConfig = ClusterConfig()
@@ -377,4 +363,5 @@ SETTINGS: Final = Settings(
     PRESETS,
     Tables("chains", is_of_a_chain, scope="the whole node", counted="server.port"),
     given="given",
+    mirrors={"l1_fork": L1_FORK},
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import (
     Annotated,
     Any,
     Final,
     Literal,
+    NamedTuple,
     Union,
     get_args,
     get_origin,
@@ -34,6 +35,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     section: str
     name: str
+    """The name of the key, from which flag and variable follow."""
+    field: str
+    """The name in the section's struct, which a mirror shares with the section that it mirrors."""
     type: Any
     default: Any
     description: str
@@ -64,6 +68,11 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.section}.{self.name}"
 
     @property
+    def path(self) -> str:
+        """Where the value is in the configuration."""
+        return f"{self.section}.{self.field}"
+
+    @property
     def is_switch(self) -> bool:
         """Whether it is on or off, so that the flag takes no value."""
         return self.value_type is bool and self.without_value is None
@@ -87,6 +96,34 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
 
 
+class Mirror(NamedTuple):
+    """A section of another layer, which takes what a section takes, by names with a prefix."""
+
+    section: str
+    prefix: str
+    title: str
+    layer: str
+    """The layer, as descriptions name it."""
+    inherited: tuple[str, ...]
+    """The fields that are as in the other section unless they are given."""
+
+    def of(self, setting: Setting, section: str) -> Setting:
+        """Return the setting of the layer for one of the section that it mirrors."""
+        is_open = setting.field in self.inherited and not setting.is_switch
+        return msgspec.structs.replace(
+            setting,
+            section=section,
+            name=f"{self.prefix}{setting.name}",
+            default=None if is_open else setting.default,
+            description=f"As {setting.flag}, for the {self.layer}.",
+            aliases=tuple(
+                f"--{self.prefix.replace('_', '-')}{alias.removeprefix('--')}"
+                for alias in setting.aliases
+                if alias.startswith("--")
+            ),
+        )
+
+
 def sections_of(schema: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]:
     """Return the sections of a schema by name: its fields that are structs themselves."""
     fields = msgspec.structs.fields(schema)
@@ -97,24 +134,36 @@ def sections_of(schema: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]
     }
 
 
-def settings_of(schema: type[msgspec.Struct]) -> Iterator[Setting]:
-    """Yield the settings of a schema, section by section."""
-    for section, struct in sections_of(schema).items():
-        hints = get_type_hints(struct, include_extras=True)
-        for field in msgspec.structs.fields(struct):
-            kind, meta = _split_annotation(hints[field.name])
-            yield Setting(
-                section=section,
-                name=field.name,
-                type=kind,
-                default=field.default,
-                description=meta.description or "",
-                metavar=meta.title,
-                aliases=(meta.extra or {}).get("aliases", ()),
-                without_value=(meta.extra or {}).get("without_value"),
-                counted=(meta.extra or {}).get("counted", ()),
-                is_repeated=(meta.extra or {}).get("repeated", False),
-            )
+def settings_of(
+    schema: type[msgspec.Struct], mirrors: Mapping[str, Mirror] | None = None
+) -> Iterator[Setting]:
+    """Yield the settings of a schema, section by section; `mirrors` are its sections for another layer, by name."""
+    sections, mirrors = sections_of(schema), mirrors or {}
+    for section, struct in sections.items():
+        if (mirror := mirrors.get(section)) is not None:
+            mirrored = _settings_of_section(mirror.section, sections[mirror.section])
+            yield from (mirror.of(setting, section) for setting in mirrored)
+        else:
+            yield from _settings_of_section(section, struct)
+
+
+def _settings_of_section(section: str, struct: type[msgspec.Struct]) -> Iterator[Setting]:
+    hints = get_type_hints(struct, include_extras=True)
+    for field in msgspec.structs.fields(struct):
+        kind, meta = _split_annotation(hints[field.name])
+        yield Setting(
+            section=section,
+            name=field.name,
+            field=field.name,
+            type=kind,
+            default=field.default,
+            description=meta.description or "",
+            metavar=meta.title,
+            aliases=(meta.extra or {}).get("aliases", ()),
+            without_value=(meta.extra or {}).get("without_value"),
+            counted=(meta.extra or {}).get("counted", ()),
+            is_repeated=(meta.extra or {}).get("repeated", False),
+        )
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:

@@ -22,14 +22,6 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
             description="Maximum number of blocks in a batch; at most 1024 on a chain that publishes.",
         ),
     ] = 1_024
-    batch_messages: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=16_384,
-            description="Maximum number of L2-to-L1 logs in a batch; a block with more gets a batch of its own.",
-        ),
-    ] = 16_384
     data_availability: Annotated[
         Literal["none", "calldata"] | None,
         Meta(

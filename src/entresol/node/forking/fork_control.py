@@ -10,7 +10,7 @@ from msgspec import structs
 from entresol.errors import ControlRejected, InvalidConfig, MalformedValue, RemoteMalformed
 from entresol.node.config.api import worker_count
 from entresol.node.config.forking.resolving import planned_forks
-from entresol.node.config.forking.section import ForkConfig, L1ForkConfig
+from entresol.node.config.forking.section import ForkConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.forking.client_urls import check_client_url, host_of
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
@@ -108,7 +108,7 @@ class LayerForks:
         changed: dict[str, Any] = (
             {"chain": structs.replace(section, **ids), "fork": ForkConfig()}
             if self._layer == "l2"
-            else {"l1": structs.replace(section, **ids), "l1_fork": L1ForkConfig()}
+            else {"l1": structs.replace(section, **ids), "l1_fork": ForkConfig()}
         )
         return structs.replace(start, given=start.given | {name}, **changed)
 
@@ -120,22 +120,19 @@ class LayerForks:
         urls = (target.url,) if target.url is not None else self._fork.remote.settings.urls  # type: ignore[union-attr]
         hosts = set() if begun is None else {host_of(url) for url in begun.settings.urls}
         is_given = all(host_of(url) in hosts for url in urls)
-        section: Any = base.fork if self._layer == "l2" else base.l1_fork
-        at_start: Any = (
-            self._reopening.start.fork if self._layer == "l2" else self._reopening.start.l1_fork
-        )
-        prefix = "" if self._layer == "l2" else "l1_"
-        named = base.urls_of_clients | ({f"{prefix}fork_url"} if target.url is not None else set())
-        changed: dict[str, Any] = {
-            f"{prefix}fork_url": tuple(urls),
-            f"{prefix}fork_block_number": target.block,
-            f"{prefix}fork_block_hash": None,
-            f"{prefix}fork_transaction_hash": None,
-            f"{prefix}fork_chain_id": None,
-            f"{prefix}fork_header": getattr(at_start, f"{prefix}fork_header") if is_given else (),
-        }
         name = "fork" if self._layer == "l2" else "l1_fork"
-        forked = {name: structs.replace(section, **changed)}
+        at_start: ForkConfig = getattr(self._reopening.start, name)
+        named = base.urls_of_clients | ({f"{name}_url"} if target.url is not None else set())
+        fork = structs.replace(
+            getattr(base, name),
+            fork_url=tuple(urls),
+            fork_block_number=target.block,
+            fork_block_hash=None,
+            fork_transaction_hash=None,
+            fork_chain_id=None,
+            fork_header=at_start.fork_header if is_given else (),
+        )
+        forked: dict[str, Any] = {name: fork}
         return structs.replace(base, urls_of_clients=named, **forked)
 
     def _begun(self) -> PlannedFork | None:

@@ -51,9 +51,7 @@ def pool_config(config: ChainConfig) -> PoolConfig:
     """Return what the pool of a chain holds, and in which order."""
     return PoolConfig(
         order=config.order,
-        limit=config.pool_limit,
         limit_bytes=config.pool_limit_bytes,
-        queue_seconds=config.pool_lifetime_seconds,
         validation=ValidationLimits(enforces_rules=not config.disable_validation_rules),
     )
 

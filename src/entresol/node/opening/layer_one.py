@@ -12,7 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import LATEST, ClockState
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
-from entresol.chain.rules import ChainRules
+from entresol.chain.rules import MAX_CODE_SIZE, ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig
@@ -101,7 +101,7 @@ def open_layer_one(
             genesis_of_fork(fork, rules.chain_id, funded, _balance(config), predeploys)
         )
     blocks, path = config.l1_blocks, data_path(config.chain)
-    pool = msgspec.structs.replace(pool_config(config.chain), order=blocks.l1_order)
+    pool = msgspec.structs.replace(pool_config(config.chain), order="fees")
     folder = None if path is None else path / L1_FOLDER
     is_replica = store is not None
     if folder is not None and not is_replica:
@@ -227,7 +227,10 @@ def layer_one_rules(config: NodeConfig) -> ChainRules:
         ChainRules.layer_1(config.l1.l1_chain_id),
         fork=evm.l1_hardfork,
         gas_limit=config.l1_blocks.l1_gas_limit,
-        code_size_limit=None if evm.l1_disable_code_size_limit else evm.l1_code_size_limit,
+        # The settlement contracts need what Ethereum allows.
+        code_size_limit=None
+        if evm.disable_code_size_limit
+        else max(evm.code_size_limit, MAX_CODE_SIZE),
         caps_gas=evm.enable_tx_gas_limit,
         suggested_tip=config.l1_blocks.l1_tip,
         epoch_slots=config.l1_blocks.l1_slots_in_an_epoch,

@@ -78,7 +78,6 @@ class Rollup:
         policy = SealingPolicy(
             max_age=settings.settle_interval,
             max_blocks=settings.batch_blocks,
-            max_logs=settings.batch_messages,
         )
         contract = settlement_layer.contract
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality

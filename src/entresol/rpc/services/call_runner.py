@@ -13,7 +13,13 @@ from entresol.chain.mempool.validation import (
     ACCESSED_SLOT_GAS,
     AUTHORIZATION_GAS,
 )
-from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, StateMissing, TooManyCalls
+from entresol.errors import (
+    GasBudgetSpent,
+    IntrinsicGasTooLow,
+    StateMissing,
+    TooManyCalls,
+    TooManySlots,
+)
 from entresol.execution.call.limits import CallLimits, run_limited
 from entresol.execution.call.overrides import override
 from entresol.offload import POLICY, Offload
@@ -28,6 +34,15 @@ T = TypeVar("T")
 
 MAX_CALLS: Final = 10_000
 """How many calls one request may make."""
+OVERRIDE_LIMITS: Final = OverrideLimits()
+MAX_NAMED_SLOTS: Final = 1_024
+"""How many storage slots one request may name: as many as geth proves for one."""
+
+
+def check_slots(count: int) -> None:
+    """Reject a request for more storage slots than allowed."""
+    if count > MAX_NAMED_SLOTS:
+        raise TooManySlots(count, MAX_NAMED_SLOTS)
 
 
 class CallRunner:
@@ -36,19 +51,14 @@ class CallRunner:
     def __init__(
         self,
         limits: CallLimits | None = None,
-        overrides: OverrideLimits | None = None,
-        max_calls: int = MAX_CALLS,
         is_budget_spent: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Run at most `max_calls` calls for a request.
+        """Run calls within limits.
 
         `is_budget_spent` returns whether the call at hand was tried on the event loop already, and needs more gas than
         it may use there.
         """
         self._limits = limits or CallLimits()
-        self._overrides = overrides or OverrideLimits()
-        self.max_calls = max_calls
-        """How many calls one request may make."""
         self._on_loop = msgspec.structs.replace(self._limits, gas_budget=POLICY.call_gas)
         self._is_budget_spent = is_budget_spent
 
@@ -80,8 +90,8 @@ class CallRunner:
 
     def check_calls(self, count: int) -> None:
         """Reject too many calls in one request."""
-        if count > self.max_calls:
-            raise TooManyCalls(count, self.max_calls)
+        if count > MAX_CALLS:
+            raise TooManyCalls(count, MAX_CALLS)
 
     def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
         """Return the result of a call, or the work for a worker; one that is not short is always such work."""
@@ -103,11 +113,11 @@ class CallRunner:
 
     def check_overrides(self, *overrides: StateOverrides | None) -> int:
         """Reject too many overrides; return how many accounts and slots there are, and as many as code takes."""
-        return self._overrides.check(*overrides)
+        return OVERRIDE_LIMITS.check(*overrides)
 
     def check_block_overrides(self, *blocks: BlockOverride | None) -> int:
         """Reject too many overridden block hashes; return how many there are."""
-        return self._overrides.check_blocks(*blocks)
+        return OVERRIDE_LIMITS.check_blocks(*blocks)
 
     def run_with_overrides(
         self,

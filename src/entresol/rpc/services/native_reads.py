@@ -26,6 +26,7 @@ from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.services.call_runner import MAX_CALLS, CallRunner
 from entresol.rpc.services.simulation_base import simulation_base
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
     from entresol.execution.simulation import NextBlock
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.fill_transaction import TransactionFiller
 
 
@@ -96,7 +96,7 @@ def new_state_reads(
         trie=chain.state_trie.native,
         limits=runner.loop_limits,
         gas_cap=runner.gas_cap,
-        simulated_items=min(POLICY.simulated_items, runner.max_calls),
+        simulated_items=min(POLICY.simulated_items, MAX_CALLS),
         cache_bytes=CACHES.calls,
         cached_gas=CACHES.call_gas,
         errors=errors,

@@ -50,7 +50,6 @@ class HttpConnection(HttpResponder):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start serving, or reject a connection over the limit."""
         super().connection_made(transport)
-        self._transport.set_write_buffer_limits(self._config.write_buffer_bytes)
         full = self._counters.connections_open >= self._config.connection_limit
         self._state.add(self)
         self._set_timeout(self._config.header_seconds)

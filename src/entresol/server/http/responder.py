@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import httptools
 
 
+# Compressing less than this saves no packet.
+MIN_COMPRESSION = 1024
 # Compressing more than this on the event loop would delay other clients, so a thread does it.
 MAX_INLINE_COMPRESSION = 32 * 1024
 # Copying more than this into one buffer costs more than a second write.
@@ -57,7 +59,6 @@ class ResponseWriter:
     def __init__(self, connection: ClientProtocol, config: ServerConfig) -> None:
         self._connection = connection
         self._level = config.gzip_level
-        self._above_bytes = config.gzip_above_bytes
 
     def write_document(self, request: HttpRequest, body: bytes) -> Awaitable[None] | None:
         """Write the document `body` that the handler returned."""
@@ -93,7 +94,7 @@ class ResponseWriter:
         )
 
     def _compresses(self, body: bytes) -> bool:
-        return len(body) > self._above_bytes and self._level > 0
+        return len(body) > MIN_COMPRESSION and self._level > 0
 
 
 class HttpResponder(ClientProtocol):
@@ -143,7 +144,7 @@ class HttpResponder(ClientProtocol):
         self._counters.requests_total += 1
         self._is_active = True
         result = self._call_handler(body) or b""
-        max_bytes = self._config.gzip_above_bytes if head.gzip else MAX_COPIED
+        max_bytes = MIN_COMPRESSION if head.gzip else MAX_COPIED
         if type(result) is bytes and len(result) <= max_bytes:
             self.write(b"%b%d\r\n\r\n%b" % (head.start, len(result), result))
         else:

@@ -44,7 +44,6 @@ class IpcConnection(DuplexConnection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start serving, or reject a connection over the limit."""
         super().connection_made(transport)
-        self._transport.set_write_buffer_limits(self._config.write_buffer_bytes)
         is_full = self._counters.connections_open >= self._config.connection_limit
         self._state.add(self)
         if is_full:
@@ -58,7 +57,7 @@ class IpcConnection(DuplexConnection):
             return False
         unsent = self._transport.get_write_buffer_size()
         # One document of any size is sent, so that a small limit does not make a large response impossible.
-        if unsent and unsent + len(data) > self._config.websocket_queue_bytes:
+        if unsent and unsent + len(data) > self.queue_bytes:
             self._report_rejection(_TOO_MUCH_UNREAD)
             self.abort()
             return False

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import ClassVar, Final
 
 from websockets.extensions.base import Extension
 from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
@@ -34,6 +34,10 @@ class WebSocketConnection(DuplexConnection):
     """
 
     transport: Final = "ws"
+    ping_seconds: ClassVar[float] = 30.0
+    """Silence after which a client is pinged, below the minute after which proxies close; after twice that it is gone."""
+    small_frames_per_second: ClassVar[float] = 500.0
+    """Pings, pongs, empty frames and fragments of less than 64 bytes that a client may send: far more than any does."""
 
     def __init__(
         self, state: ServerState, upgrade: WebSocketUpgrade, extensions: Sequence[Extension]
@@ -42,7 +46,7 @@ class WebSocketConnection(DuplexConnection):
         self._frames = ServerProtocol(state=State.OPEN, max_size=self._config.body_limit_bytes)
         self._frames.extensions = list(extensions)
         self._splitter = FrameSplitter()
-        self._small_frames = self._new_small_frame_rate()
+        self._small_frames = RequestRate(self.small_frames_per_second, self._loop.time())
         self._opcode = Opcode.TEXT
         self._message: bytearray | None = None
         """What has arrived of a message in fragments."""
@@ -153,18 +157,14 @@ class WebSocketConnection(DuplexConnection):
     def _reset_ping(self) -> None:
         if not self._lingering and not self._write_paused:
             self._pinged = False
-            self._set_timeout(self._config.websocket_ping_seconds)
-
-    def _new_small_frame_rate(self) -> RequestRate | None:
-        per_second = self._config.websocket_small_frames_per_second
-        return RequestRate(per_second, self._loop.time()) if per_second else None
+            self._set_timeout(self.ping_seconds)
 
     def _receive_frame(self) -> bool:
         """Parse at most one frame, and serve its message; return whether there may be another one."""
         piece = self._splitter.next_piece()
         if not piece:
             return False
-        if self._splitter.is_small and not self._allows_small_frame():
+        if self._splitter.is_small and not self._small_frames.allows(self._loop.time()):
             self._fail(CloseCode.POLICY_VIOLATION, TOO_MANY_SMALL_FRAMES)
             return False
         message = self._splitter.message(piece) if self._is_between_messages() else None
@@ -193,9 +193,6 @@ class WebSocketConnection(DuplexConnection):
         """Whether a message in one frame needs nothing of what the library remembers."""
         frames = self._frames
         return self._message is None and frames.state is State.OPEN and not frames.extensions
-
-    def _allows_small_frame(self) -> bool:
-        return self._small_frames is None or self._small_frames.allows(self._loop.time())
 
     def _on_frame(self, frame: Frame) -> None:
         """Assemble messages; the protocol has already checked their order and size."""
@@ -231,7 +228,7 @@ class WebSocketConnection(DuplexConnection):
             return False
         unsent = self._transport.get_write_buffer_size()
         # One document of any size is sent, so that a small limit does not make a large response impossible.
-        if unsent and unsent + len(data) > self._config.websocket_queue_bytes:
+        if unsent and unsent + len(data) > self.queue_bytes:
             self._fail(CloseCode.POLICY_VIOLATION, "too much unread")
             return False
         if opcode is Opcode.TEXT:

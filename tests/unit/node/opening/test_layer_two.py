@@ -207,10 +207,10 @@ def opened_pair(config: NodeConfig) -> Iterator[tuple[Chain, Chain]]:
     ("evm", "expected"),
     [
         ({}, (24_576, 24_576)),
-        ({"code_size_limit": 100_000}, (100_000, 24_576)),
-        ({"l1_code_size_limit": 100_000}, (24_576, 100_000)),
-        ({"disable_code_size_limit": True}, (None, 24_576)),
-        ({"l1_disable_code_size_limit": True}, (24_576, None)),
+        ({"code_size_limit": 100_000}, (100_000, 100_000)),
+        # The settlement contracts need what Ethereum allows.
+        ({"code_size_limit": 5_000}, (5_000, 24_576)),
+        ({"disable_code_size_limit": True}, (None, None)),
     ],
 )
 def test_each_layer_has_a_code_size_limit(
@@ -245,9 +245,7 @@ def test_deterministic_deployers_can_be_left_out(*, is_disabled: bool) -> None:
 
 
 def test_the_blocks_of_the_development_l1_follow_its_flags() -> None:
-    blocks = L1BlockConfig(
-        l1_gas_limit=40_000_000, l1_base_fee=7, l1_block_time=2.5, l1_order="fifo"
-    )
+    blocks = L1BlockConfig(l1_gas_limit=40_000_000, l1_base_fee=7, l1_block_time=2.5)
     with opened_pair(NodeConfig(l1_blocks=blocks)) as (layer_two, layer_one):
         assert (layer_one.head.gas_limit, layer_one.head.base_fee_per_gas) == (40_000_000, 7)
         assert layer_one.schedule.mode is MiningMode.INTERVAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.fork.settings import ForkSettings
@@ -76,7 +76,7 @@ def planned_forks(
             *_l1_conflicts(config, l1),
         ):
             raise InvalidConfig(flag, problem)
-    elif config.fork.offline or config.l1_fork.l1_offline:
+    elif config.fork.offline or config.l1_fork.offline:
         raise InvalidConfig(
             "--offline", "it needs a fork: --fork-cache FILE, --fork-url, or --data-dir with one"
         )
@@ -86,32 +86,23 @@ def planned_forks(
 
 
 class _Layer:
-    """The settings of one layer, by the names of the other; what says how to ask is as there by default."""
+    """The fork of one layer, and the names of its settings for errors."""
 
     def __init__(self, config: NodeConfig, prefix: str, folder: Path | None) -> None:
-        self.prefix = prefix
         self.folder = folder
         """Where the chain is stored."""
         self.flag_prefix = f"--{prefix.replace('_', '-')}"
-        self._own: Any = config.l1_fork if prefix else config.fork
-        self._default: Any = config.fork
+        self.fork = config.l1_fork if prefix else config.fork
+        is_as_l2 = bool(prefix) and config.l1_fork.fork_cache == config.fork.fork_cache
+        self.own_cache = None if is_as_l2 else self.fork.fork_cache
+        """The cache that is named for this layer alone."""
         self.is_named_by_client = f"{prefix}fork_url" in config.urls_of_clients
-
-    def get(self, name: str) -> Any:
-        return getattr(self._own, f"{self.prefix}{name}")
-
-    def or_default(self, name: str) -> Any:
-        value = self.get(name)
-        return getattr(self._default, name) if value is None else value
-
-    def either(self, name: str) -> bool:
-        return bool(self.get(name) or getattr(self._default, name))
 
     def flag(self, name: str) -> str:
         return self.flag_prefix + name.replace("_", "-")
 
     def given(self, names: tuple[str, ...]) -> list[str]:
-        return [self.flag(name) for name in names if _is_set(self.get(name))]
+        return [self.flag(name) for name in names if _is_set(getattr(self.fork, name))]
 
 
 def _is_set(value: object) -> bool:
@@ -121,46 +112,37 @@ def _is_set(value: object) -> bool:
 def _planned(
     layer: _Layer, environment: Mapping[str, str], folder: Path, *, is_alone: bool = False
 ) -> PlannedFork | None:
+    fork = layer.fork
     urls, pinned = resolve_urls(
-        *(layer.get("fork_url"), layer.flag("fork_url"), environment, folder),
-        is_offline=layer.either("offline"),
+        *(fork.fork_url, layer.flag("fork_url"), environment, folder), is_offline=fork.offline
     )
-    if not layer.get("fork_url") and not _is_recorded(layer, is_alone=is_alone):
+    if not fork.fork_url and not _is_recorded(layer, is_alone=is_alone):
         for flag in layer.given(_OF_A_REMOTE):
             raise InvalidConfig(flag, f"it needs {layer.flag('fork_url')}, or --offline")
         return None
     _check_anchor(layer, pinned)
-    number = layer.get("fork_block_number")
     settings = ForkSettings(
         urls=urls,
-        headers=parse_headers(layer.get("fork_header"), layer.flag("fork_header")),
-        block_number=pinned if number is None else number,
+        headers=parse_headers(fork.fork_header, layer.flag("fork_header")),
+        block_number=pinned if fork.fork_block_number is None else fork.fork_block_number,
         block_hash=_hash(layer, "fork_block_hash"),
         transaction_hash=_hash(layer, "fork_transaction_hash"),
-        chain_id=layer.get("fork_chain_id"),
-        retries=layer.or_default("fork_retries"),
-        timeout=layer.or_default("fork_timeout"),
-        backoff=layer.or_default("fork_retry_backoff"),
-        compute_units_per_second=None
-        if layer.get("no_rate_limit")
-        else layer.or_default("compute_units_per_second"),
-        batch_size=layer.or_default("fork_batch_size"),
-        by_number=layer.get("fork_state_by_number"),
-        verify=layer.get("fork_verify"),
-        is_offline=layer.either("offline"),
+        chain_id=fork.fork_chain_id,
+        retries=fork.fork_retries,
+        timeout=fork.fork_timeout,
+        backoff=fork.fork_retry_backoff,
+        compute_units_per_second=None if fork.no_rate_limit else fork.compute_units_per_second,
+        by_number=fork.fork_state_by_number,
+        verify=fork.fork_verify,
+        is_offline=fork.offline,
         flag_prefix=layer.flag_prefix,
         is_named_by_client=layer.is_named_by_client,
     )
-    cache = layer.or_default("fork_cache")
-    is_on_disk = not layer.either("no_storage_caching")
-    if settings.is_offline and not is_on_disk:
+    if fork.offline and fork.no_storage_caching:
         problem = "it needs the cache, which --no-storage-caching disables"
         raise InvalidConfig(layer.flag("offline"), problem)
-    place = CachePlace(
-        None if cache is None else Path(cache),
-        layer.or_default("fork_cache_size"),
-        is_on_disk,
-    )
+    cache = None if fork.fork_cache is None else Path(fork.fork_cache)
+    place = CachePlace(cache, fork.fork_cache_size, not fork.no_storage_caching)
     return PlannedFork(settings, place)
 
 
@@ -170,15 +152,15 @@ def _is_recorded(layer: _Layer, *, is_alone: bool) -> bool:
     A directory selects one only if no other layer is a fork, which may have its cache there, too. A chain on disk that
     is one names it.
     """
-    if not layer.either("offline"):
+    if not layer.fork.offline:
         return False
     if has_fork(layer.folder):
         return True
-    cache = layer.get("fork_cache")
+    cache = layer.own_cache
     if cache is not None and (is_alone or not Path(cache).is_dir()):
         return True
     selecting = ("fork_chain_id", *_ANCHORS)
-    return any(layer.get(it) is not None for it in selecting)
+    return any(getattr(layer.fork, name) is not None for name in selecting)
 
 
 def _check_anchor(layer: _Layer, pinned: int | None) -> None:
@@ -187,17 +169,17 @@ def _check_anchor(layer: _Layer, pinned: int | None) -> None:
         flags.append(f"{layer.flag('fork_url')} with @{pinned}")
     if len(flags) > 1:
         raise InvalidConfig(flags[0], f"it cannot be combined with {flags[1]}")
-    if layer.get("fork_chain_id") is None or layer.either("offline"):
+    if layer.fork.fork_chain_id is None or layer.fork.offline:
         return
-    number = layer.get("fork_block_number") if pinned is None else pinned
-    is_pinned = layer.get("fork_block_hash") is not None or (number is not None and number >= 0)
+    number = layer.fork.fork_block_number if pinned is None else pinned
+    is_pinned = layer.fork.fork_block_hash is not None or (number is not None and number >= 0)
     if not is_pinned:
         needed = f"{layer.flag('fork_block_number')}, which may not be negative"
         raise InvalidConfig(layer.flag("fork_chain_id"), f"it needs {needed}")
 
 
 def _hash(layer: _Layer, name: str) -> Hash32 | None:
-    text = layer.get(name)
+    text = getattr(layer.fork, name)
     try:
         return None if text is None else Hash32.parse(text)
     except MalformedValue as error:

@@ -6,13 +6,31 @@ from msgspec import Meta, Struct
 
 from entresol.fork.settings import (
     DEFAULT_BACKOFF,
-    DEFAULT_BATCH_SIZE,
     DEFAULT_COMPUTE_UNITS,
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT,
 )
+from entresol.node.config.setting import Mirror
 
 DEFAULT_CACHE_BYTES: Final = 4 * 1024**3
+
+L1_FORK: Final = Mirror(
+    "fork",
+    prefix="l1_",
+    title="The development L1 as a copy of a remote chain; what says how it is asked is as for the L2 by default.",
+    layer="L1",
+    inherited=(
+        "fork_retries",
+        "fork_timeout",
+        "fork_retry_backoff",
+        "compute_units_per_second",
+        "no_storage_caching",
+        "fork_cache",
+        "fork_cache_size",
+        "offline",
+    ),
+)
+"""`--l1-fork-url` takes what `--fork-url` takes, and so on for each setting of a fork."""
 
 
 class ForkConfig(Struct, frozen=True, kw_only=True):
@@ -146,97 +164,3 @@ class ForkConfig(Struct, frozen=True, kw_only=True):
             description="Ask for state by the number of its block, and check its hash each time, for a remote that serves none by hash."
         ),
     ] = False
-    fork_batch_size: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=1000,
-            title="N",
-            description="Maximum number of requests in a batch to the remote.",
-        ),
-    ] = DEFAULT_BATCH_SIZE
-
-
-class L1ForkConfig(Struct, frozen=True, kw_only=True):
-    """The development L1 as a copy of a remote chain; what says how it is asked is as for the L2 by default."""
-
-    l1_fork_url: Annotated[
-        tuple[str, ...],
-        Meta(
-            title="URL|NAME",
-            description="Copy the chain behind this JSON-RPC URL as the development L1, as --fork-url does for "
-            "the L2.",
-            extra={"repeated": True},
-        ),
-    ] = ()
-    l1_fork_block_number: Annotated[
-        int | None, Meta(title="N", description="As --fork-block-number, for the L1.")
-    ] = None
-    l1_fork_block_hash: Annotated[
-        str | None, Meta(title="HASH", description="As --fork-block-hash, for the L1.")
-    ] = None
-    l1_fork_transaction_hash: Annotated[
-        str | None, Meta(title="HASH", description="As --fork-transaction-hash, for the L1.")
-    ] = None
-    l1_fork_chain_id: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(title="N", description="As --fork-chain-id, for the L1."),
-    ] = None
-    l1_fork_header: Annotated[
-        tuple[str, ...],
-        Meta(
-            title='"NAME: VALUE"',
-            description="As --fork-header, for the L1.",
-            extra={"aliases": ("--l1-fork-headers",), "repeated": True},
-        ),
-    ] = ()
-    l1_fork_retries: Annotated[
-        Annotated[int, Meta(ge=0, le=100)] | None,
-        Meta(
-            title="N",
-            description="As --fork-retries, for the L1.",
-            extra={"aliases": ("--l1-retries",)},
-        ),
-    ] = None
-    l1_fork_timeout: Annotated[
-        Annotated[float, Meta(gt=0, le=3600)] | None,
-        Meta(title="SECONDS", description="As --fork-timeout, for the L1."),
-    ] = None
-    l1_fork_retry_backoff: Annotated[
-        Annotated[float, Meta(ge=0, le=600)] | None,
-        Meta(title="SECONDS", description="As --fork-retry-backoff, for the L1."),
-    ] = None
-    l1_compute_units_per_second: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(
-            title="N",
-            description="As --compute-units-per-second, for the L1.",
-            extra={"aliases": ("--l1-cups",)},
-        ),
-    ] = None
-    l1_no_rate_limit: Annotated[
-        bool,
-        Meta(
-            description="As --no-rate-limit, for the L1.",
-            extra={"aliases": ("--l1-no-rpc-rate-limit",)},
-        ),
-    ] = False
-    l1_no_storage_caching: Annotated[
-        bool, Meta(description="As --no-storage-caching, for the L1.")
-    ] = False
-    l1_fork_cache: Annotated[
-        str | None, Meta(title="DIR|FILE", description="As --fork-cache, for the L1.")
-    ] = None
-    l1_fork_cache_size: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(title="BYTES", description="As --fork-cache-size, for the L1."),
-    ] = None
-    l1_offline: Annotated[bool, Meta(description="As --offline, for the L1.")] = False
-    l1_fork_verify: Annotated[bool, Meta(description="As --fork-verify, for the L1.")] = False
-    l1_fork_state_by_number: Annotated[
-        bool, Meta(description="As --fork-state-by-number, for the L1.")
-    ] = False
-    l1_fork_batch_size: Annotated[
-        Annotated[int, Meta(ge=1, le=1000)] | None,
-        Meta(title="N", description="As --fork-batch-size, for the L1."),
-    ] = None

@@ -21,6 +21,7 @@ from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
+from entresol.rpc.services.call_runner import MAX_NAMED_SLOTS, check_slots
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from entresol.state.preimages import Preimages
@@ -114,14 +115,11 @@ class DebugRanges:
 
     prefix = "debug"
 
-    def __init__(
-        self, resolver: BlockResolver, ledger: Ledger, max_slots: int, max_bytes: int
-    ) -> None:
+    def __init__(self, resolver: BlockResolver, ledger: Ledger, max_bytes: int) -> None:
         self._resolver = resolver
         self._ledger = ledger
         self._store = ledger.store
         self._preimages = Preimages(ledger.store.state_keys)
-        self._max_slots = max_slots
         self._max_bytes = max_bytes
 
     @method(
@@ -249,10 +247,9 @@ class DebugRanges:
             )
 
     def _storage(self, account: AccountLeaf, address: bytes | None, dumped: int) -> dict[str, str]:
-        left = max(self._max_slots - dumped, 0)
+        left = max(MAX_NAMED_SLOTS - dumped, 0)
         slots = self._ledger.trie.native.slots(account.storage_root, b"", left + 1)
-        if dumped + len(slots) > self._max_slots:
-            raise TooManySlots(dumped + len(slots), self._max_slots)
+        check_slots(dumped + len(slots))
         names = {} if address is None else self._preimages.slots(address, self._ledger.head_hash)
         return {
             str(Hash32(names.get(key, key))): value.to_bytes(32).lstrip(b"\0").hex()

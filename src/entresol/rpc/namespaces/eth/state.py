@@ -22,6 +22,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
+from entresol.rpc.services.call_runner import check_slots
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import HexOrInteger
 
@@ -81,13 +82,11 @@ class EthState:
         blocks: BlockReader,
         trie: StateTrie,
         pool: PoolView,
-        max_slots: int,
     ) -> None:
         self._resolver = resolver
         self._blocks = blocks
         self._trie = trie
         self._pool = pool
-        self._max_slots = max_slots
 
     @method(UnknownBlock, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_balance(self, address: Address, block: BlockId = LATEST) -> Annotated[Raw, Quantity]:
@@ -149,8 +148,7 @@ class EthState:
         count = sum(map(len, requests.values()))
         if count == 0:
             raise MalformedValue("empty request")
-        if count > self._max_slots:
-            raise TooManySlots(count, self._max_slots)
+        check_slots(count)
         state = self._resolver.state(block)
 
         def work() -> dict[str, list[Hash32]]:
@@ -171,8 +169,7 @@ class EthState:
         yet; those of `pending` are of the pending block. On a fork the root covers what the fork has changed: a block
         above the anchor has proofs of that alone.
         """
-        if len(storage_keys) > self._max_slots:
-            raise TooManySlots(len(storage_keys), self._max_slots)
+        check_slots(len(storage_keys))
         state, root = self._state_and_root(block)
 
         def work() -> AccountResult:

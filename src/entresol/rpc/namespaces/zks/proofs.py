@@ -21,6 +21,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
+from entresol.rpc.services.call_runner import check_slots
 from entresol.rpc.types.block_id import BlockHeight, TransactionHash
 from entresol.rpc.types.number import Number
 
@@ -111,14 +112,12 @@ class ZksProofs:
         trie: StateTrie,
         prover: Prover,
         interop_prover: TransactionLogProver,
-        max_slots: int,
     ) -> None:
         self._blocks = blocks
         self._batches = batches
         self._trie = trie
         self._prover = prover
         self._interop_prover = interop_prover
-        self._max_slots = max_slots
         # The prover remembers trees, and is used by one thread at a time.
         self._lock = Lock()
 
@@ -172,8 +171,7 @@ class ZksProofs:
         the proofs are lists of RLP nodes and not the hashes of a binary tree. On a fork it covers what the fork has
         changed, and there are proofs of that alone.
         """
-        if len(keys) > self._max_slots:
-            raise TooManySlots(len(keys), self._max_slots)
+        check_slots(len(keys))
         batch = self._batches.get(l1_batch_number)
         if batch is None:
             return None

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from entresol._native import keccak256
-from entresol.node.config.api_limits import LimitsConfig
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, open_chain
 from tests.support.rpc_client import RpcError
@@ -157,14 +156,16 @@ def test_a_dump_has_storage_and_code_unless_they_are_not_wanted(stored: ApiClien
     assert not any({"code", "storage"} & it.keys() for it in bare["accounts"].values())
 
 
-def test_a_dump_has_no_more_slots_than_a_request_may_name() -> None:
+def test_a_dump_has_no_more_slots_than_a_request_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entresol.rpc.services.call_runner.MAX_NAMED_SLOTS", 3)
+    monkeypatch.setattr("entresol.rpc.namespaces.debug.state_ranges.MAX_NAMED_SLOTS", 3)
     chain = open_chain()
-    client = ApiClient(chain, limits=LimitsConfig(slot_limit=3))
+    client = ApiClient(chain)
     client("anvil_setBalance", str(NOBODY), "0x1")
     for slot in range(4):
         client("anvil_setStorageAt", str(NOBODY), hex(slot), word(1))
     client("evm_mine")
-    with pytest.raises(RpcError, match="--slot-limit") as rejection:
+    with pytest.raises(RpcError, match="too many slots") as rejection:
         client("debug_accountRange", "latest", "0x", 256)
     assert rejection.value.code == -32602
     assert client("debug_accountRange", "latest", "0x", 256, False, True)["accounts"]

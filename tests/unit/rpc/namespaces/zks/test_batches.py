@@ -75,7 +75,6 @@ class Rollup(NamespaceClient):
                 self.chain.state_trie,
                 prover,
                 InteropProver(prover, self.chain.batches),
-                max_slots=4,
             ),
             ZksTransactions(
                 self.chain,
@@ -472,6 +471,8 @@ def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
     assert keccak256(bytes.fromhex(proof["accountProof"][0][2:])).hex() == proof["stateRoot"][2:]
     assert [slot["value"] for slot in proof["storageProof"]] == ["0x" + "00" * 32]
     assert rollup("zks_getProof", str(sender(USER)), [], 9) is None
+    with pytest.raises(RpcError, match="too many slots"):
+        rollup("zks_getProof", str(sender(USER)), ["0x" + "00" * 32] * 1_025, batch)
 
 
 def test_the_last_blocks_and_batches_of_each_step_are_told(rollup: Rollup) -> None:
