@@ -29,7 +29,7 @@ from benchmarks.servers import CHAIN_ID, Server, both, in_turns, row
 from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from entresol.server.request_rate import allow_open_files
+from entresol.server.limits import allow_open_files
 from tests.support.differential.contracts import TOKEN
 from tests.support.rpc_client import HttpRpcClient
 

@@ -22,9 +22,9 @@ from entresol.errors import AddressInUse, AddressUnavailable
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
-from entresol.server.request_rate import allow_open_files
+from entresol.server.limits import allow_open_files
+from entresol.server.pages import StaticFile
 from entresol.server.server import Server
-from entresol.server.static_files import StaticFile
 from tests.support.http_server import (
     HELLO,
     RawConnection,

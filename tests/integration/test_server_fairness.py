@@ -10,7 +10,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 
 from entresol.server.handler import ClientConnection
-from entresol.server.websocket.connection import TOO_MANY_SMALL_FRAMES
+from entresol.server.websocket import TOO_MANY_SMALL_FRAMES
 from tests.support.http_server import (
     RawConnection,
     echo,

@@ -14,7 +14,7 @@ import pytest
 from entresol.errors import RemoteFailed
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.fork.starting import OpenedRemote
-from entresol.fork.verify.members import is_same
+from entresol.fork.verify.proven_header import is_same
 from tests.support.fork.verified.recorded_remote import (
     Key,
     Query,

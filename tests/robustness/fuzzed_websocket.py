@@ -7,7 +7,7 @@ import time
 
 from websockets.frames import Frame, Opcode
 
-from entresol.server.websocket.connection import WebSocketConnection
+from entresol.server.websocket import WebSocketConnection
 from tests.support.http_server import RawConnection
 
 MAX_FRAGMENTS = 6

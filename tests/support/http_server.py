@@ -16,13 +16,12 @@ from websockets.frames import Frame, Opcode
 
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
-from entresol.server.duplex import DuplexConnection
 from entresol.server.handler import ClientConnection, Handler, OnRejection, Page
 from entresol.server.http.parser import HttpParser
-from entresol.server.protocol import ClientProtocol
+from entresol.server.pages import StaticFiles, no_files
+from entresol.server.protocol import ClientProtocol, DuplexConnection
 from entresol.server.server import Server
-from entresol.server.static_files import StaticFiles, no_files
-from entresol.server.websocket.connection import WebSocketConnection
+from entresol.server.websocket import WebSocketConnection
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 T = TypeVar("T")
@@ -33,7 +32,7 @@ TUNED: Final[dict[str, type]] = {
     "write_buffer_bytes": ClientProtocol,
     "concurrency": DuplexConnection,
     "queue_bytes": DuplexConnection,
-    "ping_seconds": WebSocketConnection,
+    "ping_seconds": DuplexConnection,
     "small_frames_per_second": WebSocketConnection,
 }
 """Constants of connections, by the class that has them."""

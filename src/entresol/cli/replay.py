@@ -17,14 +17,15 @@ from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, Remot
 from entresol.execution.trace.call_frames import CALL_FRAMES
 from entresol.fork.cache.fork_cache import CacheSettings, Recording, open_cache
 from entresol.fork.remote_chain import RemoteChain
-from entresol.fork.remote_state import remote_snapshot
 from entresol.fork.replay.block_replay import (
     BlockToReplay,
     TransactionReplay,
+    find_transaction,
     keys_of,
+    read_block,
     replay_block,
 )
-from entresol.fork.replay.reading import find_transaction, read_block
+from entresol.fork.table_feed import remote_snapshot
 from entresol.node.config.forking.resolving import PlannedFork, planned_forks
 from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry

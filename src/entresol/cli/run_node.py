@@ -29,7 +29,7 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
     import uvloop  # noqa: PLC0415
 
     from entresol._native import return_large_blocks  # noqa: PLC0415
-    from entresol.server.request_rate import allow_open_files  # noqa: PLC0415
+    from entresol.server.limits import allow_open_files  # noqa: PLC0415
     from entresol.terminal.log import NodeLog  # noqa: PLC0415
 
     return_large_blocks()

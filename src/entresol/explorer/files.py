@@ -12,7 +12,7 @@ import msgspec
 
 from entresol.explorer.joined import joined
 from entresol.explorer.signatures import signatures
-from entresol.server.static_files import StaticFile
+from entresol.server.pages import StaticFile
 
 FOLDER: Final = "/explorer/"
 """The paths of all files but the page itself."""

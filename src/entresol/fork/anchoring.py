@@ -14,9 +14,9 @@ from entresol.errors import (
     RemoteFailed,
     RemoteRejected,
 )
-from entresol.fork import results
+from entresol.fork import remote_values
 from entresol.fork.hardforks import Marks, marks_of_json
-from entresol.fork.results import DescribedBlock
+from entresol.fork.remote_values import DescribedBlock
 from entresol.fork.settings import ForkSettings
 from entresol.fork.transport.client import ForkClient, Outcome
 from entresol.fork.transport.envelopes import Call
@@ -65,7 +65,9 @@ async def find_start(client: ForkClient, settings: ForkSettings) -> RemoteStart:
     return RemoteStart(
         settings.chain_id
         if settings.chain_id is not None
-        else results.decoded(client.host, "eth_chainId", _required(chain_id), results.chain_id),
+        else remote_values.decoded(
+            client.host, "eth_chainId", _required(chain_id), remote_values.chain_id
+        ),
         anchor,
         _finalized(client, finalized),
         None if isinstance(config, RemoteFailed) else bytes(config),
@@ -93,7 +95,7 @@ async def _anchor(
         return await _parent_of(client, settings.transaction_hash, raw)
     number = settings.block_number
     expected = number if number is not None and number >= 0 else None
-    block = results.described_block(
+    block = remote_values.described_block(
         client.host,
         call.method,
         raw,
@@ -114,7 +116,7 @@ async def _anchor(
 async def block_at(client: ForkClient, number: int) -> DescribedBlock:
     """Return a block by its number."""
     raw = await client.request(BY_NUMBER, hex(number), _HASHES_ONLY)
-    block = results.described_block(client.host, BY_NUMBER, raw, number_is=number)
+    block = remote_values.described_block(client.host, BY_NUMBER, raw, number_is=number)
     if block is None:
         raise AnchorNotFound(client.host, f"block {number}")
     return block
@@ -171,7 +173,9 @@ async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedB
     return [
         None
         if is_missing(outcome)
-        else results.described_block(client.host, BY_NUMBER, _required(outcome), number_is=number)
+        else remote_values.described_block(
+            client.host, BY_NUMBER, _required(outcome), number_is=number
+        )
         for number, outcome in zip(numbers, outcomes, strict=True)
     ]
 
@@ -180,24 +184,24 @@ def _block_of(client: ForkClient, raw: bytes) -> Hash32:
     """Return the hash of a transaction's block."""
 
     def decode(result: Any) -> Hash32:
-        return results.member(results.mapping(result), "blockHash", Hash32.parse)
+        return remote_values.member(remote_values.mapping(result), "blockHash", Hash32.parse)
 
-    return results.decoded(client.host, BY_TRANSACTION, raw, decode)
+    return remote_values.decoded(client.host, BY_TRANSACTION, raw, decode)
 
 
 async def _parent_of(client: ForkClient, transaction: Hash32, raw: bytes) -> DescribedBlock:
     """Return the parent of a transaction's block."""
 
     def decode(result: Any) -> int | None:
-        fields = results.mapping(result) if result is not None else {}
+        fields = remote_values.mapping(result) if result is not None else {}
         if fields.get("blockNumber") is None:
             return None
-        number = results.member(fields, "blockNumber", results.number)
+        number = remote_values.member(fields, "blockNumber", remote_values.number)
         if not number:
             raise MalformedValue("the transaction is in the first block, which has no parent")
         return number
 
-    number = results.decoded(client.host, BY_TRANSACTION, raw, decode)
+    number = remote_values.decoded(client.host, BY_TRANSACTION, raw, decode)
     if number is None:
         raise AnchorNotFound(client.host, f"transaction {transaction} in a block")
     return await block_at(client, number - 1)
@@ -222,7 +226,7 @@ def _finalized(client: ForkClient, outcome: Outcome) -> int | None:
     if isinstance(outcome, RemoteRejected):
         return None
     try:
-        block = results.described_block(client.host, BY_NUMBER, _required(outcome))
+        block = remote_values.described_block(client.host, BY_NUMBER, _required(outcome))
     except RemoteFailed:
         return None
     return None if block is None else block.number

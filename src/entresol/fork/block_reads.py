@@ -10,19 +10,19 @@ import msgspec
 from entresol.cache_limits import CACHES
 from entresol.errors import RemoteLied, RemoteMalformed
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.fork.branch_contents import ATTEMPTS, BOUND, Branch, BranchContents
 from entresol.fork.remote_use import RemoteUse
-from entresol.fork.results import DescribedBlock, described_block
+from entresol.fork.remote_values import DescribedBlock, described_block
 from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify.branches import ATTEMPTS, BOUND, Branch, BranchContents
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from entresol.errors import RemoteFailed
-    from entresol.fork.block_names import RemoteBlock
     from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.starting import OpenedRemote
+    from entresol.fork.state_fetch import RemoteBlock
     from entresol.fork.transport.client import ForkClient, Guard
 
 _HASHES_ONLY: Final = False

@@ -9,13 +9,13 @@ from typing import Final
 from entresol.cache_limits import CACHES
 from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
 from entresol.execution.system_calls import HISTORY_STORAGE
-from entresol.fork import results
+from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER, is_missing
-from entresol.fork.block_names import Naming, RemoteBlock
-from entresol.fork.results import DescribedBlock
+from entresol.fork.remote_values import DescribedBlock
+from entresol.fork.state_fetch import Naming, RemoteBlock
 from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify.headers import has_hash
+from entresol.fork.verify.proven_header import has_hash
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
@@ -223,7 +223,7 @@ class PastBlocks:
     def _described(self, number: int, outcome: Outcome) -> DescribedBlock:
         if isinstance(outcome, RemoteFailed):
             raise outcome
-        block = results.described_block(self._client.host, _METHOD, outcome, number_is=number)
+        block = remote_values.described_block(self._client.host, _METHOD, outcome, number_is=number)
         if block is None:
             raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
         return self._hashed(_METHOD, block)
@@ -250,7 +250,7 @@ class PastBlocks:
 
     async def _by_hash(self, wanted: Hash32) -> DescribedBlock | None:
         raw = await self._client.request(BY_HASH, str(wanted), _HASHES_ONLY)
-        block = results.described_block(self._client.host, BY_HASH, raw, hash_is=wanted)
+        block = remote_values.described_block(self._client.host, BY_HASH, raw, hash_is=wanted)
         if block is None and self._verify:
             self.check_lost(wanted)
             raise Unprovable(BY_HASH, f"nothing shows that no block has the hash {wanted}")

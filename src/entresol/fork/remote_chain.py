@@ -13,17 +13,14 @@ import msgspec
 from entresol.cache_limits import CACHES
 from entresol.errors import RemoteFailed, RemoteUnreachable
 from entresol.fork.block_reads import BlockReads
-from entresol.fork.client_thread import ClientThread
 from entresol.fork.hardforks import Hardforks, marks_of_json
-from entresol.fork.remote_use import RemoteRead, RemoteUse, UseReport
-from entresol.fork.results import DescribedBlock
+from entresol.fork.remote_use import RemoteRead, RemoteUse, UseReport, WaitReport
+from entresol.fork.remote_values import DescribedBlock
 from entresol.fork.starting import OpenedRemote, check_same, open_remote
 from entresol.fork.table_feed import TableFeed
-from entresol.fork.transport.attempts import Patience
-from entresol.fork.transport.client import ForkClient
+from entresol.fork.transport.client import ClientThread, ForkClient, Patience
 from entresol.fork.transport.endpoints import Endpoints, host_of
-from entresol.fork.transport.waiting import WaitReport
-from entresol.fork.verify.reads import VerifiedReads
+from entresol.fork.verify.verified_reads import VerifiedReads
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32

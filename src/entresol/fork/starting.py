@@ -20,20 +20,28 @@ from entresol.errors import (
     RemoteUnreachable,
 )
 from entresol.execution.system_calls import HISTORY_STORAGE
-from entresol.fork import results
+from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, RemoteStart, block_at, find_start
-from entresol.fork.block_names import Naming, RemoteBlock, Served, probes, served
 from entresol.fork.cache.cache_files import WantedFork
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.cache.fork_database import Fork, StartAnswers
 from entresol.fork.hardforks import Hardforks, marks_of_json
 from entresol.fork.past_blocks import MAX_RECENT, PastBlocks
 from entresol.fork.settings import ForkSettings
-from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
+from entresol.fork.state_fetch import (
+    FetchedAccount,
+    Naming,
+    RemoteBlock,
+    Served,
+    StateFetch,
+    StateKey,
+    probes,
+    served,
+)
 from entresol.fork.transport.client import ForkClient, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify.anchor import proven_anchor
-from entresol.fork.verify.headers import check_header
+from entresol.fork.verify.proven_chain import proven_anchor
+from entresol.fork.verify.proven_header import check_header
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.values import Hash32
 
@@ -143,12 +151,12 @@ async def check_same(client: ForkClient, anchor: Anchor) -> None:
     chain_id, found = await client.ask(calls)
     if isinstance(chain_id, RemoteFailed):
         raise chain_id
-    actual = results.decoded(client.host, "eth_chainId", chain_id, results.chain_id)
+    actual = remote_values.decoded(client.host, "eth_chainId", chain_id, remote_values.chain_id)
     if actual != anchor.chain_id:
         raise AnchorMismatch(f"the chain id of {client.host}", anchor.chain_id, actual)
     if isinstance(found, RemoteFailed):
         raise found
-    block = results.described_block(client.host, BY_HASH, found, hash_is=anchor.hash)
+    block = remote_values.described_block(client.host, BY_HASH, found, hash_is=anchor.hash)
     if block is None:
         other = await block_at(client, anchor.number)
         what = f"block {anchor.number} of {client.host}"
@@ -260,7 +268,7 @@ def _known(
 ) -> OpenedRemote:
     """Return a start from the cache."""
     _check_same_trust(settings, cache, known, can_add=client is not None)
-    described = results.described_block("the cache", BY_HASH, known.anchor)
+    described = remote_values.described_block("the cache", BY_HASH, known.anchor)
     assert described is not None
     anchor = Anchor.of_json(known.fork.chain_id, known.anchor)
     block = RemoteBlock(described.number, described.hash, described.header.state_root)

@@ -1,20 +1,36 @@
-"""Read accounts and slots of one remote block, in as few requests as it takes."""
+"""Read accounts and slots of one remote block, in as few requests as it takes.
+
+The block is named by its hash if the remote takes that, else by its number, with its hash checked.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+import msgspec
+
 from entresol._native import keccak256
-from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, RemoteRejected
-from entresol.fork import results
-from entresol.fork.block_names import Naming, RemoteBlock, lost_or
-from entresol.fork.proofs import ProvenAccount, check_proofs, proven_account
-from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.errors import (
+    AnchorLost,
+    NoArchive,
+    RemoteFailed,
+    RemoteLied,
+    RemoteMalformed,
+    RemoteRejected,
+)
+from entresol.fork import remote_values
+from entresol.fork.remote_values import ProvenAccount, check_proofs, proven_account
+from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.transport.rejections import is_invalid_params, is_no_archive
+from entresol.fork.transport.rejections import is_invalid_params, is_no_archive, is_unknown_block
+from entresol.primitives.values import Address, Hash32
+
+_HASHES_ONLY: Final = False
+_PROBED: Final = str(Address.zero())
 
 PROVEN_SLOTS: Final = 3
 """From so many slots of one account on, one proof of all of them costs a remote less than they do."""
@@ -26,13 +42,134 @@ MAX_BODY: Final = 16 << 20
 ROOM: Final = 1 << 20
 """How much longer than its values a response may be: it may have errors instead, and space."""
 _MAX_QUANTITY: Final = 1 << 10
-_MAX_ACCOUNT: Final = 2 * results.MAX_CODE + 3 * _MAX_QUANTITY
+_MAX_ACCOUNT: Final = 2 * remote_values.MAX_CODE + 3 * _MAX_QUANTITY
 _MAX_PROOF: Final = 16 << 10
 """How long the proof of one value may be: the nodes on the way to it."""
 
 AccountKey: TypeAlias = tuple[str, bytes]
 SlotKey: TypeAlias = tuple[str, bytes, bytes]
 StateKey: TypeAlias = AccountKey | SlotKey
+
+
+class Naming(Enum):
+    """How a remote takes the block of a state."""
+
+    OBJECT = "object"
+    """`{"blockHash": …}` (EIP-1898)."""
+    HASH = "hash"
+    NUMBER = "number"
+
+
+class RemoteBlock(msgspec.Struct, frozen=True):
+    """A block of the remote whose state is read; without a hash it is final, and its number is enough."""
+
+    number: int
+    hash: Hash32
+    state_root: Hash32
+    is_final: bool = False
+
+    def param(self, naming: Naming) -> object:
+        """Return the parameter of a method that names the block."""
+        if naming is Naming.NUMBER or self.is_final:
+            return hex(self.number)
+        if naming is Naming.HASH:
+            return str(self.hash)
+        return {"blockHash": str(self.hash), "requireCanonical": False}
+
+    def guard(self, naming: Naming, host: str) -> Guard | None:
+        """Return what each batch carries if the name does not say which block it is."""
+        if naming is not Naming.NUMBER or self.is_final:
+            return None
+        method = "eth_getBlockByNumber"
+
+        def check(raw: msgspec.Raw) -> None:
+            found = remote_values.described_block(host, method, raw, number_is=self.number)
+            if found is None or found.hash != self.hash:
+                now = None if found is None else found.hash
+                raise AnchorLost(host, self.number, self.hash, now)
+
+        return Guard(Call(method, (hex(self.number), _HASHES_ONLY)), check)
+
+
+def probes(block: RemoteBlock) -> list[Call]:
+    """Return calls that show which names the remote takes, and whether it proves its state: one of each kind."""
+    return [
+        *(Call("eth_getBalance", (_PROBED, block.param(it))) for it in Naming),
+        *(Call("eth_getProof", (_PROBED, [str(Hash32.zero())], block.param(it))) for it in Naming),
+    ]
+
+
+class Served(msgspec.Struct, frozen=True):
+    """What a remote serves of the state of a block."""
+
+    naming: Naming
+    proofs: bool
+    proof_problem: str = ""
+    """Why there are no proofs."""
+
+
+def served(
+    client: ForkClient, block: RemoteBlock, outcomes: list[Outcome], *, by_number: bool
+) -> Served:
+    """Return what the outcomes of `probes` mean; raises if no name gives the state of the block."""
+    kinds = list(Naming)
+    choices = [Naming.NUMBER] if by_number else kinds
+    balances = dict(zip(kinds, outcomes, strict=False))
+    proofs = dict(zip(kinds, outcomes[len(kinds) :], strict=True))
+    for naming in choices:
+        outcome = balances[naming]
+        if not isinstance(outcome, RemoteFailed):
+            remote_values.decoded(client.host, "eth_getBalance", outcome, remote_values.balance)
+            problem = _proof_problem(client.host, block, proofs[naming])
+            return Served(naming, not problem, problem)
+    raise explained(client.host, block, _failure(balances[choices[-1]]))
+
+
+def explained(host: str, block: RemoteBlock, error: RemoteFailed) -> RemoteFailed:
+    """Return what a rejection of a read of state means, if it means something better."""
+    if isinstance(error, RemoteRejected) and is_no_archive(error.message):
+        return NoArchive(host, block.number)
+    return error
+
+
+async def lost_or(client: ForkClient, block: RemoteBlock, error: RemoteFailed) -> RemoteFailed:
+    """Return the error of an orphaned block if the remote no longer knows it; else what the rejection means."""
+    if not isinstance(error, RemoteRejected) or not is_unknown_block(error.message):
+        return explained(client.host, block, error)
+    method = "eth_getBlockByNumber"
+    try:
+        raw = await client.request(method, hex(block.number), _HASHES_ONLY)
+        found = remote_values.described_block(client.host, method, raw, number_is=block.number)
+    except RemoteFailed:
+        return error
+    if found is not None and found.hash == block.hash:
+        # A node behind the same URL that lags: the next attempt may reach another one.
+        return error
+    return AnchorLost(client.host, block.number, block.hash, None if found is None else found.hash)
+
+
+def _proof_problem(host: str, block: RemoteBlock, outcome: Outcome) -> str:
+    """Return why the remote does not prove the state of a block by a Merkle-Patricia trie, or an empty text."""
+    if isinstance(outcome, RemoteRejected):
+        return f"it does not serve eth_getProof at this block: {outcome.shown}"
+    if isinstance(outcome, RemoteFailed):
+        return str(outcome)
+    slots = [bytes(Hash32.zero())]
+    try:
+        account = remote_values.decoded(
+            host, "eth_getProof", outcome, lambda it: proven_account(it, slots)
+        )
+    except RemoteFailed as error:
+        return str(error)
+    problem = check_proofs(block.state_root, bytes(Address.zero()), slots, account)
+    if not problem:
+        return ""
+    return f"eth_getProof does not prove by the state root of block {block.number}: {problem}"
+
+
+def _failure(outcome: Outcome) -> RemoteFailed:
+    assert isinstance(outcome, RemoteFailed)
+    return outcome
 
 
 class FetchedAccount(NamedTuple):
@@ -149,9 +286,13 @@ class StateFetch:
         if with_account:
 
             def take_account(raw: list[bytes], found: _Found) -> None:
-                balance = results.decoded(host, "eth_getBalance", raw[0], results.balance)
-                nonce = results.decoded(host, "eth_getTransactionCount", raw[1], results.nonce)
-                code = results.decoded(host, "eth_getCode", raw[2], results.code)
+                balance = remote_values.decoded(
+                    host, "eth_getBalance", raw[0], remote_values.balance
+                )
+                nonce = remote_values.decoded(
+                    host, "eth_getTransactionCount", raw[1], remote_values.nonce
+                )
+                code = remote_values.decoded(host, "eth_getCode", raw[2], remote_values.code)
                 found.accounts[address] = FetchedAccount(nonce, balance, code)
 
             methods = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
@@ -160,7 +301,7 @@ class StateFetch:
         for slot in slots:
 
             def take_slot(raw: list[bytes], found: _Found, slot: bytes = slot) -> None:
-                value = results.decoded(host, "eth_getStorageAt", raw[0], results.word)
+                value = remote_values.decoded(host, "eth_getStorageAt", raw[0], remote_values.word)
                 found.slots[address, slot] = value
 
             call = Call("eth_getStorageAt", (name, f"0x{slot.hex()}", self._param))
@@ -188,7 +329,7 @@ class StateFetch:
 
     def _account(self, address: bytes, slots: list[bytes], raw: bytes) -> ProvenAccount:
         method, host = "eth_getProof", self._client.host
-        account = results.decoded(host, method, raw, lambda it: proven_account(it, slots))
+        account = remote_values.decoded(host, method, raw, lambda it: proven_account(it, slots))
         problem = check_proofs(self._block.state_root, address, slots, account)
         if problem:
             raise RemoteLied(host, method, f"account 0x{address.hex()}: {problem}")
@@ -196,7 +337,7 @@ class StateFetch:
 
     def _code(self, account: ProvenAccount, raw: bytes) -> bytes:
         method, host = "eth_getCode", self._client.host
-        code = results.decoded(host, method, raw, results.code)
+        code = remote_values.decoded(host, method, raw, remote_values.code)
         if code if not account.has_code else keccak256(code) != account.code_hash:
             problem = f"the code does not have the hash {account.code_hash}"
             if self._verify:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from entresol._native import RemoteTable
+from entresol._native import RemoteTable, Snapshot
 from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
 from entresol.errors.base import without_frames
 from entresol.fork.cache.fork_database import CachedAccount
@@ -18,7 +18,7 @@ from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
 
 if TYPE_CHECKING:
     from entresol.fork.cache.fork_cache import ForkCache
-    from entresol.fork.client_thread import ClientThread
+    from entresol.fork.transport.client import ClientThread
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,34 @@ ACCOUNT_BYTES: Final = 40
 """Balance and nonce."""
 
 TableKey: TypeAlias = tuple[Any, ...]
+
+
+class RemoteState:
+    """Knows nothing itself: everything is read from the table."""
+
+    def __init__(self, remote: RemoteTable) -> None:
+        self.remote = remote
+
+    def account(self, address: bytes, /) -> Any:  # noqa: ARG002
+        """Let the table be asked."""
+        return NotImplemented
+
+    def code(self, code_hash: bytes, /) -> bytes | None:  # noqa: ARG002
+        """Let the table be asked."""
+        return None
+
+    def slot(self, address: bytes, slot: bytes, /) -> Any:  # noqa: ARG002
+        """Let the table be asked."""
+        return NotImplemented
+
+    def block_hash(self, number: int, /) -> Any:  # noqa: ARG002
+        """Let the table be asked."""
+        return NotImplemented
+
+
+def remote_snapshot(table: RemoteTable) -> Snapshot:
+    """Return the state of one remote block."""
+    return Snapshot(RemoteState(table))
 
 
 class BlockSource(Protocol):

@@ -23,9 +23,8 @@ from entresol.node.metrics import (
 )
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.handler import PathRouter
+from entresol.server.pages import SharedPage, StaticFile, no_files
 from entresol.server.server import PortSharing, Server
-from entresol.server.shared_page import SharedPage
-from entresol.server.static_files import StaticFile, no_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

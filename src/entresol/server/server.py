@@ -11,16 +11,14 @@ from enum import Enum, auto
 
 from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
-from entresol.server.document_format import DocumentFormat
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
-from entresol.server.ipc.connection import IpcConnection
-from entresol.server.ipc.unix_path import UnixPath
-from entresol.server.memory import RequestBytes, UnsentBytes
-from entresol.server.protocol import ClientProtocol
+from entresol.server.ipc import IpcConnection, UnixPath
+from entresol.server.limits import RequestBytes, UnsentBytes
+from entresol.server.pages import StaticFiles, no_files
+from entresol.server.protocol import ClientProtocol, DuplexConnection
+from entresol.server.responses import DocumentFormat
 from entresol.server.server_state import Counters, ServerState
-from entresol.server.static_files import StaticFiles, no_files
-from entresol.server.websocket.connection import WebSocketConnection
 
 MAX_SWEEP_SECONDS = 1.0
 # Connections that the system queues until they are accepted: those of a moment in which the event loop is busy.
@@ -245,6 +243,6 @@ def sweep_seconds(config: ServerConfig) -> float:
         config.idle_seconds,
         config.write_seconds,
         ClientProtocol.linger_seconds,
-        WebSocketConnection.ping_seconds,
+        DuplexConnection.ping_seconds,
     )
     return min(shortest / 4, MAX_SWEEP_SECONDS)

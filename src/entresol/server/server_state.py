@@ -8,13 +8,11 @@ from typing import Protocol
 
 from entresol.server.access_control import HostCheck, OriginCheck
 from entresol.server.config import ServerConfig
-from entresol.server.document_format import DocumentFormat, DocumentRejections
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.request import HeadCache
-from entresol.server.memory import RequestBytes, UnsentBytes, Writer
-from entresol.server.request_rate import RequestRate
-from entresol.server.round_robin import RoundRobin
-from entresol.server.static_files import StaticFiles, no_files
+from entresol.server.limits import RequestBytes, RequestRate, RoundRobin, UnsentBytes, Writer
+from entresol.server.pages import StaticFiles, no_files
+from entresol.server.responses import DocumentFormat, DocumentRejections
 
 
 class ServedConnection(Writer, Protocol):

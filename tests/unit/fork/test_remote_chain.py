@@ -16,10 +16,10 @@ from entresol.errors import (
     RemoteFailed,
     RemoteUnreachable,
 )
+from entresol.fork import remote_use
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
-from entresol.fork.transport import waiting
 from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
 from tests.support.fork import faults
@@ -66,7 +66,7 @@ def test_tables_of_earlier_blocks_are_few(node: RemoteNode) -> None:
 def test_a_secret_of_url_or_headers_is_in_no_error_log_or_representation(
     node: RemoteNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(remote_use, "SLOW_SECONDS", 0.0)
     caplog.set_level(logging.DEBUG)
     url = f"{node.proxy.url.replace('//', f'//user:{SECRET}@')}/v2/{SECRET}?key={SECRET}"
     headers = (("X-Api-Key", SECRET), ("X-Authorization", f"Bearer {SECRET}"))

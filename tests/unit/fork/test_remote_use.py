@@ -1,4 +1,4 @@
-"""What is counted of a fork's use of its remote."""
+"""What a fork has asked of its remote, and what waits for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from entresol.errors import NotRecorded, RemoteFailed
+from entresol.fork import remote_use
 from entresol.fork.remote_use import MAX_READS, RemoteUse, kind_of
 from tests.support.fork import faults
 from tests.support.fork.remote_node import (
@@ -19,6 +20,7 @@ from tests.support.fork.remote_node import (
     slots_of,
     wanted,
 )
+from tests.support.polling import eventually
 
 
 def test_what_comes_from_the_remote_is_a_miss_and_listed(node: RemoteNode) -> None:
@@ -100,3 +102,20 @@ def test_a_remote_that_does_not_respond_is_away_since_the_first_time() -> None:
 
 def test_the_kind_of_an_error_is_the_name_of_its_class() -> None:
     assert kind_of(NotRecorded("it", "entresol")) == "not_recorded"
+
+
+def test_what_waits_is_visible_and_logged_once(
+    node: RemoteNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with node.fork() as remote:
+        # Not before: on a busy machine what the start asks for would be slow, too.
+        monkeypatch.setattr(remote_use, "SLOW_SECONDS", 0.05)
+        assert remote.waiting.requests == 0
+        node.proxy.fault = faults.stalled
+        remote.table.want([ACCOUNT])
+        eventually(lambda: "is slow" in caplog.text)
+        report = remote.waiting
+        assert (report.requests, report.host) == (1, node.proxy.url)
+        assert "eth_getBalance" in report.method
+        assert report.seconds > 0
+    assert caplog.text.count("is slow") == 1

@@ -15,10 +15,10 @@ from entresol.errors import (
     RemoteMalformed,
     RemoteUnreachable,
 )
-from entresol.fork import results, table_feed
+from entresol.fork import remote_values, table_feed
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import _closed
-from entresol.fork.remote_state import remote_snapshot
+from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.local_rows import on_thread
 from tests.support.fork.remote_node import (
     ACCOUNT,
@@ -122,7 +122,7 @@ def test_a_bug_in_a_read_fails_the_keys_and_is_logged(
     node: RemoteNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with node.fork() as remote:
-        monkeypatch.setattr(results, "balance", lambda _: 1 // 0)
+        monkeypatch.setattr(remote_values, "balance", lambda _: 1 // 0)
         failure = wanted(remote.table, [ACCOUNT])
         assert type(failure) is RemoteFailed
         assert "ZeroDivisionError" in caplog.text

@@ -17,7 +17,7 @@ from entresol.node.metrics import (
     server_samples,
 )
 from entresol.server.config import ServerConfig
-from entresol.server.memory import RequestBytes, UnsentBytes
+from entresol.server.limits import RequestBytes, UnsentBytes
 from entresol.server.server_state import Counters
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction

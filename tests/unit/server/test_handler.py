@@ -1,13 +1,15 @@
-"""Responses of handlers and pages, at once or through an awaitable."""
+"""Which page or handler a request gets."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from entresol.server.handler import completed
+from entresol.server.handler import PathRouter, completed
 
 
 async def _later() -> bytes:
@@ -24,3 +26,17 @@ def test_a_response_is_completed(
         return await completed(respond())
 
     assert asyncio.run(scenario()) == body
+
+
+def handler(name: bytes) -> Any:
+    return lambda body, _connection: name + body
+
+
+@pytest.mark.parametrize(
+    ("path", "handled"), [("/", b"here!"), ("/explorer/l1", b"there!"), ("/eth_call", b"here!")]
+)
+def test_a_document_goes_to_the_handler_of_its_path(path: str, handled: bytes) -> None:
+    router = PathRouter(handler(b"here"))
+    router.add("/explorer/l1", handler(b"there"))
+    connection: Any = SimpleNamespace(path=path)
+    assert router(b"!", connection) == handled

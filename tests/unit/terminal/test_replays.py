@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
 from entresol.errors import ExecutionReverted
-from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay
-from entresol.fork.replay.receipt_differences import ReceiptDifference
+from entresol.fork.replay.block_replay import BlockToReplay, ReceiptDifference, TransactionReplay
 from entresol.fork.replay.remote_transactions import RemoteTransaction
 from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult

@@ -6,9 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from entresol.rpc.jsonrpc.errors import JSON_RPC
-from entresol.server.document_format import DocumentRejections
 from entresol.server.handler import LocalConnection
-from entresol.server.responses import HttpResponse, wrong_host
+from entresol.server.responses import DocumentRejections, HttpResponse, wrong_host
 from entresol.terminal import transactions
 from entresol.terminal.formats import TextLogFormat
 from entresol.terminal.transactions import MAX_LOGGED_REJECTIONS, RejectionLog

@@ -1,34 +1,151 @@
-"""Execute the transactions of a remote block here, on the state of its parent, and compare their receipts."""
+"""Read a block of a remote chain, execute its transactions here on the state of its parent, and compare their receipts."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from entresol._native import Tracer
-from entresol.errors import BlockFull, DeadlinePassed, InvalidTransaction, TraceTooLarge
+from entresol.errors import (
+    BlockFull,
+    DeadlinePassed,
+    InvalidTransaction,
+    MalformedValue,
+    RemoteMalformed,
+    RemoteRejected,
+    TraceTooLarge,
+)
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.console import NO_CALLS, ConsoleCalls
-from entresol.execution.evm_env import BlockEnv, code_of
+from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv, code_of
 from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.tracing import Tracing
-from entresol.fork.hardforks import Marks
-from entresol.fork.replay.executed_header import executed_header
-from entresol.fork.replay.receipt_differences import ReceiptDifference, differences
-from entresol.fork.replay.remote_transactions import RemoteTransaction
-from entresol.primitives.values import Address, Hash32
+from entresol.fork.hardforks import Marks, is_before_london, marks_of
+from entresol.fork.replay.remote_transactions import (
+    RemoteTransaction,
+    is_sent_raw,
+    read_transaction,
+)
+from entresol.primitives.anchor import header_of_block
+from entresol.primitives.records import TransactionResult
+from entresol.primitives.values import Address, Data, Hash32, Quantity
 
 if TYPE_CHECKING:
     from entresol._native import Rules, Snapshot
     from entresol.errors import ExecutionFailed
     from entresol.primitives.headers import Header
-    from entresol.primitives.records import TransactionResult
 
 LIMITS = TraceLimits(max_bytes=1 << 30, seconds=600.0)
 """Of one trace: who replays asks for it, and nobody else waits."""
+
+MAX_TRANSACTIONS: Final = 50_000
+"""A block has fewer; more would be a remote that lies."""
+
+_HASH_DIGITS: Final = 66
+_WITH_TRANSACTIONS: Final = True
+_ARBITRUM: Final = ("sendRoot", "sendCount", "l1BlockNumber")
+"""Members that only blocks of Arbitrum have."""
+_ERA: Final = ("l1BatchNumber",)
+
+
+def executed_header(header: Header, hardfork: str) -> Header:
+    """Return a header with which what the block had can be executed once more.
+
+    Some chains say no gas limit, or zero; then transactions have any. Before London there was no base fee, where a
+    header that blocks are built on has one.
+    """
+    changed = msgspec.structs.replace(header, gas_limit=header.gas_limit or MAX_GAS_LIMIT)
+    return (
+        msgspec.structs.replace(changed, base_fee_per_gas=0)
+        if is_before_london(hardfork)
+        else changed
+    )
+
+
+class ReceiptDifference(NamedTuple):
+    """A member of a receipt that is another one."""
+
+    member: str
+    here: str
+    remote: str
+
+    def __str__(self) -> str:
+        return f"{self.member} is {self.here} here, and {self.remote} at the remote"
+
+
+def differences(result: TransactionResult, receipt: dict[str, Any]) -> list[ReceiptDifference]:
+    """Compare a result with the remote's receipt: status, gas, contract and logs.
+
+    Members that a remote does not have are not compared: a receipt before Byzantium has no status.
+    """
+    found = []
+    if receipt.get("status") is not None:
+        found += _unless_equal("status", int(result.succeeded), _number(receipt, "status"))
+    found += _unless_equal("gasUsed", result.gas_used, _number(receipt, "gasUsed"))
+    if result.succeeded:
+        created = None if result.created is None else Address(result.created)
+        given = receipt.get("contractAddress")
+        theirs = None if given is None else Address.parse(given)
+        # Some nodes name the contract that was called.
+        if created is not None or receipt.get("to") is None:
+            found += _unless_equal("contractAddress", created, theirs)
+    return found + _log_differences(result, receipt)
+
+
+def _log_differences(result: TransactionResult, receipt: dict[str, Any]) -> list[ReceiptDifference]:
+    theirs = receipt.get("logs") or []
+    if not isinstance(theirs, list):
+        raise MalformedValue("logs: an array is expected")
+    if len(theirs) != len(result.logs):
+        return _unless_equal("number of logs", len(result.logs), len(theirs))
+    found = []
+    for index, ((address, topics, data), log) in enumerate(zip(result.logs, theirs, strict=True)):
+        here = (bytes(address), tuple(map(bytes, topics)), bytes(data))
+        if here != (remote := _log(log)):
+            found += _unless_equal(f"log {index}", _log_text(*here), _log_text(*remote))
+    return found
+
+
+def _log(log: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
+    if not isinstance(log, dict):
+        raise MalformedValue("a log is an object")
+    given = log.get("topics") or []
+    if not isinstance(given, list):
+        raise MalformedValue("topics: an array is expected")
+    topics = tuple(bytes(Hash32.parse(it)) for it in given)
+    return (
+        bytes(Address.parse(log.get("address"))),
+        topics,
+        bytes(Data.parse(log.get("data", "0x"))),
+    )
+
+
+def _log_text(address: bytes, topics: tuple[bytes, ...], data: bytes) -> str:
+    words = [
+        f"0x{address.hex()}",
+        *(f"0x{topic.hex()}" for topic in topics),
+        f"0x{data[:64].hex()}",
+    ]
+    return " ".join(words) + ("…" if len(data) > 64 else "")
+
+
+def _unless_equal(member: str, here: object, remote: object) -> list[ReceiptDifference]:
+    return [] if here == remote else [ReceiptDifference(member, _text(here), _text(remote))]
+
+
+def _text(value: object) -> str:
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _number(receipt: dict[str, Any], name: str) -> int:
+    try:
+        return int(Quantity.parse(receipt.get(name)))
+    except MalformedValue as error:
+        raise MalformedValue(f"{name}: {error}") from error
 
 
 class BlockToReplay(NamedTuple):
@@ -160,3 +277,125 @@ def _trace(
 def contract_of(result: TransactionResult) -> Address | None:
     """Return the contract that a transaction has created."""
     return None if result.created is None else Address(result.created)
+
+
+class RemoteReads(Protocol):
+    """A remote chain, as far as a replay asks it."""
+
+    @property
+    def host(self) -> str:
+        """Scheme, host and port of the remote."""
+
+    async def read(
+        self,
+        method: str,
+        params: Sequence[object],
+        *,
+        is_final: Callable[[msgspec.Raw], bool] | None = None,
+    ) -> msgspec.Raw:
+        """Return the result of a method; one that `is_final` may come from the cache, and goes there."""
+
+
+async def find_transaction(remote: RemoteReads, wanted: Hash32) -> tuple[Hash32, int]:
+    """Return the block of a transaction, and its index there."""
+    method = "eth_getTransactionByHash"
+    found = await _read(remote, method, str(wanted))
+    if not isinstance(found, dict) or found.get("blockHash") is None:
+        problem = f"it has no transaction {wanted} in a block"
+        raise RemoteMalformed(remote.host, method, problem)
+    try:
+        index = int(Quantity.parse(found.get("transactionIndex")))
+        return Hash32.parse(found["blockHash"]), index
+    except MalformedValue as error:
+        raise RemoteMalformed(remote.host, method, str(error)) from error
+
+
+async def read_block(remote: RemoteReads, block: int | Hash32) -> BlockToReplay:
+    """Return a block with everything that a replay compares."""
+    method = "eth_getBlockByHash" if isinstance(block, Hash32) else "eth_getBlockByNumber"
+    name = str(block) if isinstance(block, Hash32) else hex(block)
+    fields = await _read(remote, method, name, _WITH_TRANSACTIONS)
+    if not isinstance(fields, dict):
+        raise RemoteMalformed(remote.host, method, f"it has no block {block}")
+    try:
+        header = header_of_block(fields)
+        if fields.get("baseFeePerGas") is None:
+            # Only blocks that are built on it would need one.
+            header = msgspec.structs.replace(header, base_fee_per_gas=0)
+        block_hash = Hash32.parse(fields.get("hash"))
+        transactions = await _transactions(remote, fields)
+    except MalformedValue as error:
+        raise RemoteMalformed(remote.host, method, str(error)) from error
+    receipts = await _receipts(remote, block_hash, transactions)
+    return BlockToReplay(
+        header, block_hash, transactions, receipts, _notes(fields), marks_of(fields)
+    )
+
+
+async def _transactions(
+    remote: RemoteReads, fields: dict[str, Any]
+) -> tuple[RemoteTransaction, ...]:
+    found = fields.get("transactions")
+    if not isinstance(found, list) or len(found) > MAX_TRANSACTIONS:
+        raise MalformedValue(f"transactions: an array of up to {MAX_TRANSACTIONS} is expected")
+    if not all(isinstance(it, dict) for it in found):
+        raise MalformedValue("transactions: objects are expected")
+    return tuple([await _transaction(remote, it) for it in found])
+
+
+async def _transaction(remote: RemoteReads, fields: dict[str, Any]) -> RemoteTransaction:
+    raw = None
+    if is_sent_raw(fields):
+        try:
+            given = await _read(remote, "eth_getRawTransactionByHash", fields.get("hash"))
+            raw = None if given is None else bytes(Data.parse(given)) or None
+        except RemoteRejected:
+            raw = None
+    return read_transaction(fields, raw)
+
+
+async def _receipts(
+    remote: RemoteReads, block: Hash32, transactions: Sequence[RemoteTransaction]
+) -> list[dict[str, Any]]:
+    """Return all receipts of a block: by one request, or one each if the remote does not have that method."""
+    method = "eth_getBlockReceipts"
+    try:
+        found = await _read(remote, method, str(block))
+    except RemoteRejected:
+        found = None
+    if not isinstance(found, list):
+        method = "eth_getTransactionReceipt"
+        found = await asyncio.gather(
+            *(_read(remote, method, str(transaction.hash)) for transaction in transactions)
+        )
+    hashes = [it.get("transactionHash") if isinstance(it, dict) else None for it in found]
+    if hashes != [str(transaction.hash) for transaction in transactions]:
+        raise RemoteMalformed(remote.host, method, f"other receipts than those of block {block}")
+    return found
+
+
+async def _read(remote: RemoteReads, method: str, *params: object) -> Any:
+    # What a block or a transaction in one has by its hash never changes.
+    is_final = _is_there if isinstance(params[0], str) and len(params[0]) == _HASH_DIGITS else None
+    raw = await remote.read(method, params, is_final=is_final)
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RemoteMalformed(remote.host, method, "the result cannot be read") from error
+
+
+def _is_there(result: msgspec.Raw) -> bool:
+    return bytes(result) not in {b"null", b"[]"}
+
+
+def _notes(fields: dict[str, Any]) -> list[str]:
+    """Return what of the block's chain is not executed here."""
+    if all(it in fields for it in _ARBITRUM):
+        return [
+            "a chain of Arbitrum: its gas for L1 and its precompiles from 0x…64 on (ArbSys) are not executed here"
+        ]
+    if any(it in fields for it in _ERA):
+        return [
+            "blocks as the ZK Stack has them: EraVM code, if there is any, is not executed here, and gas is the EVM's"
+        ]
+    return []

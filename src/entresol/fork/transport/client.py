@@ -1,15 +1,18 @@
-"""A JSON-RPC client of a remote chain that may be slow, limited, hostile or gone."""
+"""A JSON-RPC client, on a thread of its own, of a remote chain that may be slow, limited, hostile or gone."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
+import uvloop
 
 from entresol.errors import (
     RemoteFailed,
@@ -19,9 +22,8 @@ from entresol.errors import (
     RemoteUnreachable,
 )
 from entresol.errors.base import without_frames
-from entresol.fork.remote_use import NO_RESPONSE, RATE_LIMIT, RemoteUse
-from entresol.fork.transport.attempts import Attempts, Patience
-from entresol.fork.transport.endpoints import Endpoints, RemoteEndpoint, host_of
+from entresol.fork.remote_use import RATE_LIMIT, WITHOUT_RESPONSE, RemoteUse, Waits
+from entresol.fork.transport.endpoints import Endpoints, RemoteEndpoint, cost_of, host_of
 from entresol.fork.transport.envelopes import (
     UNEXPECTED,
     Call,
@@ -31,9 +33,15 @@ from entresol.fork.transport.envelopes import (
     encode,
     name_of,
 )
-from entresol.fork.transport.rate_limit import cost_of
-from entresol.fork.transport.waiting import Waits
-from entresol.l1.remote.http_post import BodyTooLong, NoResponse
+from entresol.l1.remote.http_post import NO_RESPONSE, BodyTooLong, NoResponse
+
+TOO_MANY_REQUESTS: Final = 429
+MAX_DELAY: Final = 10.0
+"""The longest wait between two attempts that the remote did not ask for."""
+_FAILURE_SHARE: Final = 0.1
+"""How much of the backoff a failure waits for: a dropped connection is not a limit, and a dead remote is said soon."""
+
+T = TypeVar("T")
 
 IN_FLIGHT: Final = 16
 """How many HTTP requests are under way at the same time."""
@@ -46,6 +54,170 @@ MAX_BODY: Final = 32 << 20
 
 Outcome: TypeAlias = msgspec.Raw | RemoteFailed
 Failed: TypeAlias = NoResponse | RateLimited | TooLarge | RemoteFailed
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long requests are tried, and by which clock."""
+
+    retries: int
+    timeout: float
+    backoff: float
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Attempts:
+    """The attempts of one request.
+
+    Remembers: how many failed, and the time that is left, which begins with the first attempt: what waits for our own
+    limit of compute units does not wait for the remote. Fails: with the last failure, once there is no attempt or no
+    time left.
+    """
+
+    def __init__(self, endpoints: Endpoints, patience: Patience, method: str, units: int) -> None:
+        self._endpoints = endpoints
+        self._patience = patience
+        self._method = method
+        self._units = units
+        self._deadline: float | None = None
+        self._delay = 0.0
+        self._failed = 0
+        self._limited = 0
+        self._failure: RemoteFailed | None = None
+
+    async def next(self) -> tuple[RemoteEndpoint, float]:
+        """Wait for the next attempt; return whom to ask, and how many seconds the attempt has."""
+        endpoint, wait = self._endpoints.next()
+        delay = max(wait, self._delay if endpoint.failures else 0.0)
+        self._delay = 0.0
+        if wait:
+            self._failure = self._limited_by(endpoint)
+        if delay:
+            self._check_time(endpoint, delay)
+            await self._patience.sleep(delay)
+        await endpoint.limit.spend(self._units)
+        if self._deadline is None:
+            self._deadline = self._patience.clock() + self._patience.timeout
+        left = self._check_time(endpoint, 0.0)
+        share = len(self._endpoints)
+        return endpoint, left if share == 1 else min(left, self._patience.timeout / share)
+
+    def no_response(self, endpoint: RemoteEndpoint, problem: str) -> None:
+        """Count an attempt without a response; the next one waits longer."""
+        patience = self._patience
+        endpoint.failed(patience.backoff)
+        self._failed += 1
+        self._delay = min(
+            _FAILURE_SHARE * patience.backoff * 2 ** min(self._failed - 1, 20), MAX_DELAY
+        )
+        self._failure = RemoteUnreachable(endpoint.host, self._method, endpoint.redact(problem))
+        if self._failed > patience.retries:
+            raise self._failure
+
+    def rate_limited(self, endpoint: RemoteEndpoint, seconds: float | None, problem: str) -> None:
+        """Leave an endpoint alone for as long as it says, up to the timeout, or for the backoff, which doubles."""
+        backoff = min(self._patience.backoff * 2 ** min(self._limited, 20), MAX_DELAY)
+        self._limited += 1
+        rest = min(backoff if seconds is None else seconds, self._patience.timeout)
+        endpoint.rate_limited(rest, endpoint.redact(problem))
+        self._failure = self._limited_by(endpoint)
+        if self._deadline is None:
+            self._deadline = self._patience.clock() + self._patience.timeout
+
+    def _check_time(self, endpoint: RemoteEndpoint, delay: float) -> float:
+        """Return the seconds that are left after a delay; raise if there are none."""
+        now = self._patience.clock()
+        deadline = now + self._patience.timeout if self._deadline is None else self._deadline
+        left = deadline - now - delay
+        if left > 0:
+            return left
+        if isinstance(self._failure, RemoteRejected):
+            raise self._failure
+        problem = self._problem()
+        because = f": {problem}" if problem and not problem.startswith(NO_RESPONSE) else ""
+        raise RemoteTimeout(
+            f"the remote {endpoint.host} did not respond to {self._method} in "
+            f"{self._patience.timeout:g} seconds{because}"
+        )
+
+    def _limited_by(self, endpoint: RemoteEndpoint) -> RemoteRejected:
+        return RemoteRejected(endpoint.host, self._method, TOO_MANY_REQUESTS, endpoint.limited_by)
+
+    def _problem(self) -> str:
+        failure = self._failure
+        return failure.problem if isinstance(failure, RemoteUnreachable) else str(failure or "")
+
+
+class ClientThread:
+    """An event loop on a thread of its own.
+
+    Any thread may give it work. Remembers: whether it takes more. Fails: with `RuntimeError` once it is being stopped;
+    work that runs then is cancelled.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+        # Work that was given while it stops would never end.
+        self._taking = threading.Lock()
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is being stopped: what begins there now may never end."""
+        return self._is_stopped
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine there, and block until it has ended."""
+        future = self.begin(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine there."""
+        with self._taking:
+            if not self._is_stopped:
+                return asyncio.run_coroutine_threadsafe(work, self._loop)
+        work.close()
+        raise RuntimeError("the client of the remote is stopped")
+
+    def soon(self, call: Callable[[], None]) -> bool:
+        """Call a function there, soon; return whether it will be: not once it is stopped."""
+        with self._taking:
+            if not self._is_stopped:
+                self._loop.call_soon_threadsafe(call)
+            return not self._is_stopped
+
+    def stop(self, last: Coroutine[Any, Any, None]) -> None:
+        """Cancel what runs there, run one more coroutine, and end the thread."""
+        with self._taking:
+            was_stopped, self._is_stopped = self._is_stopped, True
+        if was_stopped:
+            last.close()
+            return
+        asyncio.run_coroutine_threadsafe(self._ended(last), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    async def _ended(self, last: Coroutine[Any, Any, None]) -> None:
+        # Some of it may begin something else while it ends.
+        while running := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
+        await last
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
 
 
 class Guard(NamedTuple):
@@ -266,7 +438,7 @@ class ForkClient:
             elif isinstance(received, TooLarge | RemoteFailed):
                 raise received
             if isinstance(received, NoResponse):
-                self._use.retried(NO_RESPONSE)
+                self._use.retried(WITHOUT_RESPONSE)
                 problem = str(received) if endpoint.is_quoted else received.kind
                 attempts.no_response(endpoint, problem)
                 return None

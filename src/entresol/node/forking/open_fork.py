@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol._native import wait_for_remote
 from entresol.chain.genesis.fork_genesis import AnchoredAccount, delegated
-from entresol.fork.remote_state import remote_snapshot
+from entresol.fork.table_feed import remote_snapshot
 from entresol.node.forking.fork_report import fork_health
 from entresol.primitives.values import Address
 

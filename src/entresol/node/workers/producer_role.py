@@ -12,8 +12,8 @@ from entresol.replication.workers.messages import WorkerMessage
 from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.server.handler import completed
+from entresol.server.pages import SharedPage
 from entresol.server.server import PortSharing
-from entresol.server.shared_page import SharedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

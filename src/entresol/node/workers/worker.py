@@ -20,7 +20,7 @@ from entresol.node.startup.garbage_collector import collect_less
 from entresol.node.workers.worker_process import WorkerWriter, decode_start
 from entresol.replication.workers.channel import CallResponse, Channel
 from entresol.replication.workers.messages import WorkerCall, WorkerMessage
-from entresol.server.request_rate import allow_open_files
+from entresol.server.limits import allow_open_files
 from entresol.terminal.log import NodeLog
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.rollup.interop.proofs import InteropProver
 from entresol.rollup.proofs import LogProver
+from entresol.server.pages import SharedPage
 from entresol.server.server import PortSharing
-from entresol.server.shared_page import SharedPage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from entresol.errors import INTERNAL, EntresolError, SimulatedCallRejected
-from entresol.server.document_format import DocumentFormat
+from entresol.server.responses import DocumentFormat
 
 log = logging.getLogger(__name__)
 

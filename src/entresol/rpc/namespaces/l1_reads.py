@@ -9,7 +9,7 @@ from entresol.errors import LayerOneUnreachable, TooManyL1Requests
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.types.block_id import BlockHash, TransactionHash
-from entresol.server.request_rate import RequestRate
+from entresol.server.limits import RequestRate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,6 +11,7 @@ from typing import Final
 from entresol.server.http.parser import BODY, HEADERS, IDLE, HttpParser
 from entresol.server.http.request import NO_HEAD, HttpRequest, RequestRejectedError
 from entresol.server.http.responder import HttpResponder
+from entresol.server.limits import READ_SECONDS
 from entresol.server.protocol import MAX_HELD_WHILE_READING
 from entresol.server.responses import (
     CONTINUE,
@@ -20,7 +21,6 @@ from entresol.server.responses import (
     HttpResponse,
     encode,
 )
-from entresol.server.round_robin import READ_SECONDS
 from entresol.server.server_state import ServerState
 
 PROBE_SECONDS: Final = 0.5
@@ -310,8 +310,7 @@ class HttpConnection(HttpResponder):
             self._reject(NO_UPGRADE_HERE)
             return
         # Some 9 ms of a start, and many a node never has a WebSocket.
-        from entresol.server.websocket.connection import WebSocketConnection  # noqa: PLC0415
-        from entresol.server.websocket.handshake import handshake  # noqa: PLC0415
+        from entresol.server.websocket import WebSocketConnection, handshake  # noqa: PLC0415
 
         result = handshake(upgrade, self._config, self._state.origins)
         self.write(result.response)

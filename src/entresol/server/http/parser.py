@@ -18,7 +18,7 @@ from entresol.server.http.request import (
     path_of,
 )
 from entresol.server.http.responder import route_request
-from entresol.server.memory import LONG_BYTES, HeldBytes
+from entresol.server.limits import LONG_BYTES, HeldBytes
 from entresol.server.responses import (
     BAD_REQUEST,
     CONTINUE,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.server.handler import Page, PageResponse
-from entresol.server.memory import HeldBytes
+from entresol.server.limits import HeldBytes
 from entresol.server.responses import JSON_OK, HttpResponse, text
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from entresol.fork.starting import OpenedRemote, open_remote
 from entresol.fork.state_fetch import FetchedAccount, StateKey
 from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify.reads import VerifiedReads
+from entresol.fork.verify.verified_reads import VerifiedReads
 from entresol.primitives.values import Hash32
 
 RECORDED: Final = Path(__file__).with_name("recorded_anvil.json")

@@ -1,29 +1,135 @@
-"""A block is executed again from the JSON of a node, and compared with its receipts."""
+"""Blocks of a remote chain, read and executed again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 
+from entresol.errors import MalformedValue, RemoteMalformed, RemoteRejected
+from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.fork.replay.block_replay import (
     BlockToReplay,
     TransactionReplay,
+    differences,
+    executed_header,
+    find_transaction,
     keys_of,
+    read_block,
     replay_block,
 )
 from entresol.fork.replay.remote_transactions import read_transaction
+from entresol.primitives.anchor import INITIAL_BASE_FEE, header_of_block
 from entresol.primitives.values import Hash32
 from tests.support.chain.sample_chain import SLOT, SampleChain, sample_chain
+
+
+def block(**more: str) -> dict[str, str]:
+    return {"number": "0x5", "hash": f"0x{5:064x}"} | more
+
+
+@pytest.mark.parametrize(
+    ("hardfork", "expected"), [("byzantium", 0), ("berlin", 0), ("london", INITIAL_BASE_FEE)]
+)
+def test_a_block_before_london_has_no_base_fee(hardfork: str, expected: int) -> None:
+    header = executed_header(header_of_block(block()), hardfork)
+    assert header.base_fee_per_gas == expected
+
+
+@pytest.mark.parametrize("given", [{}, {"gasLimit": "0x0"}])
+def test_a_block_that_says_no_gas_limit_has_any(given: dict[str, str]) -> None:
+    header = executed_header(header_of_block(block(**given)), "osaka")
+    assert header.gas_limit == MAX_GAS_LIMIT
+
+
+def test_a_header_keeps_its_hash_and_what_it_says() -> None:
+    given = header_of_block(block(gasLimit="0x7", baseFeePerGas="0x9"))
+    assert executed_header(given, "london") == given
 
 
 @pytest.fixture(scope="module")
 def sample() -> Iterator[SampleChain]:
     with sample_chain() as made:
         yield made
+
+
+def compared(sample: SampleChain, name: str, **change: Any) -> list[str]:
+    """Return what differs between a result and its own receipt, with some members of it changed."""
+    result = sample.record.results[sample.index(name)]
+    return [str(difference) for difference in differences(result, sample.receipt(name) | change)]
+
+
+@pytest.mark.parametrize(
+    "name", ["legacy", "access_list", "fee_market", "set_code", "creation", "failure"]
+)
+def test_a_receipt_of_the_same_execution_is_the_same(sample: SampleChain, name: str) -> None:
+    assert compared(sample, name) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"status": "0x0"}, "status is 1 here, and 0 at the remote"),
+        ({"gasUsed": "0x5208"}, "here, and 21,000 at the remote"),
+        ({"logs": []}, "number of logs is 1 here, and 0 at the remote"),
+    ],
+)
+def test_a_member_that_differs_is_named_with_both_values(
+    sample: SampleChain, change: dict[str, Any], expected: str
+) -> None:
+    (found,) = compared(sample, "access_list", **change)
+    assert expected in found
+
+
+@pytest.mark.parametrize(
+    "change", [{"data": "0xff"}, {"topics": []}, {"address": "0x" + "77" * 20}]
+)
+def test_a_log_that_differs_is_named(sample: SampleChain, change: dict[str, Any]) -> None:
+    (log,) = sample.receipt("access_list")["logs"]
+    (found,) = compared(sample, "access_list", logs=[log | change])
+    assert found.startswith("log 0 is 0x")
+
+
+def test_another_contract_is_named(sample: SampleChain) -> None:
+    (found,) = compared(sample, "creation", contractAddress=None)
+    assert found.startswith("contractAddress is 0x")
+    assert found.endswith("none at the remote")
+
+
+def test_a_receipt_without_status_has_none_to_compare(sample: SampleChain) -> None:
+    assert compared(sample, "failure", status=None) == []
+
+
+def test_a_member_that_is_anything_is_compared_or_an_error_of_the_remote(
+    sample: SampleChain,
+) -> None:
+    wrong: tuple[Any, ...] = (
+        None,
+        True,
+        -1,
+        "",
+        "x",
+        "0x" + "f" * 65,
+        [],
+        ["x"],
+        [{}],
+        [{"topics": 1}],
+        {},
+        {"a": 1},
+    )
+    (log,) = sample.receipt("access_list")["logs"]
+    for value in wrong:
+        for member in sample.receipt("access_list"):
+            with suppress(MalformedValue):
+                compared(sample, "access_list", **{member: value})
+        for member in log:
+            with suppress(MalformedValue):
+                compared(sample, "access_list", logs=[log | {member: value}])
 
 
 def to_replay(sample: SampleChain) -> BlockToReplay:
@@ -109,3 +215,139 @@ def test_what_a_block_surely_reads_is_known_before(sample: SampleChain) -> None:
     for sent in sample.sent.values():
         assert ("account", bytes(sent.sender)) in keys
     assert [key[2] for key in keys if key[0] == "slot"] == [bytes(SLOT)]
+
+
+class SampleRemote:
+    """Responds from a sample chain; methods can be missing, or have other results."""
+
+    host = "http://remote"
+
+    def __init__(self, sample: SampleChain) -> None:
+        self.sample = sample
+        self.missing: set[str] = set()
+        self.results: dict[str, Any] = {}
+        self.final: list[str] = []
+
+    async def read(
+        self,
+        method: str,
+        params: Sequence[object],
+        *,
+        is_final: Callable[[msgspec.Raw], bool] | None = None,
+    ) -> msgspec.Raw:
+        """Return a result."""
+        if method in self.missing:
+            raise RemoteRejected(self.host, method, -32601, "method not found")
+        found = self.results.get(method, ...)
+        raw = msgspec.Raw(
+            msgspec.json.encode(self._result(method, params) if found is ... else found)
+        )
+        if is_final is not None and is_final(raw):
+            self.final.append(method)
+        return raw
+
+    def _result(self, method: str, params: Sequence[object]) -> Any:
+        names = {str(it): name for name, it in self.sample.hashes.items()}
+        match method:
+            case "eth_getBlockByHash" | "eth_getBlockByNumber":
+                return self.sample.block(full=True)
+            case "eth_getTransactionByHash":
+                return self.sample.transaction(names[str(params[0])])
+            case "eth_getTransactionReceipt":
+                return self.sample.receipt(names[str(params[0])])
+            case "eth_getRawTransactionByHash":
+                return "0x" + self.sample.sent[names[str(params[0])]].raw.hex()
+            case "eth_getBlockReceipts":
+                order = sorted(self.sample.hashes, key=self.sample.index)
+                return [self.sample.receipt(name) for name in order]
+        raise AssertionError(method)
+
+
+@pytest.fixture
+def remote(sample: SampleChain) -> SampleRemote:
+    return SampleRemote(sample)
+
+
+def test_a_block_is_read_with_its_transactions_and_receipts(remote: SampleRemote) -> None:
+    block = asyncio.run(read_block(remote, 2))
+    assert block.header.hash() == block.hash
+    assert [transaction.hash for transaction in block.transactions] == [
+        Hash32.parse(receipt["transactionHash"]) for receipt in block.receipts
+    ]
+    assert sum(transaction.transaction is None for transaction in block.transactions) == 1
+    assert remote.final == ["eth_getRawTransactionByHash", "eth_getBlockReceipts"]
+
+
+def test_a_remote_without_the_method_for_all_receipts_is_asked_for_each(
+    remote: SampleRemote,
+) -> None:
+    remote.missing = {"eth_getBlockReceipts"}
+    assert len(asyncio.run(read_block(remote, 2)).receipts) == 9
+
+
+def test_a_remote_without_raw_transactions_has_some_that_are_not_executed(
+    remote: SampleRemote,
+) -> None:
+    remote.missing = {"eth_getRawTransactionByHash"}
+    notes = [
+        transaction.note
+        for transaction in asyncio.run(read_block(remote, 2)).transactions
+        if transaction.note
+    ]
+    assert notes[-1] == "type 0x71, whose raw bytes the remote does not have"
+
+
+def test_a_transaction_is_found_in_its_block(remote: SampleRemote, sample: SampleChain) -> None:
+    found = asyncio.run(find_transaction(remote, sample.hashes["creation"]))
+    assert found == (Hash32.parse(sample.block()["hash"]), sample.index("creation"))
+
+
+def test_a_block_without_a_base_fee_has_none_here(
+    remote: SampleRemote, sample: SampleChain
+) -> None:
+    fields = sample.block(full=True)
+    del fields["baseFeePerGas"]
+    remote.results["eth_getBlockByNumber"] = fields
+    assert asyncio.run(read_block(remote, 2)).header.base_fee_per_gas == 0
+
+
+@pytest.mark.parametrize(
+    ("members", "note"),
+    [
+        ({"sendRoot": "0x", "sendCount": "0x", "l1BlockNumber": "0x1"}, "ArbSys"),
+        ({"l1BatchNumber": "0x1"}, "EraVM"),
+    ],
+)
+def test_a_chain_with_rules_of_its_own_is_named(
+    remote: SampleRemote, sample: SampleChain, members: dict[str, str], note: str
+) -> None:
+    fields = {it: value for it, value in sample.block(full=True).items() if it != "l1BatchNumber"}
+    remote.results["eth_getBlockByNumber"] = fields | members
+    assert note in asyncio.run(read_block(remote, 2)).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("eth_getBlockByNumber", None),
+        ("eth_getBlockByNumber", []),
+        ("eth_getBlockByNumber", {}),
+        (
+            "eth_getBlockByNumber",
+            {"number": "0x2", "hash": "0x" + "11" * 32, "transactions": ["0x"]},
+        ),
+        ("eth_getBlockReceipts", []),
+        ("eth_getBlockReceipts", [{}] * 9),
+    ],
+)
+def test_a_remote_that_lies_is_named(remote: SampleRemote, method: str, result: object) -> None:
+    remote.results[method] = result
+    with pytest.raises(RemoteMalformed, match="http://remote"):
+        asyncio.run(read_block(remote, 2))
+
+
+@pytest.mark.parametrize("result", [None, [], {}, {"blockHash": "0x1", "transactionIndex": "0x0"}])
+def test_a_transaction_that_is_in_no_block_is_named(remote: SampleRemote, result: object) -> None:
+    remote.results["eth_getTransactionByHash"] = result
+    with pytest.raises(RemoteMalformed):
+        asyncio.run(find_transaction(remote, Hash32.zero()))

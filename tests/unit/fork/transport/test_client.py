@@ -1,11 +1,14 @@
-"""A remote that is slow, limited, hostile or gone."""
+"""Requests to a remote that is slow, limited, hostile or gone."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import traceback
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import CancelledError
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,6 +22,8 @@ from entresol.errors import (
 )
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.transport import client
+from entresol.fork.transport.client import Attempts, ClientThread, Patience
+from entresol.fork.transport.endpoints import Endpoints
 from entresol.l1.remote.http_post import PostResponse
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
@@ -31,9 +36,110 @@ from tests.support.fork.remote_node import (
     slots_of,
     wanted,
 )
+from tests.support.polling import PATIENCE_SECONDS
 
-if TYPE_CHECKING:
-    pass
+TIMEOUT = 30.0
+LIMITED = "HTTP status 429, which asks to wait for 3600 seconds"
+
+
+class Time:
+    """A clock, and the requests to a remote of one URL by it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._endpoints = Endpoints(["https://a.example"], timeout=TIMEOUT, clock=self._clock)
+
+    def attempts(self) -> Attempts:
+        """Return those of another request."""
+        patience = Patience(
+            retries=2, timeout=TIMEOUT, backoff=1.0, clock=self._clock, sleep=self._sleep
+        )
+        return Attempts(self._endpoints, patience, "eth_getBalance", 0)
+
+    def limit(self) -> Attempts:
+        """Send a request that the remote rejects for an hour; return its attempts."""
+        attempts = self.attempts()
+        endpoint, _ = asyncio.run(attempts.next())
+        attempts.rate_limited(endpoint, 3_600.0, LIMITED)
+        return attempts
+
+    def _clock(self) -> float:
+        return self.now
+
+    async def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def time() -> Time:
+    """Return a clock that stands."""
+    return Time()
+
+
+def test_a_remote_that_wants_an_hour_of_rest_has_it_for_the_timeout(time: Time) -> None:
+    time.limit()
+    time.now += 10.0
+    _, seconds = asyncio.run(time.attempts().next())
+    assert (time.now, seconds) == (100.0 + TIMEOUT, TIMEOUT)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["rejected", "behind it"])
+def test_a_request_whose_time_a_rate_limit_outlasts_fails_at_once_and_says_so(
+    time: Time, is_first: bool
+) -> None:
+    attempts = time.limit()
+    with pytest.raises(RemoteRejected, match="429, which asks to wait for 3600 seconds"):
+        asyncio.run((attempts if is_first else time.attempts()).next())
+    assert time.now == 100.0
+
+
+async def nothing() -> None:
+    """Do nothing."""
+
+
+async def never() -> None:
+    """Wait without end."""
+    await asyncio.Event().wait()
+
+
+def test_what_is_begun_while_it_stops_is_rejected_and_never_hangs() -> None:
+    thread = ClientThread("test")
+    stopping, go_on = threading.Event(), threading.Event()
+
+    async def last() -> None:
+        stopping.set()
+        await asyncio.to_thread(go_on.wait)
+
+    stopper = threading.Thread(target=thread.stop, args=(last(),))
+    stopper.start()
+    assert stopping.wait(PATIENCE_SECONDS)
+    with pytest.raises(RuntimeError, match="is stopped"):
+        thread.begin(nothing())
+    assert not thread.soon(lambda: None)
+    go_on.set()
+    stopper.join()
+    thread.stop(nothing())
+
+
+def test_what_runs_is_cancelled_with_all_that_it_begins() -> None:
+    thread = ClientThread("test")
+    started = threading.Event()
+    begun: list[asyncio.Task[None]] = []
+
+    async def forever() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            begun.append(asyncio.get_running_loop().create_task(never()))
+
+    future = thread.begin(forever())
+    assert started.wait(PATIENCE_SECONDS)
+    thread.stop(nothing())
+    with contextlib.suppress(CancelledError):
+        future.result(0)
+    assert future.cancelled()
+    assert begun[0].cancelled()
 
 
 @pytest.mark.parametrize(

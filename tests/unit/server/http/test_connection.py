@@ -7,7 +7,7 @@ import asyncio
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.http.connection import HttpConnection
-from entresol.server.round_robin import READ_SECONDS, TURN_SECONDS
+from entresol.server.limits import READ_SECONDS, TURN_SECONDS
 from entresol.server.server import Server
 
 SIZE = 2 << 20

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.errors import MalformedValue, NotRecorded
 from entresol.errors.fork import NotCovered, RemoteRejected
-from entresol.fork.proofs import ProvenAccount, check_proofs, proven_account
+from entresol.fork.remote_values import ProvenAccount, check_proofs, proven_account
 from entresol.fork.transport.rejections import is_invalid_params
 from entresol.primitives.anchor import header_of_json
 from entresol.rpc.services.past.remote import is_null

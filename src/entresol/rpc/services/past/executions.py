@@ -11,9 +11,9 @@ from entresol.errors import MalformedValue, UnknownBlock
 from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.trace.block_trace import SealedBlock
-from entresol.fork.remote_state import remote_snapshot
-from entresol.fork.replay.executed_header import executed_header
+from entresol.fork.replay.block_replay import executed_header
 from entresol.fork.replay.remote_transactions import read_transaction
+from entresol.fork.table_feed import remote_snapshot
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import load

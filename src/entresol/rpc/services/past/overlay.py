@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from entresol._native import Account
     from entresol.chain.chain import Chain
     from entresol.execution.evm_env import State
-    from entresol.fork.proofs import ProvenAccount
+    from entresol.fork.remote_values import ProvenAccount
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.past.anchor_proofs import AnchorProofs
     from entresol.rpc.services.past.router import Function

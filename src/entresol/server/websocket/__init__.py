@@ -1,1 +1,0 @@
-"""WebSocket connections: the handshake, and frames and messages after it."""
