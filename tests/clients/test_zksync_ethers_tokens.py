@@ -15,8 +15,7 @@ from entresol.rpc.namespaces.eth.client import EthClient
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthTransactions, ResponseHold
-from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from entresol.rpc.namespaces.zks.contracts import ZksContracts
+from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens

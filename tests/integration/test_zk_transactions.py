@@ -17,7 +17,7 @@ from entresol.dev.keyring import Keyring
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
 from entresol.primitives.values import Address, Data
-from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
+from entresol.rpc.namespaces.zks.contracts import ZksBytecode
 from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api
 from tests.support.chain.dev_chain import (
     ALICE,

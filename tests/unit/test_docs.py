@@ -50,7 +50,7 @@ NOT_DECODED = {
     "anvil_dealERC20": _WITHOUT_CONTRACT,
     "anvil_getBlobByHash": _ELSEWHERE,
     "anvil_getBlobsByTransactionHash": _ELSEWHERE,
-    "anvil_getIntervalMining": "tests/unit/rpc/namespaces/dev/test_mining_mode.py decodes it",
+    "anvil_getIntervalMining": "tests/unit/rpc/namespaces/dev/test_mining.py decodes it",
     "anvil_setERC20Allowance": _WITHOUT_CONTRACT,
     "anvil_setERC20Balance": _WITHOUT_CONTRACT,
     "entresol_getBundleProblem": "no relay has given the bundle of the example up",

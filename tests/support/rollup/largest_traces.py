@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from entresol.rpc.namespaces.debug.state_ranges import MAX_ACCOUNTS, MAX_SLOTS
-from entresol.rpc.namespaces.ots.blocks import MAX_PAGE
+from entresol.rpc.namespaces.debug.state import MAX_ACCOUNTS, MAX_SLOTS
+from entresol.rpc.namespaces.ots import MAX_PAGE
 from entresol.rpc.services.call_runner import MAX_CALLS
 from entresol.rpc.types.trace_request import MAX_ADDRESSES, MAX_BLOCKS
 from tests.support.rollup.full_node import LOOPER, RECEIVER, TRANSACTION_GAS, FullNode

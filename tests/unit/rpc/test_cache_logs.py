@@ -18,8 +18,7 @@ from entresol.primitives.values import Address
 from entresol.rpc.cache import BlockLogs, LogCache
 from entresol.rpc.render.chain_objects import NoBatches, located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
-from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.sealed_records import BatchInclusion
+from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read

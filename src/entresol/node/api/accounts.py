@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBlockStatistics
-from entresol.rpc.namespaces.entresol.token_transfers import EntresolTokenTransfers
-from entresol.rpc.namespaces.entresol.tokens import EntresolTokens
+from entresol.rpc.namespaces.entresol.tokens import EntresolTokens, EntresolTokenTransfers
 from entresol.rpc.namespaces.entresol.transactions import EntresolTransactions
 from entresol.rpc.services.accounts.holders import HolderLists
 from entresol.rpc.services.accounts.transaction_search import TransactionSearch

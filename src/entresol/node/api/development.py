@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
 from entresol.node.settlement.l2_components import SettledView
-from entresol.rpc.namespaces.base_token import EntresolBaseToken
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
-from entresol.rpc.namespaces.dev.impersonation import AnvilImpersonation, HardhatImpersonation
-from entresol.rpc.namespaces.dev.mine_detailed import MineDetailed
-from entresol.rpc.namespaces.dev.mining import AnvilMine, HardhatMine
-from entresol.rpc.namespaces.dev.mining_mode import HardhatMiningModes, MiningModes
+from entresol.rpc.namespaces.dev.impersonation import (
+    AnvilImpersonation,
+    EthUnsigned,
+    HardhatImpersonation,
+)
+from entresol.rpc.namespaces.dev.mining import (
+    AnvilMine,
+    HardhatMine,
+    HardhatMiningModes,
+    MineDetailed,
+    MiningModes,
+)
 from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
 from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
 from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
 from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
-from entresol.rpc.namespaces.dev.settlement import AnvilSettlement
+from entresol.rpc.namespaces.dev.settlement import AnvilSettlement, EntresolBaseToken
 from entresol.rpc.namespaces.dev.state import (
     AccountEdits,
     BalanceEdits,
@@ -30,8 +37,8 @@ from entresol.rpc.namespaces.dev.tokens import (
     HardhatTokens,
     TenderlyTokens,
     TokenEdits,
+    TokenSlots,
 )
-from entresol.rpc.namespaces.dev.unsigned import EthUnsigned
 from entresol.rpc.namespaces.entresol.executions import EntresolExecutions
 from entresol.rpc.namespaces.entresol.gas_report import EntresolGasReport
 from entresol.rpc.namespaces.rejected import DEVELOPMENT, rejecting
@@ -44,7 +51,6 @@ from entresol.rpc.services.sources.executions import Executions
 from entresol.rpc.services.sources.gas_reports import GasReports
 from entresol.rpc.services.sources.known_contracts import KnownContracts
 from entresol.rpc.services.sources.stack_traces import StackTraces
-from entresol.rpc.services.token_slots import TokenSlots
 from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import NoForks
 from entresol.sources.recording.recordings import Recordings

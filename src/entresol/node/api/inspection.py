@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
-from entresol.rpc.namespaces.debug.call_traces import DebugCallTraces
 from entresol.rpc.namespaces.debug.raw import DebugRaw
-from entresol.rpc.namespaces.debug.state import DebugState
-from entresol.rpc.namespaces.debug.state_ranges import DebugRanges
-from entresol.rpc.namespaces.debug.traces import DebugTraces
-from entresol.rpc.namespaces.ots.blocks import OtsBlocks
-from entresol.rpc.namespaces.ots.search import OtsSearch
-from entresol.rpc.namespaces.ots.transactions import OtsTransactions
-from entresol.rpc.namespaces.trace.frames import TraceFrames
-from entresol.rpc.namespaces.trace.opcode_gas import TraceOpcodeGas
-from entresol.rpc.namespaces.trace.replays import TraceReplays
+from entresol.rpc.namespaces.debug.state import DebugRanges, DebugState
+from entresol.rpc.namespaces.debug.traces import DebugCallTraces, DebugTraces
+from entresol.rpc.namespaces.ots import OtsBlocks, OtsSearch, OtsTransactions
+from entresol.rpc.namespaces.trace import TraceFrames, TraceOpcodeGas, TraceReplays
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.rendered_chain import RenderedObjects
 from entresol.rpc.services.trace_runner import TraceRunner

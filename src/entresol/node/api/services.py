@@ -28,8 +28,7 @@ from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.native_reads import new_call_errors, new_fee_history, new_state_reads
 from entresol.rpc.services.past.open_past import OpenPast
 from entresol.rpc.services.pending_builder import PendingBuilder
-from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
-from entresol.rpc.services.sealed_records import BatchInclusion
+from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
 from entresol.rpc.threads.client_threads import ClientThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.submission import Submission

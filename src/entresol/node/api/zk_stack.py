@@ -10,8 +10,7 @@ from entresol.rpc.namespaces.edits import EntresolEdits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
-from entresol.rpc.namespaces.zks.bytecode import ZksBytecode
-from entresol.rpc.namespaces.zks.contracts import ZksContracts
+from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol

@@ -10,8 +10,7 @@ from entresol.dev.reverts import Reverts
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub import event_log
-from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.pubsub.log_cursor import FilterLogs
+from entresol.rpc.pubsub.filters import FilterLogs, Filters
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery

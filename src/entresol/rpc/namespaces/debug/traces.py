@@ -1,4 +1,4 @@
-"""`debug_traceTransaction` and `debug_traceBlock…`: sealed transactions, traced again."""
+"""`debug_trace…`: sealed transactions, traced again, and calls that are traced."""
 
 from __future__ import annotations
 
@@ -9,23 +9,34 @@ from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
     GenesisNotTraceable,
+    InvalidOverride,
+    InvalidTransaction,
     MalformedValue,
+    PendingNotTraceable,
+    TooManyCalls,
     TraceTooLarge,
     TransactionNotFound,
     UnknownTracer,
 )
+from entresol.execution.call.overrides import override
+from entresol.execution.evm_env import EvmEnv
 from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.execution.trace.call_trace import CallSequence, trace_call
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.traces import TracerResult, TransactionTraceResult
-from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber, TransactionHash
-from entresol.rpc.types.trace_request import TraceConfig
+from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId, BlockNumber, TransactionHash
+from entresol.rpc.types.call_request import CallObject
+from entresol.rpc.types.simulation import CallBundle, StateContext, state_overrides
+from entresol.rpc.types.trace_request import TraceCallConfig, TraceConfig
 
 if TYPE_CHECKING:
     from entresol.execution.trace.budget import TraceBudget
+    from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.trace_runner import TraceRunner
+
 
 _EMPTY_TRACE: Final = b'{"failed":false,"gas":0,"returnValue":"0x","structLogs":[]}'
 
@@ -133,3 +144,108 @@ def _hash_of(block: bytes) -> Hash32:
     if not isinstance(decoded, list) or not decoded or not isinstance(decoded[0], list):
         raise MalformedValue("a block is a list of a header, transactions and uncles, in RLP")
     return Hash32(keccak256(rlp_encode(decoded[0])))
+
+
+class DebugCallTraces:
+    """Traces of calls on the states of sealed blocks."""
+
+    prefix = "debug"
+
+    def __init__(self, traces: TraceRunner, runner: CallRunner) -> None:
+        self._traces = traces
+        self._runner = runner
+
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidOverride,
+        InvalidTransaction,
+        UnknownTracer,
+        TraceTooLarge,
+        DeadlinePassed,
+        served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
+    )
+    def trace_call(
+        self,
+        transaction: CallObject,
+        block: BlockId = LATEST,
+        config: TraceCallConfig | None = None,
+    ) -> Offload[Annotated[TraceWriter, TracerResult]]:
+        """Return the trace of a call on the state after a block, or before its transaction `txIndex`."""
+        wanted = config or TraceCallConfig()
+        options = wanted.options()
+        self._check(transaction, wanted)
+        index = None if wanted.tx_index is None else int(wanted.tx_index)
+        evm_env = self._traces.env(block, index)
+
+        def work(budget: TraceBudget) -> None:
+            env = _overridden(evm_env(), wanted)
+            cap = self._runner.gas_cap
+            ran = trace_call(env, transaction.request(), options, budget, cap)
+            budget.writer.write_trace(ran)
+
+        return self._traces.run(work, wanted.timeout)
+
+    @method(
+        BlockNotFound,
+        PendingNotTraceable,
+        InvalidOverride,
+        TooManyCalls,
+        UnknownTracer,
+        served_by=ServedBy.BLOCK,
+        past=Past.EXECUTE,
+    )
+    def trace_call_many(
+        self,
+        bundles: list[CallBundle],
+        state_context: StateContext | None = None,
+        config: TraceCallConfig | None = None,
+    ) -> Offload[Annotated[TraceWriter, list[list[TracerResult]]]]:
+        """Return the traces of bundles of calls; each call runs on the state that the one before it left."""
+        wanted, context = config or TraceCallConfig(), state_context or StateContext()
+        options, index = wanted.options(), context.transaction_index
+        self._runner.check_calls(sum(len(it.transactions) for it in bundles))
+        self._runner.check_block_overrides(*(it.block_override for it in bundles))
+        for bundle in bundles:
+            for call in bundle.transactions:
+                self._check(call, wanted)
+        count = None if index is None else index.count
+        evm_env = self._traces.env(context.block_number or LATEST, count)
+
+        def work(budget: TraceBudget) -> None:
+            env = _overridden(evm_env(), wanted)
+            calls = CallSequence(env, budget, self._runner.gas_cap)
+            _write_bundles(calls, bundles, options, budget)
+
+        return self._traces.run(work, wanted.timeout)
+
+    def _check(self, call: CallObject, config: TraceCallConfig) -> None:
+        self._runner.check_lists(call)
+        self._runner.check_overrides(config.state_overrides)
+        self._runner.check_block_overrides(config.block_overrides)
+
+
+def _write_bundles(
+    calls: CallSequence, bundles: list[CallBundle], options: bytes, budget: TraceBudget
+) -> None:
+    writer = budget.writer
+    writer.write(b"[")
+    for position, bundle in enumerate(bundles):
+        writer.write(b",[" if position else b"[")
+        block = bundle.block_override
+        env = override(calls.env, block=None if block is None else block.override())
+        for index, call in enumerate(bundle.transactions):
+            writer.write(b"," if index else b"")
+            writer.write_trace(calls.trace(call.request(), options, env))
+        writer.write(b"]")
+    writer.write(b"]")
+
+
+def _overridden(evm_env: EvmEnv, config: TraceCallConfig) -> EvmEnv:
+    block = config.block_overrides
+    return override(
+        evm_env,
+        state_overrides(config.state_overrides),
+        None if block is None else block.override(),
+    )

@@ -1,21 +1,44 @@
-"""Sealing blocks on request: many of them in slices that let the event loop serve others."""
+"""Sealing blocks on request, and when blocks are sealed by themselves."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from entresol.errors import TimestampTooHigh, TooManyToSeal
+import msgspec
+
+from entresol.chain.mining_schedule import MiningMode
+from entresol.errors import (
+    InvalidInterval,
+    TimestampNotLater,
+    TimestampTooHigh,
+    TimestampTooLow,
+    TooManyToSeal,
+)
+from entresol.execution.replay import replayed
+from entresol.execution.reverts import describe_revert
+from entresol.offload import Offload
+from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.types.mine_request import MineOptions, MineRequest
+from entresol.rpc.models.mined import MinedBlock
+from entresol.rpc.types.mine_request import (
+    IntervalRequest,
+    MillisecondsRequest,
+    MineOptions,
+    MineRequest,
+)
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from entresol.chain.chain import Chain
+    from entresol.execution.block_executor import BlockExecutor
+    from entresol.rpc.services.rendered_chain import RenderedChain
     from entresol.sequencer.sequencer import Sequencer
+
 
 SLICE_SECONDS: Final = 0.002
 """How long blocks are sealed before the event loop serves other requests."""
@@ -98,3 +121,154 @@ class HardhatMine:
         """Seal a block now, as Hardhat's timer does."""
         await self._sequencer.seal()
         return True
+
+
+MAX_DETAILED_BLOCKS: Final = 1_000
+"""How many blocks one request may seal: each is returned in full."""
+
+
+class MineDetailed:
+    """`evm_mine_detailed` and its alias."""
+
+    def __init__(
+        self, prefix: str, chain: Chain, sequencer: Sequencer, rendered: RenderedChain
+    ) -> None:
+        self.prefix = prefix
+        self._chain = chain
+        self._sequencer = sequencer
+        self._rendered = rendered
+
+    @method(
+        TimestampTooLow,
+        TimestampTooHigh,
+        TooManyToSeal,
+        name="{prefix}_mine_detailed",
+        served_by=ServedBy.PRODUCER,
+    )
+    async def mine_detailed(
+        self, options: MineRequest | None = None
+    ) -> Offload[Annotated[list[dict[str, Any]], list[MinedBlock]]]:
+        """Seal blocks as `evm_mine` does; return them with the `output` of each transaction.
+
+        One that failed has a `revertReason`, too.
+        """
+        count = await seal_ordered(self._chain, self._sequencer, options, MAX_DETAILED_BLOCKS)
+        last = self._chain.number
+        return Offload(lambda: self._blocks(range(last - count + 1, last + 1)))
+
+    def _blocks(self, numbers: range) -> list[dict[str, Any]]:
+        blocks = (self._block(it) for it in cooperatively(numbers))
+        return [block for block in blocks if block is not None]
+
+    def _block(self, number: int) -> dict[str, Any] | None:
+        rendered = self._rendered.block(number, full=True)
+        text = rendered.work() if isinstance(rendered, Offload) else rendered
+        if text is None:
+            # It was reverted meanwhile.
+            return None
+        block: dict[str, Any] = msgspec.json.decode(text)
+        transactions = block["transactions"]
+        executor = self._replayed(number) if transactions else None
+        for index, transaction in enumerate(transactions):
+            assert executor is not None
+            output = executor.outputs.get(index, b"")
+            transaction["output"] = f"0x{output.hex()}"
+            if index in executor.failures:
+                transaction["revertReason"] = describe_revert(output)
+        return block
+
+    def _replayed(self, number: int) -> BlockExecutor:
+        ledger = self._chain.ledger
+        record = ledger.record(number)
+        return replayed(
+            record,
+            ledger.header(number - 1),
+            len(record.transactions),
+            rules=ledger.rules_at(number).evm_rules(),
+            snapshot=ledger.state_after(number - 1),
+        )
+
+
+class MiningModes:
+    """The methods as anvil takes them: an interval is in seconds, and replaces automine."""
+
+    def __init__(self, prefix: str, chain: Chain, sequencer: Sequencer) -> None:
+        self.prefix = prefix
+        self._chain = chain
+        self._sequencer = sequencer
+
+    @method(TimestampTooLow, TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    def set_next_block_timestamp(self, timestamp: Number) -> None:
+        """Set the timestamp of the next block, from which the clock goes on."""
+        self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
+
+    @method(served_by=ServedBy.PRODUCER)
+    def set_automine(self, enabled: bool) -> None:
+        """Enable or disable sealing a block for each transaction."""
+        if enabled:
+            self._chain.schedule.seal_at_once()
+            self._sequencer.wake()
+        else:
+            self._chain.schedule.seal_on_request()
+
+    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
+    def set_interval_mining(self, interval: IntervalRequest) -> None:
+        """Seal a block every given number of seconds; 0 seals on request only.
+
+        An array of two numbers is Hardhat's: each block is sealed after a random time between them, in milliseconds.
+        With `--hardhat-errors` a number is in milliseconds, too.
+        """
+        if interval.longest:
+            self._chain.schedule.seal_every(
+                interval.shortest, time.monotonic(), longest=interval.longest
+            )
+        else:
+            self._chain.schedule.seal_on_request()
+
+
+class HardhatMiningModes:
+    """The same methods of `evm_` as Hardhat takes them: an interval is in milliseconds, and stands beside automine."""
+
+    prefix = "evm"
+    acknowledges = True
+
+    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
+        self._chain = chain
+        self._sequencer = sequencer
+
+    @method(TimestampTooLow, TimestampNotLater, TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    def set_next_block_timestamp(self, timestamp: Number) -> str:
+        """Set the timestamp of the next block, which is later than the last one's, and return it in decimal digits."""
+        wanted, head = int(timestamp), self._chain.head.timestamp
+        if wanted == head:
+            raise TimestampNotLater(wanted)
+        self._chain.clock.set_next_timestamp(wanted, head)
+        return str(wanted)
+
+    @method(served_by=ServedBy.PRODUCER)
+    def set_automine(self, enabled: bool) -> None:
+        """Enable or disable sealing a block for each transaction; an interval stays."""
+        schedule = self._chain.schedule
+        if schedule.has_timer:
+            mode = MiningMode.MIXED if enabled else MiningMode.INTERVAL
+            schedule.restore(schedule.state._replace(mode=mode), time.monotonic())
+        elif enabled:
+            schedule.seal_at_once()
+        else:
+            schedule.seal_on_request()
+        if enabled:
+            self._sequencer.wake()
+
+    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
+    def set_interval_mining(self, interval: MillisecondsRequest) -> None:
+        """Seal a block every given number of milliseconds, or after a random time between two; 0 ends it."""
+        schedule = self._chain.schedule
+        if interval.longest:
+            is_mixed = schedule.is_automine or schedule.mode is MiningMode.DELAYED
+            schedule.seal_every(
+                interval.shortest, time.monotonic(), longest=interval.longest, mixed=is_mixed
+            )
+        elif schedule.mode is MiningMode.MIXED:
+            schedule.seal_at_once()
+        elif schedule.mode is MiningMode.INTERVAL:
+            schedule.seal_on_request()

@@ -9,9 +9,7 @@ from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
-from entresol.rpc.namespaces.entresol.paging import check_indexed, page_size
-from entresol.rpc.services.accounts.cursors import Before
-from entresol.rpc.services.accounts.transaction_search import Part
+from entresol.rpc.services.accounts.transaction_search import Before, Part
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -21,6 +19,26 @@ if TYPE_CHECKING:
         TransactionSearch,
         TransactionsPage,
     )
+    from entresol.storage.account_index import AccountIndex
+
+
+MAX_PAGE: Final = 100
+DEFAULT_PAGE: Final = 25
+
+
+def page_size(limit: Number | None) -> int:
+    """Return how many items are wanted; reject a page that is empty or too long."""
+    size = DEFAULT_PAGE if limit is None else int(limit)
+    if not 1 <= size <= MAX_PAGE:
+        raise MalformedValue(f"from 1 to {MAX_PAGE}, got {size}", field="limit")
+    return size
+
+
+def check_indexed(index: AccountIndex) -> None:
+    """Raise `AccountsNotIndexed` if the node keeps no index."""
+    if not index.is_on:
+        raise AccountsNotIndexed
+
 
 MIN_DIGITS: Final = 4
 MAX_DIGITS: Final = 64
@@ -77,8 +95,7 @@ class EntresolTransactions:
         """Return the transactions of the chain, the newest first.
 
         `limit` is at most 100. A page reads at most 2,000 blocks, for two seconds, so it may be shorter and have a next
-        one. On a fork,
-        those above its anchor.
+        one. On a fork, those above its anchor.
         """
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)
         return Offload(lambda: self._shown(self._search.all(before, size)))

@@ -24,9 +24,7 @@ from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
 if TYPE_CHECKING:
-    from entresol.rpc.pubsub.filters import Filters
-    from entresol.rpc.pubsub.hash_changes import HashChanges
-    from entresol.rpc.pubsub.log_cursor import FilterLogs, LogChanges
+    from entresol.rpc.pubsub.filters import FilterLogs, Filters, HashChanges, LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
     from entresol.rpc.services.log_search import ChainHead, LogSource
 

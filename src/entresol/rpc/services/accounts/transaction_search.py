@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self, TypeAlias
 
-from entresol.errors import DeadlinePassed, HistoryNotLoaded, NotInspectable, UnknownBlock
+from entresol.errors import (
+    DeadlinePassed,
+    HistoryNotLoaded,
+    MalformedValue,
+    NotInspectable,
+    UnknownBlock,
+)
 from entresol.execution.system_calls import SYSTEM_CONTRACTS
 from entresol.execution.trace.block_trace import trace_block
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.address_search import may_have_calls
 from entresol.rpc.types.trace_request import frame_options
 from entresol.state_missing import work_clock
@@ -22,6 +27,40 @@ if TYPE_CHECKING:
     from entresol.rpc.services.trace_runner import TraceRunner
     from entresol.storage.account_index import AccountIndex
     from entresol.storage.store_view import BlockReader
+
+
+_BLOCK: Final = 8
+_POSITION: Final = 4
+LAST_POSITION: Final = 2 ** (8 * _POSITION) - 1
+
+
+class Before(NamedTuple):
+    """Positions of transactions or logs that are below `position` in `block`, and all of earlier blocks."""
+
+    block: int
+    position: int
+
+    @classmethod
+    def parse(cls, cursor: bytes | None, head: int) -> Self:
+        """Read a cursor; without one, begin with the head, as with one of a block that was reverted."""
+        if cursor is None:
+            return cls(head, LAST_POSITION)
+        if len(cursor) != _BLOCK + _POSITION:
+            raise MalformedValue(f"{_BLOCK + _POSITION} bytes of an earlier page", field="cursor")
+        block = int.from_bytes(cursor[:_BLOCK])
+        if block > head:
+            return cls(head, LAST_POSITION)
+        return cls(block, int.from_bytes(cursor[_BLOCK:]))
+
+    @classmethod
+    def below(cls, block: int) -> Self:
+        """Return the place above all of `block`."""
+        return cls(block, LAST_POSITION)
+
+    def pack(self) -> bytes:
+        """Return the cursor."""
+        return self.block.to_bytes(_BLOCK) + self.position.to_bytes(_POSITION)
+
 
 MAX_BLOCKS: Final = 2_000
 """How many blocks a page reads at most."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.services.accounts.cursors import Before
+from entresol.rpc.services.accounts.transaction_search import Before
 from entresol.state_missing import work_clock
 from entresol.storage.log_index import LogQuery
 from entresol.storage.token_transfers import (

@@ -12,12 +12,11 @@ from entresol.contracts import artifact
 from entresol.execution.call.limits import CallLimits
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from entresol.rpc.namespaces.entresol.token_transfers import EntresolTokenTransfers
-from entresol.rpc.namespaces.entresol.tokens import EntresolTokens
+from entresol.rpc.namespaces.entresol.tokens import EntresolTokens, EntresolTokenTransfers
 from entresol.rpc.services.accounts import token_calls
-from entresol.rpc.services.accounts.cursors import Before
 from entresol.rpc.services.accounts.holders import HolderLists
 from entresol.rpc.services.accounts.token_calls import TokenCalls
+from entresol.rpc.services.accounts.transaction_search import Before
 from entresol.rpc.services.accounts.transfer_search import TokenTransferPage, TransferSearch
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.types.block_id import LATEST

@@ -16,8 +16,7 @@ from entresol.errors import DeadlinePassed
 from entresol.execution.system_calls import HISTORY_STORAGE
 from entresol.execution.trace.budget import TraceLimits
 from entresol.primitives.values import Address
-from entresol.rpc.services.accounts.cursors import Before
-from entresol.rpc.services.accounts.transaction_search import TransactionSearch
+from entresol.rpc.services.accounts.transaction_search import Before, TransactionSearch
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.trace_runner import TraceRunner
 from tests.support.chain.api_client import ApiClient, running_api, send

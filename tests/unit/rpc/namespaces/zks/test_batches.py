@@ -31,8 +31,7 @@ from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
-from entresol.rpc.services.rendered_chain import RenderedChain
-from entresol.rpc.services.sealed_records import BatchInclusion
+from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain
 from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer

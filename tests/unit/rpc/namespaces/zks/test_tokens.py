@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.primitives.values import Address
-from entresol.rpc.namespaces.zks.tokens import ZksTokens
+from entresol.rpc.namespaces.zks.tokens import BridgedTokens, Token, ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
-from entresol.rpc.services.tokens import BridgedTokens, Token
 from entresol.rpc.types.block_id import LATEST
 from tests.support.chain.dev_chain import open_chain
 from tests.support.contracts.layer_two import (

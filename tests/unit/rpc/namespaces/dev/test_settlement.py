@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.primitives.values import Hash32
-from entresol.rpc.namespaces.base_token import EntresolBaseToken
+from entresol.rpc.namespaces.dev.settlement import EntresolBaseToken
 from tests.support.rpc_client import NamespaceClient, RpcError
 
 METHOD = "entresol_setBaseTokenRatio"

@@ -16,7 +16,7 @@ from entresol.errors import (
     TooManyBlobs,
 )
 from entresol.rpc.jsonrpc.codec import decode_hook
-from entresol.rpc.services.read_sidecar import read_sidecar
+from entresol.rpc.services.fill_transaction import read_sidecar
 from entresol.rpc.types.call_request import TransactionObject
 from tests.support.blobs import Form, sample_sidecar
 

@@ -1,1 +1,0 @@
-"""The `ots_` namespace: what the block explorer Otterscan calls."""

@@ -1,1 +1,0 @@
-"""The `trace_` namespace: frames, state differences and programs, in the format of Parity."""
