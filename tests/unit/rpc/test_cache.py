@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.rpc.cache import ENTRY_BYTES, RenderedCache, ResponseKind
-from entresol.rpc.render.chain_objects import BatchInfo
-from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import transaction
-from tests.support.chain.sample_chain import SampleChain, parsed
+from tests.support.chain.sample_chain import SampleChain
 
 
 def answer(size: int = 0) -> msgspec.Raw:
@@ -118,25 +115,6 @@ def test_rendered_objects_are_cached(own_sample: SampleChain) -> None:
     assert sample.rendered.block_receipts(2) is sample.rendered.block_receipts(2)
 
 
-def test_rendered_objects_follow_a_revert(own_sample: SampleChain) -> None:
-    sample = own_sample
-    events = sample.chain.events.subscribe()
-    one = InlineSequencer(sample.chain).submit(transaction(1).raw)
-    sample.chain.builder.seal()
-    before = sample.block(3)
-    assert parsed(sample.rendered.receipt(one))["blockNumber"] == "0x3"
-    sample.chain.history.rewind(2)
-    for event in events.take()[0]:
-        sample.rendered.on_event(event)
-    assert sample.rendered.block(3, full=False) is None
-    assert sample.rendered.receipt(one) is None
-    assert parsed(sample.rendered.transaction(one))["blockNumber"] is None
-    sample.chain.builder.seal()
-    sample.chain.builder.seal()
-    assert sample.block(3)["transactions"] == before["transactions"]
-    assert sample.block(2)["hash"] == sample.block(3)["parentHash"]
-
-
 def test_a_revert_leaves_the_blocks_below(own_sample: SampleChain) -> None:
     cached = own_sample.rendered.block(1, full=False)
     own_sample.rendered.block(2, full=False)
@@ -152,25 +130,3 @@ def test_a_transaction_that_is_pending_again_is_invalidated(own_sample: SampleCh
     own_sample.rendered.on_event(TransactionPending(sent))
     assert own_sample.cache.get((ResponseKind.TRANSACTION, sent.hash)) is None
     assert own_sample.cache.get((ResponseKind.RECEIPT, sent.hash)) is None
-
-
-def test_a_sealed_batch_shows_in_blocks_that_were_cached() -> None:
-    class Batches:
-        sealed = False
-
-        def batch_of(self, block: int) -> BatchInfo | None:
-            known = self.sealed and block == 2
-            return BatchInfo(number=1, timestamp=2, first_tx_number=0) if known else None
-
-        def last_block(self) -> int | None:
-            return 2
-
-    batches = Batches()
-    sample = SampleChain(batches=batches)
-    try:
-        assert sample.block()["l1BatchNumber"] is None
-        batches.sealed = True
-        sample.rendered.batch_sealed(1, 2)
-        assert sample.block()["l1BatchNumber"] == "0x1"
-    finally:
-        sample.chain.close()

@@ -29,7 +29,7 @@ from entresol.rpc.jsonrpc.errors import (
 from entresol.rpc.jsonrpc.forwarding import Forwarding, Item, Router, own_methods
 from entresol.rpc.jsonrpc.long_request import LongRequest, ScanOrder, read_long
 from entresol.rpc.jsonrpc.method import Namespace
-from entresol.rpc.jsonrpc.method_caller import MethodCaller, Responder
+from entresol.rpc.jsonrpc.method_caller import MethodCaller
 from entresol.rpc.jsonrpc.metrics import Metrics
 from entresol.rpc.jsonrpc.native_methods import (
     NativeReads,
@@ -91,8 +91,6 @@ class Dispatcher:
         self._discovery.methods = self.methods
         self._limits = limits
         self.metrics = metrics or Metrics()
-        threads = threads or LoopThreads()
-        self._responder = Responder(threads, limits.response_bytes, self.metrics)
         for name, method in self._methods.items():
             method.metrics = self.metrics.of_method(name)
         self._last = {name for name, method in self._methods.items() if method.is_last}
@@ -106,13 +104,14 @@ class Dispatcher:
             batch=limits.batch,
             max_bytes=limits.response_bytes,
         )
-        self._call = MethodCaller(
+        self._caller = MethodCaller(
             self._methods,
-            self._responder,
-            self._native.insert,
-            threads=threads,
+            threads or LoopThreads(),
+            self.metrics,
+            max_bytes=limits.response_bytes,
+            cache=self._native.insert,
             forwarding=self._forwarding,
-        ).call
+        )
         self.invalidate_cache = self._native.clear
         """Drop all cached results, because blocks changed."""
 
@@ -147,7 +146,7 @@ class Dispatcher:
             return known
         serve(connection)
         if known is not None:
-            return self._finish_getter(*known)
+            return self._caller.finish(*known)
         if len(body) > MAX_NATIVE_BODY_BYTES:
             return self._handle_long(body, connection)
         if self._scans.is_behind(connection):
@@ -172,7 +171,7 @@ class Dispatcher:
             return self._handle_text(body, connection)
         if isinstance(found, list):
             return self._handle_requests(found, connection)
-        return self._call(connection, found)
+        return self._caller.call(connection, found)
 
     def _read_long(self, body: bytes) -> LongRequest | list[Request | Raw] | None:
         """Read a long request or a batch on a thread, with parameters that would be decoded on the event loop."""
@@ -186,22 +185,18 @@ class Dispatcher:
 
     def _handle_text(self, body: bytes, connection: ClientConnection) -> Response:
         if not body.isascii() and not is_utf8(body):
-            return self._responder.reject(ParseError("not UTF-8"))
+            return self._caller.reject(ParseError("not UTF-8"))
         if body[:1] == b"[":
             return self._handle_batch(body, connection)
         try:
             request = decode_request(body)
         except (ValueError, RecursionError):
             return self._handle_malformed(body, connection)
-        response = self._call(connection, request)
+        response = self._caller.call(connection, request)
         if type(response) is DeferredResponse or type(response) is StartableResponse:
             # Nothing else of its request can share a block with it.
             return response.now(self._flush)
         return response
-
-    def _finish_getter(self, name: str, request_id: bytes, result: object) -> Response:
-        """Respond with what a getter returned that the crate has called and does not render."""
-        return self._responder.finish(self._methods[name], request_id, result)
 
     def _serves_natively(self, body: bytes, path: str = "/") -> bool:
         is_short = path == "/" and len(body) <= MAX_NATIVE_BODY_BYTES
@@ -215,25 +210,25 @@ class Dispatcher:
         try:
             request_id = id_of_malformed(stripped)
         except ParseError as error:
-            return self._responder.reject(error)
+            return self._caller.reject(error)
         if request_id is None:
-            return self._responder.reject(
+            return self._caller.reject(
                 ParseError("a request is an object with jsonrpc, method and id")
             )
-        return self._responder.reject(not_a_request(stripped), request_id)
+        return self._caller.reject(not_a_request(stripped), request_id)
 
     def _handle_batch(self, body: bytes, connection: ClientConnection) -> Response:
         try:
             items = self._batches.read(body)
         except ParseError as error:
-            return self._responder.reject(error)
+            return self._caller.reject(error)
         return self._handle_requests(items, connection)
 
     def _handle_requests(self, items: list[Item] | None, connection: ClientConnection) -> Response:
         if items is None or len(items) > self._limits.batch:
-            return self._responder.reject(BatchSizeError(self._limits.batch))
+            return self._caller.reject(BatchSizeError(self._limits.batch))
         if not items:
-            return self._responder.reject(InvalidRequestError("a batch has at least one call"))
+            return self._caller.reject(InvalidRequestError("a batch has at least one call"))
         forwarding = self._forwarding
         if forwarding is not None and forwarding.has_forwarded(items, connection):
             return self._forward_batch(forwarding, items, connection)
@@ -246,7 +241,7 @@ class Dispatcher:
         try:
             return await forwarding.batch(items, connection, handle, self._limits.response_bytes)
         except BatchResponseSizeError as error:
-            return self._responder.reject(error)
+            return self._caller.reject(error)
 
     def _handle_items(self, connection: ClientConnection, items: list[Item]) -> Response:
         batch = RequestBatch(
@@ -265,7 +260,7 @@ class Dispatcher:
 
     def _joined(self, batch: RequestBatch[Item]) -> bytes | None:
         if batch.too_large:
-            return self._responder.reject(BatchResponseSizeError(self._limits.response_bytes))
+            return self._caller.reject(BatchResponseSizeError(self._limits.response_bytes))
         return batch.joined()
 
     def _is_grouped(self, item: Item) -> bool:
@@ -277,12 +272,12 @@ class Dispatcher:
 
     def _handle_item(self, connection: ClientConnection, item: Item) -> Response:
         if isinstance(item, Request):
-            return self._handle_plain(item, connection) or self._call(connection, item)
+            return self._handle_plain(item, connection) or self._caller.call(connection, item)
         try:
             request_id = id_of_malformed(item)
         except ParseError as error:
-            return self._responder.reject(error)
-        return self._responder.reject(not_a_request(item), request_id or NULL)
+            return self._caller.reject(error)
+        return self._caller.reject(not_a_request(item), request_id or NULL)
 
     def _handle_plain(self, item: Request, connection: ClientConnection) -> Response:
         """Return the response to an item of a batch, if the crate responds to it."""
@@ -290,7 +285,7 @@ class Dispatcher:
         if not self._serves_natively(params, connection.path):
             return None
         known = self._native.item(bytes(item.id), item.method, params)
-        return known if known is None or type(known) is bytes else self._finish_getter(*known)
+        return known if known is None or type(known) is bytes else self._caller.finish(*known)
 
 
 async def _nothing() -> None:

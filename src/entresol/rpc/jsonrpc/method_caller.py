@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -47,121 +48,28 @@ REJECTED: Final = "(refused)"
 """The metric label of requests that reach no method; dashboards select on it, so it stays as it is."""
 
 
-class Responder:
-    """Encodes results, of at most `max_bytes`, and counts calls."""
-
-    def __init__(self, threads: Threads, max_bytes: int, metrics: Metrics) -> None:
-        self._threads = threads
-        self._max_bytes = max_bytes
-        self._metrics = metrics
-
-    def reject(self, error: RequestError, request_id: bytes = NULL) -> bytes | None:
-        """Return the response to a request that reaches no method; a notification gets none."""
-        error_object = error_object_of(error, REJECTED)
-        without_frames(error)
-        self._metrics.of_method(REJECTED).observe(0.0, error_object.code)
-        return error_response(error_object, request_id) if request_id else None
-
-    def finish(self, method: Method, request_id: bytes, result: object) -> Response:
-        """Respond with the result of a function that was called already."""
-        started = perf_counter()
-        if type(result) is Offload or is_awaitable(result):
-            return self.respond_later(method, request_id, result, started)
-        return self._respond_now(method, request_id, started, lambda: result)
-
-    def defer(
-        self, method: Method, request_id: bytes, result: Any, started: float
-    ) -> Awaitable[bytes | None]:
-        """Respond once the result is there; to calls of a group that share a block, without a task for each."""
-        if method.is_grouped and asyncio.isfuture(result):
-            respond = partial(self._respond_now, method, request_id, started, result.result)
-            return DeferredResponse(result, respond)
-        response = self.respond_later(method, request_id, result, started)
-        return StartableResponse(response) if method.is_grouped else response
-
-    async def respond_later(
-        self, method: Method, request_id: bytes, result: Any, started: float
-    ) -> bytes | None:
-        """Await the result, or what a thread makes of it, and respond."""
-        code = 0
-        try:
-            if type(result) is not Offload:
-                result = await result
-            if type(result) is Offload:
-                # What may be a long result is encoded there, too.
-                work = result.work
-                body = await self._threads.run(
-                    lambda: self.respond(request_id, work()), ends_with_client=True
-                )
-            else:
-                body = self.respond(request_id, result)
-        except asyncio.CancelledError:
-            if is_being_cancelled():
-                raise
-            # Not who responds was cancelled, but what it waits for: work on a chain that is closed.
-            body, code = response_to_error(ChainReplaced(), method, request_id)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    def _respond_now(
-        self, method: Method, request_id: bytes, started: float, result: Callable[[], object]
-    ) -> bytes | None:
-        """Respond with what is there: the result of a call, or its error."""
-        code = 0
-        try:
-            body = self.respond(request_id, result())
-        except asyncio.CancelledError:
-            body, code = response_to_error(ChainReplaced(), method, request_id)
-        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
-        method.metrics.observe(perf_counter() - started, code)
-        return body if request_id else None
-
-    def respond(self, request_id: bytes, result: object) -> bytes:
-        """Return the response with this result; raise `ResponseSizeError` if it is too long."""
-        if type(result) is TraceWriter:
-            # Traces have a limit of their own, and are copied without the GIL.
-            return result.joined(opening(request_id, RESULT), CLOSING)
-        body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
-        if len(body) > self._max_bytes:
-            raise ResponseSizeError(self._max_bytes)
-        return body
-
-
-def is_being_cancelled() -> bool:
-    """Return whether the task that runs is to end, and not only something that it waits for."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def response_to_error(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
-    """Return the error response for an exception, and its code. The exception ends here: its frames are dropped."""
-    error_object = error_object_of(error, method.name)
-    without_frames(error)
-    return error_response(error_object, request_id), error_object.code
-
-
 class MethodCaller:
-    """Calls methods by name; with `forwarding`, those that are the producer's are forwarded.
+    """Calls methods by name, encodes results of at most `max_bytes`, and counts calls.
 
-    `cache` takes the name of a method, its parameters and its result, for later calls.
+    With `forwarding`, calls that are the producer's are forwarded. `cache` takes the name of a method, its parameters
+    and its result, for later calls.
     """
 
     def __init__(
         self,
         methods: Mapping[str, Method],
-        responder: Responder,
-        cache: Callable[[str, bytes, bytes], None],
-        *,
         threads: Threads,
+        metrics: Metrics,
+        *,
+        max_bytes: int,
+        cache: Callable[[str, bytes, bytes], None],
         forwarding: Forwarding | None = None,
     ) -> None:
         self._methods = methods
-        self._responder = responder
-        self._cache = cache
         self._threads = threads
+        self._metrics = metrics
+        self._max_bytes = max_bytes
+        self._cache = cache
         self._forwarding = forwarding
         self._remote_waits = RemoteWaits()
 
@@ -173,9 +81,9 @@ class MethodCaller:
             problem = self._problem(request, request_id, connection.path)
             if method is None or problem is not None:
                 problem = problem or MethodNotFoundError(request.method)
-                return self._responder.reject(problem, request_id if is_id(request_id) else NULL)
+                return self.reject(problem, request_id if is_id(request_id) else NULL)
         if method.names_url and connection.is_foreign:
-            body, _ = response_to_error(ForeignOrigin(), method, request_id)
+            body, _ = _error_response(ForeignOrigin(), method, request_id)
             return body if request_id else None
         if self._forwarding is None:
             return self._run(method, request, request_id, connection)
@@ -184,6 +92,21 @@ class MethodCaller:
             return self._forwarding.call(request, connection)
         then = self._forwarding if route is Route.HERE_THEN_UPSTREAM else None
         return self._run(method, request, request_id, connection, then)
+
+    def reject(self, error: RequestError, request_id: bytes = NULL) -> bytes | None:
+        """Return the response to a request that reaches no method; a notification gets none."""
+        error_object = error_object_of(error, REJECTED)
+        without_frames(error)
+        self._metrics.of_method(REJECTED).observe(0.0, error_object.code)
+        return error_response(error_object, request_id) if request_id else None
+
+    def finish(self, name: str, request_id: bytes, result: object) -> Response:
+        """Respond with the result of a method whose function the crate has called."""
+        method = self._methods[name]
+        started = perf_counter()
+        if type(result) is Offload or is_awaitable(result):
+            return self._respond_later(method, request_id, result, started)
+        return self._respond_now(method, request_id, started, lambda: result)
 
     def _run(
         self,
@@ -205,20 +128,20 @@ class MethodCaller:
                 arguments = _arguments(method, request, connection, is_short=is_short)
                 if arguments is None:
                     later = self._call_read(method, request.params, connection)
-                    return self._responder.defer(method, request_id, later, started)
+                    return self._defer(method, request_id, later, started)
             result = method.function(*arguments)
             if then is not None and is_absent(result):
                 return then.call(request, connection)
             if type(result) is Offload or (method.may_be_awaited and is_awaitable(result)):
-                return self._responder.defer(method, request_id, result, started)
-            body = self._responder.respond(request_id, result)
+                return self._defer(method, request_id, result, started)
+            body = self._respond(request_id, result)
             if is_short and method.is_cached and method.is_repeatable(arguments):
                 self._cache_result(method, params, result)
         except (BuildFirst, StateMissing) as needs:
             later = self._call_again(method, needs, request.params, connection)
-            return self._responder.defer(method, request_id, later, started)
+            return self._defer(method, request_id, later, started)
         except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
-            body, code = response_to_error(error, method, request_id)
+            body, code = _error_response(error, method, request_id)
         method.metrics.observe(perf_counter() - started, code)
         return body if request_id else None
 
@@ -241,10 +164,8 @@ class MethodCaller:
         """Call a method again, after what it needs was built or fetched."""
         arguments = method.arguments(params, connection)
         call = partial(method.function, *arguments)
-        if isinstance(needs, StateMissing):
-            with self._remote_waits.held(connection):
-                result = await again(call, needs)
-        else:
+        is_remote = isinstance(needs, StateMissing)
+        with self._remote_waits.held(connection) if is_remote else nullcontext():
             result = await again(call, needs)
         return await result if is_awaitable(result) else result
 
@@ -263,6 +184,79 @@ class MethodCaller:
         if named in self._methods and named != request.method:
             return InvalidRequestError(f"the path says {named}, the body {request.method[:70]}")
         return None
+
+    def _defer(
+        self, method: Method, request_id: bytes, result: Any, started: float
+    ) -> Awaitable[bytes | None]:
+        """Respond once the result is there; to calls of a group that share a block, without a task for each."""
+        if method.is_grouped and asyncio.isfuture(result):
+            respond = partial(self._respond_now, method, request_id, started, result.result)
+            return DeferredResponse(result, respond)
+        response = self._respond_later(method, request_id, result, started)
+        return StartableResponse(response) if method.is_grouped else response
+
+    async def _respond_later(
+        self, method: Method, request_id: bytes, result: Any, started: float
+    ) -> bytes | None:
+        """Await the result, or what a thread makes of it, and respond."""
+        code = 0
+        try:
+            if type(result) is not Offload:
+                result = await result
+            if type(result) is Offload:
+                # What may be a long result is encoded there, too.
+                work = result.work
+                body = await self._threads.run(
+                    lambda: self._respond(request_id, work()), ends_with_client=True
+                )
+            else:
+                body = self._respond(request_id, result)
+        except asyncio.CancelledError:
+            if _is_being_cancelled():
+                raise
+            # Not who responds was cancelled, but what it waits for: work on a chain that is closed.
+            body, code = _error_response(ChainReplaced(), method, request_id)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = _error_response(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
+
+    def _respond_now(
+        self, method: Method, request_id: bytes, started: float, result: Callable[[], object]
+    ) -> bytes | None:
+        """Respond with what is there: the result of a call, or its error."""
+        code = 0
+        try:
+            body = self._respond(request_id, result())
+        except asyncio.CancelledError:
+            body, code = _error_response(ChainReplaced(), method, request_id)
+        except Exception as error:  # noqa: BLE001  # logged as it is turned into a response
+            body, code = _error_response(error, method, request_id)
+        method.metrics.observe(perf_counter() - started, code)
+        return body if request_id else None
+
+    def _respond(self, request_id: bytes, result: object) -> bytes:
+        """Return the response with this result; raise `ResponseSizeError` if it is too long."""
+        if type(result) is TraceWriter:
+            # Traces have a limit of their own, and are copied without the GIL.
+            return result.joined(opening(request_id, RESULT), CLOSING)
+        body = response(request_id, RESULT, result if type(result) is Raw else encode(result))
+        if len(body) > self._max_bytes:
+            raise ResponseSizeError(self._max_bytes)
+        return body
+
+
+def _is_being_cancelled() -> bool:
+    """Return whether the task that runs is to end, and not only something that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _error_response(error: Exception, method: Method, request_id: bytes) -> tuple[bytes, int]:
+    """Return the error response for an exception, and its code. The exception ends here: its frames are dropped."""
+    error_object = error_object_of(error, method.name)
+    without_frames(error)
+    return error_response(error_object, request_id), error_object.code
 
 
 def _arguments(
