@@ -81,7 +81,7 @@ def index_cost() -> Iterator[Row]:
                 (sealing_seconds(raws, size, indexed=True), sealing_seconds(raws, size))
                 for _ in range(INDEX_ROUNDS)
             ]
-            with_it, without = (min(it) for it in zip(*seconds, strict=True))
+            with_it, without = (min(round_) for round_ in zip(*seconds, strict=True))
             yield Row(
                 what=f"{kind}, blocks of {size}, more for the explorer's index",
                 value=100 * (with_it / without - 1),

@@ -132,7 +132,7 @@ def _cost_rows(
     for _ in range(ROUNDS):
         for at, (url, pid) in enumerate(targets):
             sent = _transfers(nonces[at], BATCHED)
-            bodies = [msgspec.json.encode(it) for it in batched(sent, BATCH)]
+            bodies = [msgspec.json.encode(batch) for batch in batched(sent, BATCH)]
             before = cpu_seconds(pid)
             with closing(HttpRpcClient(url)) as client:
                 rates[at].append(len(sent) / seconds_of(client, bodies, CONNECTIONS))
@@ -152,7 +152,7 @@ def _size_rows(before: Sequence[int], after: Sequence[int]) -> Iterator[Row]:
 
 
 def _sizes(cluster: ClusterProcesses) -> list[int]:
-    return [int(it or 0) for it in cluster.fetch_value(_SIZES)]
+    return [int(size or 0) for size in cluster.fetch_value(_SIZES)]
 
 
 def _lag_rows(
@@ -160,7 +160,9 @@ def _lag_rows(
 ) -> Iterator[Row]:
     replica = next(node for node in cluster.nodes if node is not producer)
     number = int(RATE * LAG_SECONDS)
-    bodies = [msgspec.json.encode(it) for it in batched(_transfers(nonces, number), RATE // 20)]
+    bodies = [
+        msgspec.json.encode(batch) for batch in batched(_transfers(nonces, number), RATE // 20)
+    ]
     lags, rate = lags_under(producer.url, replica.url, bodies, 0.05)
     cuts = statistics.quantiles(lags, n=100)
     note = f"{rate * RATE / 20:.0f} transfers/s were sent, {len(lags)} blocks"
@@ -198,7 +200,9 @@ def _read_round(requests: Load, nodes: Sequence[ClusterNodeProcess]) -> tuple[fl
 def _catch_up_rows(
     cluster: ClusterProcesses, producer: ClusterNodeProcess, nonces: Iterator[int], folder: Path
 ) -> Iterator[Row]:
-    bodies = [msgspec.json.encode(it) for it in batched(_transfers(nonces, FILLED), FILL_BATCH)]
+    bodies = [
+        msgspec.json.encode(batch) for batch in batched(_transfers(nonces, FILLED), FILL_BATCH)
+    ]
     with closing(HttpRpcClient(producer.url)) as client:
         # Over one connection, since batches of one account must arrive in order.
         seconds_of(client, bodies, 1)
@@ -214,7 +218,7 @@ def _catch_up_rows(
     done = run_entresol("backup", "--data-dir", str(producer.data_dir), str(copy))
     assert done.returncode == 0, done.stderr
     copied = time.perf_counter() - began
-    size = sum(it.stat().st_size for it in copy.rglob("*") if it.is_file()) / 2**20
+    size = sum(file.stat().st_size for file in copy.rglob("*") if file.is_file()) / 2**20
     yield Row(what="entresol backup", value=copied, unit="s", note=f"{size:.1f} MiB, checked")
     for source, joined in (("the log", from_log), ("the copy", _join(cluster, seq))):
         what = f"a new replica, from its start until it has everything, from {source}"

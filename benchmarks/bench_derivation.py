@@ -44,7 +44,7 @@ def derived(what: str, kind: str, *, blocks: int, size: int) -> Row:
     with operated(kind, blocks, size) as operator:
         rounds = [(verify(operator), derive(operator)) for _ in range(ROUNDS)]
     verified, found = (
-        statistics.median(it) / blocks / max(size, 1) for it in zip(*rounds, strict=True)
+        statistics.median(taken) / blocks / max(size, 1) for taken in zip(*rounds, strict=True)
     )
     return Row(
         what=f"derivation of {what}",

@@ -60,7 +60,9 @@ def _best(client: HttpRpcClient, blocks: int) -> Seconds:
     end = time.perf_counter() + ROUNDS_SECONDS
     while not rounds or (len(rounds) < ROUNDS and time.perf_counter() < end):
         rounds.append(_round(client, blocks))
-    return Seconds(*(min(it) for it in zip(*map(msgspec.structs.astuple, rounds), strict=True)))
+    return Seconds(
+        *(min(seconds) for seconds in zip(*map(msgspec.structs.astuple, rounds), strict=True))
+    )
 
 
 def _round(client: HttpRpcClient, blocks: int) -> Seconds:
@@ -92,7 +94,10 @@ def _fund(client: HttpRpcClient) -> None:
 
 
 def _snapshot_row(what: str, ours: Seconds, theirs: Seconds) -> Row:
-    both = [f"{it.snapshot * 1_000:.2f} + {it.revert * 1_000:.2f}" for it in (ours, theirs)]
+    both = [
+        f"{seconds.snapshot * 1_000:.2f} + {seconds.revert * 1_000:.2f}"
+        for seconds in (ours, theirs)
+    ]
     note = f"{both[0]}, anvil {both[1]}"
     return _row(what, ours.snapshot + ours.revert, theirs.snapshot + theirs.revert, note)
 

@@ -35,7 +35,7 @@ def rows() -> Iterable[Row]:
     """Measure nodes of one, three and five L2s in turns, all by processor time, which other work disturbs least."""
     yield from _starts()
     with ExitStack() as stack:
-        one, three, five = (stack.enter_context(_running(it)) for it in (ONE, THREE, FIVE))
+        one, three, five = (stack.enter_context(_running(chains)) for chains in (ONE, THREE, FIVE))
         yield _memory("idle", one, five, FIVE - ONE)
         yield _beside("reads of one chain", one, three, _reads)
         nonces = {one.pid: count(), three.pid: count()}
@@ -60,7 +60,7 @@ def _starts() -> Iterable[Row]:
                 seconds[chains].append(time.perf_counter() - begun)
                 used[chains].append(server.cpu_seconds())
     for what, values in (("", seconds), (", processor time", used)):
-        one, three = (min(values[it]) * 1e3 for it in (ONE, THREE))
+        one, three = (min(values[chains]) * 1e3 for chains in (ONE, THREE))
         yield Row(
             what=f"start of three chains and L1 to the first responses of all{what}",
             value=three,
@@ -150,7 +150,7 @@ def _running(chains: int) -> Iterator[Server]:
 
 def _clients(server: Server) -> Iterator[HttpRpcClient]:
     known = json.loads(Path(server.name).read_text(encoding="utf-8"))
-    for it in known.get("chains", [known]):
-        client = HttpRpcClient(it["http_url"])
+    for chain in known.get("chains", [known]):
+        client = HttpRpcClient(chain["http_url"])
         yield client
         client.close()

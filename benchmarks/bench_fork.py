@@ -63,9 +63,9 @@ def rows() -> Iterable[Row]:
         with forks(node, LATENCY) as both:
             yield from _calls(both)
             what = f"transaction that writes {WRITTEN_SLOTS} slots, cold, until mined"
-            yield _row(what, [_best_of(it, _send) for it in both])
+            yield _row(what, [_best_of(node, _send) for node in both])
             what = f"anvil_mine({BLOCKS:,})"
-            yield _row(what, [_sample(it, _mine) for it in both])
+            yield _row(what, [_sample(node, _mine) for node in both])
         yield from _starts(node)
         yield from _memory(node)
 
@@ -143,7 +143,7 @@ def _starts(node: Anvil) -> Iterable[Row]:
 def _memory(node: Anvil) -> Iterable[Row]:
     """Measure what many slots leave in memory; the network is not slow, since anvil reads them one by one."""
     with forks(node, 0.0, is_direct=True) as both:
-        ours, theirs = (_grown(it) for it in both)
+        ours, theirs = (_grown(node) for node in both)
     yield Row(
         what=f"memory of {MANY_SLOTS:,} slots",
         value=ours[0],

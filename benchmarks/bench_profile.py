@@ -106,7 +106,7 @@ def _run_seconds(runs: PytestRuns) -> dict[str, float]:
     shutil.copy(FOLDER / "plain-output.json", runs.folder / "out")
     runs.write(conftest=SETTINGS, test_steps=STEPS)
     rounds = [{flag: _run(runs, flag) for flag in ("", *FLAGS)} for _ in range(RUNS)]
-    return {flag: min(it[flag] for it in rounds) for flag in ("", *FLAGS)}
+    return {flag: min(round_[flag] for round_ in rounds) for flag in ("", *FLAGS)}
 
 
 def _run(runs: PytestRuns, flag: str) -> float:

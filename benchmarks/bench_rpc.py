@@ -136,7 +136,7 @@ def found(client: HttpRpcClient) -> Chain:
     done += client.batch(
         [("anvil_setStorageAt", list(token_balance(holder))) for holder in HOLDERS]
     )
-    assert not any(isinstance(it, Exception) for it in done), done
+    assert not any(isinstance(outcome, Exception) for outcome in done), done
     client.batch([("evm_setAutomine", [False])])
     client.batch([("evm_mine", [])] * EMPTY_BLOCKS)
     full, _ = mined(client, range(FULL_BLOCK))

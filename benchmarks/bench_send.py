@@ -95,9 +95,9 @@ def both() -> Iterator[tuple[HttpRpcClient, HttpRpcClient]]:
         anvil = stack.enter_context(running_anvil(*flags, port=port))
         client = HttpRpcClient(node.url)
         stack.callback(client.close)
-        for it in (client, anvil):
+        for server in (client, anvil):
             for some in batched(ADDRESSES[: len(SENDERS)], 250):
-                it.batch([("anvil_setBalance", [str(one), hex(100 * ETHER)]) for one in some])
+                server.batch([("anvil_setBalance", [str(one), hex(100 * ETHER)]) for one in some])
         yield client, anvil
 
 
@@ -136,7 +136,7 @@ def transfers(nonces: Iterator[int], number: int) -> list[dict[str, object]]:
 def in_batches(client: HttpRpcClient, nonces: Iterator[int]) -> float:
     """Return transactions a second in batches over a few connections, until all are mined."""
     number = SINGLE if isinstance(client, Anvil) else BATCHED
-    bodies = [msgspec.json.encode(it) for it in batched(transfers(nonces, number), BATCH)]
+    bodies = [msgspec.json.encode(batch) for batch in batched(transfers(nonces, number), BATCH)]
     return number / seconds_of(client, bodies, CONNECTIONS)
 
 
@@ -179,9 +179,9 @@ def round_by_round(clients: Sequence[HttpRpcClient]) -> Iterator[Row]:
         for at, client in enumerate(clients):
             transfer = {"from": client("eth_accounts")[0], "to": str(ADDRESSES[0]), "value": "0x1"}
             taken[at] += [seconds_of_round(client, transfer) for _ in range(SENT_BY_NODE)]
-    ranks = [statistics.quantiles(it, n=10) for it in taken]
+    ranks = [statistics.quantiles(seconds, n=10) for seconds in taken]
     for name, rank in (("median", 4), ("quickest tenth", 0)):
-        ours, theirs = (it[rank] * 1e3 for it in ranks)
+        ours, theirs = (quantiles[rank] * 1e3 for quantiles in ranks)
         yield Row(
             what=f"eth_sendTransaction and its receipt, one by one, {name}",
             value=ours,
@@ -203,7 +203,7 @@ def seconds_of_round(client: HttpRpcClient, transfer: dict[str, str]) -> float:
 
 def delay_beside(client: HttpRpcClient, nonces: Iterator[int]) -> Row:
     """Measure how long another client waits for `eth_blockNumber` beside the batches."""
-    bodies = [msgspec.json.encode(it) for it in batched(transfers(nonces, BATCHED), BATCH)]
+    bodies = [msgspec.json.encode(batch) for batch in batched(transfers(nonces, BATCHED), BATCH)]
     waits: list[float] = []
     poller = HttpRpcClient(client.url)
     with closing(poller), ThreadPoolExecutor(1) as threads:

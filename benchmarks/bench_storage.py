@@ -160,7 +160,9 @@ def transfer_rows() -> Iterable[Row]:
         store = Store.open(directory)
         sizes, seconds = zip(*seal_transfers(store), strict=True)
         store.close()
-        files = [it for it in (directory / "database").iterdir() if not it.name.startswith("LOG")]
+        files = [
+            file for file in (directory / "database").iterdir() if not file.name.startswith("LOG")
+        ]
         on_disk = sum(file.stat().st_size for file in files)
         count = TRANSFER_BLOCKS * TRANSFERS
         what = f"store, blocks of {TRANSFERS} transfers"

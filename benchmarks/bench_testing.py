@@ -79,7 +79,9 @@ def rows() -> Iterable[Row]:
         peer=Peer(peer, by_hand.all_cases),
         note="from the command to its end",
     )
-    ours, theirs = ((it.all_cases - it.one_case) / (CASES - 1) * 1e3 for it in (fixtures, by_hand))
+    ours, theirs = (
+        (run.all_cases - run.one_case) / (CASES - 1) * 1e3 for run in (fixtures, by_hand)
+    )
     yield Row(what="each further case", value=ours, unit="ms", peer=Peer(peer, theirs))
 
 
@@ -124,7 +126,7 @@ def _rates() -> dict[str, float]:
             {name: _transfers_per_second(w3) for name, w3 in clients.items()}
             for _ in range(TRANSFERS // ROUND_TRANSFERS)
         ]
-    return {name: median(it[name] for it in rounds) for name in clients}
+    return {name: median(round_[name] for round_ in rounds) for name in clients}
 
 
 def _transfers_per_second(w3: Web3) -> float:
@@ -154,8 +156,10 @@ def _run_in_turns(folder: Path, *texts: str) -> list[RunSeconds]:
     rounds = [
         [(_run_seconds(run, 1), _run_seconds(run, CASES)) for run in runs] for _ in range(ROUNDS)
     ]
-    best = [[min(it) for it in zip(*own, strict=True)] for own in zip(*rounds, strict=True)]
-    return [RunSeconds(*it) for it in best]
+    best = [
+        [min(seconds) for seconds in zip(*own, strict=True)] for own in zip(*rounds, strict=True)
+    ]
+    return [RunSeconds(*seconds) for seconds in best]
 
 
 def _run_seconds(runs: PytestRuns, cases: int) -> float:

@@ -130,7 +130,7 @@ def methods(client: RpcClient, token: str) -> Iterator[Row]:
         start = time.perf_counter()
         result = client(method, *params)
         seconds = time.perf_counter() - start
-        assert any(isinstance(it, list) and it for it in result.values()), (method, result)
+        assert any(isinstance(value, list) and value for value in result.values()), (method, result)
         yield Row(
             what=f"{what}: `{method}`", value=seconds, unit="s", target=Target(LAST, "at most")
         )

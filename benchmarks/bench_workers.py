@@ -91,7 +91,7 @@ def _read_rows(name: str, requests: Load, nodes: list[Measured]) -> Iterator[Row
             samples[at].append(msgspec.structs.replace(sample, cpu=cpu))
     for measured, taken in zip(nodes, samples, strict=True):
         # The round that was disturbed least.
-        best, cpu = max(taken, key=lambda it: it.rate), min(it.cpu for it in taken)
+        best, cpu = max(taken, key=lambda it: it.rate), min(load.cpu for load in taken)
         yield Row(
             what=f"{name}, {_processes(measured)}",
             value=best.rate,

@@ -102,8 +102,11 @@ def remote(kinds: Sequence[bytes], copies: int, links: int) -> Iterator[Anvil]:
                 address = contract(kind, number)
                 edits.append(("anvil_setCode", (address, hexed(code))))
                 edits += (
-                    ("anvil_setStorageAt", (address, hex(link(it)), hexed(word(link(it + 1)))))
-                    for it in range(links)
+                    (
+                        "anvil_setStorageAt",
+                        (address, hex(link(place)), hexed(word(link(place + 1)))),
+                    )
+                    for place in range(links)
                 )
         for first in range(0, len(edits), BATCH):
             node.batch(edits[first : first + BATCH])

@@ -100,7 +100,7 @@ def _batches(what: str, count: int, size: int) -> Iterator[Row]:
         for publishes in (False, True):
             settled = asyncio.run(_settle(count, size, publishes=publishes))
             best[publishes] = min(settled, best.get(publishes, settled))
-    rate, without = (count / best[it].seconds for it in (True, False))
+    rate, without = (count / best[publishes].seconds for publishes in (True, False))
     yield Row(
         what=what,
         value=rate,
@@ -155,7 +155,7 @@ async def _settle(count: int, size: int, *, publishes: bool) -> _Settled:
     assert settler.totals.executed == count
     batches = chain.batches
     done = {batches.settled(number + 1, step) for number in range(count) for step in SettlementStep}
-    gas = sum(it.gas_used or 0 for it in done if it is not None)
+    gas = sum(batch.gas_used or 0 for batch in done if batch is not None)
     chain.close()
     layer_one.chain.close()
     return _Settled(seconds, gas)

@@ -77,7 +77,7 @@ class SettledChain(msgspec.Struct, frozen=True):
 def found(client: HttpRpcClient) -> ReadChain:
     """Give a server accounts, a token, blocks and filters."""
     rich = [*SENDERS, *PEOPLE[::2]]
-    _batches(client, [("anvil_setBalance", [str(it), hex(100 * _ETHER)]) for it in rich])
+    _batches(client, [("anvil_setBalance", [str(address), hex(100 * _ETHER)]) for address in rich])
     _batches(client, [("anvil_setCode", [str(TOKEN_ADDRESS), "0x" + TOKEN.hex()])])
     _batches(client, [("anvil_setCode", [str(at), "0x" + code]) for at, code in REVERTING.items()])
     _batches(client, [("anvil_setStorageAt", _token_balance(sender)) for sender in SENDERS])
@@ -95,7 +95,7 @@ def found(client: HttpRpcClient) -> ReadChain:
         blocks,
         [block["hash"] for block in _batches(client, named)],
         transactions,
-        [client("eth_newFilter", {"address": str(it)}) for it in PEOPLE[:FILTERS]],
+        [client("eth_newFilter", {"address": str(person)}) for person in PEOPLE[:FILTERS]],
     )
 
 
@@ -131,7 +131,7 @@ def _messages(layers: Pair) -> SettledChain:
             layers.l2.receipt(sent[-1])
             layers.l2("anvil_zks_commitBatch", number // MESSAGES_A_BATCH + 1)
     layers.proven(sent[-1])
-    numbers = [int(layers.l2.receipt(it)["blockNumber"], 16) for it in sent]
+    numbers = [int(layers.l2.receipt(transaction)["blockNumber"], 16) for transaction in sent]
     hashes = [message_hash(number.to_bytes(4)) for number in range(MESSAGES)]
     return SettledChain(
         int(layers.l2("eth_blockNumber"), 16),
@@ -186,5 +186,5 @@ def _batches(client: HttpRpcClient, calls: Sequence[tuple[str, Sequence[object]]
     done: list[Any] = []
     for first in range(0, len(calls), _AT_ONCE):
         done += client.batch(calls[first : first + _AT_ONCE])
-    assert not any(isinstance(it, Exception) for it in done), done
+    assert not any(isinstance(outcome, Exception) for outcome in done), done
     return done

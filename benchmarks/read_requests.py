@@ -58,7 +58,7 @@ def bodies(method: str, params: Iterable[Params]) -> Iterator[bytes]:
     Where there are not as many parameters, the same come again in another spelling: with more white space. Without
     parameters, only the ids vary.
     """
-    known = [msgspec.json.encode(it) for it in islice(params, REQUESTS)]
+    known = [msgspec.json.encode(request) for request in islice(params, REQUESTS)]
     for number, text in enumerate(islice(cycle(known), REQUESTS)):
         blanks = b" " * (number // len(known) if len(known) > 1 else 0)
         yield b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":[%s%s}' % (
@@ -244,14 +244,14 @@ ETH: Final[dict[str, Read]] = {
     "eth_getLogs": Read(_logs, what="100 blocks, one or two logs"),
     "eth_getLogs, all": Read(_all_logs, what="100 blocks, 500 logs"),
     "eth_getProof": Read(
-        lambda _: ([str(TOKEN_ADDRESS), [token_slot(it)], "latest"] for it in PEOPLE)
+        lambda _: ([str(TOKEN_ADDRESS), [token_slot(person)], "latest"] for person in PEOPLE)
     ),
     "eth_getRawTransactionByBlockHashAndIndex": Read(_hash_and_index),
     "eth_getRawTransactionByBlockNumberAndIndex": Read(_number_and_index),
     "eth_getRawTransactionByHash": Read(_hashes),
     "eth_getStorageAt": Read(_slots),
     "eth_getStorageValues": Read(
-        lambda _: ([{str(TOKEN_ADDRESS): [token_slot(it), "0x0"]}] for it in PEOPLE)
+        lambda _: ([{str(TOKEN_ADDRESS): [token_slot(person), "0x0"]}] for person in PEOPLE)
     ),
     "eth_getTransactionByBlockHashAndIndex": Read(_hash_and_index),
     "eth_getTransactionByBlockNumberAndIndex": Read(_number_and_index),

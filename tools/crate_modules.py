@@ -204,7 +204,7 @@ def main() -> None:
     for circle in found:
         print()
         for module in circle:
-            used = ", ".join(written(it) for it in sorted(graph[module] & set(circle)))
+            used = ", ".join(written(name) for name in sorted(graph[module] & set(circle)))
             print(f"{written(module)} uses {used}")
 
 

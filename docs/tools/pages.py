@@ -168,11 +168,11 @@ def settings_page() -> str:
             "| flag | variable | key | value | default | description |",
             "|---|---|---|---|---|---|",
         ]
-        lines += [_setting_row(it) for it in SETTINGS.all if it.section == section]
+        lines += [_setting_row(setting) for setting in SETTINGS.all if setting.section == section]
         lines += [""]
     lines += ["## entresol anvil", "", _ANVIL, "", "| flag | value | default | description |"]
     lines += ["|---|---|---|---|"]
-    lines += [_setting_row(it, has_variable=False) for it in ANVIL_SETTINGS.all]
+    lines += [_setting_row(setting, has_variable=False) for setting in ANVIL_SETTINGS.all]
     lines += ["", "Rejected by name:", "", "| flags | reason |", "|---|---|"]
     reasons = dict.fromkeys(ANVIL_REJECTED.values())
     for reason in reasons:

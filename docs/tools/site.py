@@ -41,7 +41,7 @@ _SOURCE: Final = re.compile(r"\b(?P<name>src|srcset|href)=\"(?P<link>[^\"]+)\"")
 def staged_names(root: Path) -> dict[str, str]:
     """Return the files of the site: their names on it by their paths in the repository."""
     found = (path.relative_to(root) for path in sorted((root / "docs").rglob("*")))
-    names = {str(it): str(it.relative_to("docs")) for it in found if it.suffix in SUFFIXES}
+    names = {str(path): str(path.relative_to("docs")) for path in found if path.suffix in SUFFIXES}
     index = {"docs/README.md": "pages.md", "docs/decisions/README.md": "decisions/index.md"}
     return names | {path: name for path, name in (HOME | index).items() if (root / path).exists()}
 
@@ -105,7 +105,7 @@ class Page(HTMLParser):
         """Collect what an element refers to, and its name."""
         values = {name: value or "" for name, value in attrs}
         self.anchors |= {values["id"]} if "id" in values else set()
-        loaded = {it.split()[0] for it in values.get("srcset", "").split(",") if it}
+        loaded = {source.split()[0] for source in values.get("srcset", "").split(",") if source}
         loaded |= {values["src"]} if "src" in values else set()
         linked = {values["href"]} if "href" in values else set()
         if "stylesheet" in values.get("rel", "") and tag == "link":

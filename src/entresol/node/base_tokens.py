@@ -85,7 +85,7 @@ def development_base_tokens(chains: Sequence[NodeConfig]) -> tuple[BaseToken, ..
             raise InvalidConfig(DECIMALS_FLAG, problem)
     if any(request.token is not None for request in requests) and not chains[0].l1.l1:
         raise InvalidConfig(FLAG, "it is a token of an L1; leave out --no-l1")
-    known = {it.l1_address: it for it in created.values()}
+    known = {token.l1_address: token for token in created.values()}
     return tuple(_known(request, created, known) for request in requests)
 
 

@@ -57,7 +57,9 @@ class BeaconPages:
             return lambda: _error(410, _DEPRECATED)
         if name == "blobs" and block:
             wanted = parse_qs(parts.query).get("versioned_hashes", [])
-            return lambda: self._blobs(block, [it for item in wanted for it in item.split(",")])
+            return lambda: self._blobs(
+                block, [index for item in wanted for index in item.split(",")]
+            )
         return lambda: _error(404, "Not found")
 
     def _genesis(self) -> PageResponse:
@@ -72,7 +74,7 @@ class BeaconPages:
     def _blobs(self, block: str, wanted: list[str]) -> PageResponse | Awaitable[PageResponse]:
         try:
             number = self._number(block)
-            hashes = [Hash32.parse(it) for it in wanted]
+            hashes = [Hash32.parse(text) for text in wanted]
         except (MalformedValue, ValueError):
             return _error(400, f"Invalid block ID: {block}")
         record = None if number is None else self._chain.blocks.get_record(number)

@@ -70,7 +70,7 @@ def funded_accounts(
         return ()
     without_code = sum(not account.code for account in genesis.alloc.values())
     possible = (*derived_accounts(config, without_code), *ZK_STACK_ACCOUNTS)
-    return tuple(it for it in possible if it.address in genesis.alloc)
+    return tuple(contract for contract in possible if contract.address in genesis.alloc)
 
 
 def init_signers(path: str | None) -> Funding:

@@ -151,7 +151,7 @@ def check_layout(config: NodeConfig, layer_twos: Sequence[NodeConfig]) -> None:
             _FLAG,
             f"{path} is a folder of several chains with one L1: give {path.parent} and {around.flag}",
         )
-    if any(path.name == str(it.chain_id) for it in added_at(path.absolute().parent)):
+    if any(path.name == str(added.chain_id) for added in added_at(path.absolute().parent)):
         raise InvalidConfig(
             _FLAG, f"{path} is a chain that was added to those in {path.parent}: give that"
         )
@@ -171,7 +171,7 @@ def _check_own(path: Path) -> None:
         return
     if not path.is_dir():
         raise StoreForeign(path)
-    names = {it.name for it in path.iterdir() if not has_only_reads(it)}
+    names = {entry.name for entry in path.iterdir() if not has_only_reads(entry)}
     if names - {LOCK_FILE, f"{CHAINS_FILE}.new"}:
         raise StoreForeign(path)
 

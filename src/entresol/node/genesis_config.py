@@ -104,8 +104,8 @@ class LayerTwoGenesis:
         if file is None or config.chain.init is None:
             return file
         funded = {
-            it.address: GenesisAccount(balance=config.chain.balance * self._base_token.unit)
-            for it in funding(config)
+            funded.address: GenesisAccount(balance=config.chain.balance * self._base_token.unit)
+            for funded in funding(config)
         }
         return msgspec.structs.replace(file, alloc={**file.alloc, **funded})
 
@@ -193,7 +193,7 @@ def _registration_differences(stored: Genesis, deployment: Deployment) -> Iterat
         found, wanted = _registered_price(stored, deployment, chain), chain.base_token.ether_price
         if found not in (None, wanted):
             decimals = chain.base_token.decimals
-            shown = (str(it.tokens(decimals)) for it in (found, wanted))
+            shown = (str(amount.tokens(decimals)) for amount in (found, wanted))
             yield f"--base-token-ratio: {' at the start, not '.join(shown)}"
 
 
@@ -287,14 +287,14 @@ def _codes(genesis: Genesis) -> dict[Address, bytes]:
 
 def _settlement_differences(stored: Genesis, expected: Genesis) -> Iterator[str]:
     """Yield how the L1 that the L2 was created for differs from the one of the configuration."""
-    settled, settles = (ASSET_ROUTER in it.alloc for it in (stored, expected))
+    settled, settles = (ASSET_ROUTER in genesis.alloc for genesis in (stored, expected))
     if settled != settles:
         yield f"--no-l1: it was created {'with' if settled else 'without'} an L1"
     if not (settled and settles):
         return
     for name, flags in _L1_VARIABLES.items():
         (slot,) = storage_of(artifact(CONTRACTS[ASSET_ROUTER]), {name: 0})
-        found, wanted = (_slot(it, ASSET_ROUTER, slot) for it in (stored, expected))
+        found, wanted = (_slot(genesis, ASSET_ROUTER, slot) for genesis in (stored, expected))
         if found != wanted:
             yield f"{flags} is {_shown(found)}, not {_shown(wanted)}"
 

@@ -96,7 +96,9 @@ def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
     ports = [(chain.server.port, "another chain") for chain in chains]
     if config.l1.l1_url is None:
         ids.insert(0, (config.l1.l1_chain_id, "the L1"))
-        ports = [(it or 0, "the L1") for it in (config.l1.l1_port, config.l1.l1_extra_port)] + ports
+        ports = [
+            (port or 0, "the L1") for port in (config.l1.l1_port, config.l1.l1_extra_port)
+        ] + ports
     _check_distinct("chain id", ids)
     _check_distinct("port", [port for port in ports if port[0]])
     sockets = [chain.server.ipc for chain in chains if chain.server.ipc is not None]

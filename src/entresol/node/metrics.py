@@ -77,7 +77,7 @@ def request_memory(requests: RequestBytes) -> Iterator[MemoryUse]:
 
 def garbage_samples() -> Iterator[Sample]:
     """Yield what the garbage collector of this process has done."""
-    collected = sum(it["collected"] for it in gc.get_stats())
+    collected = sum(generation["collected"] for generation in gc.get_stats())
     description = "Objects that only the garbage collector could free."
     yield Sample("garbage_objects_total", description, collected, "counter")
 

@@ -63,7 +63,7 @@ class Reopening:
                 f"the chain in {config.chain.data_dir} stays on the block that it was made of: start with another --data-dir"
             )
         async with self._lock:
-            uses = [it.chain.use for it in node.services]
+            uses = [service.chain.use for service in node.services]
             opened = await self._open(config, self)
             try:
                 for service, predecessor in zip(opened.services, node.services, strict=True):

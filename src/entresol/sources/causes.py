@@ -26,7 +26,7 @@ def cause_of(walk: FrameWalk, contract: CompiledContract) -> str | None:
         return _missing_function(walk)
     source_map = walk.code.source_map
     if isinstance(source_map, PositionMap):
-        checks = (source_map.check(it.pc) for it in reversed(walk.last[-_NEAR:]))
+        checks = (source_map.check(step.pc) for step in reversed(walk.last[-_NEAR:]))
         return next((check for check in checks if check is not None), None)
     return _at_boundary(walk, places) or _of_call(walk)
 
@@ -50,7 +50,7 @@ def _at_boundary(walk: FrameWalk, places: FramePlaces) -> str | None:
     if found is not None and not found.is_whole:
         return None
     value = int(Quantity.parse(walk.frame.value))
-    if value and any(it.op == "CALLVALUE" for it in walk.last[-_NEAR:]):
+    if value and any(step.op == "CALLVALUE" for step in walk.last[-_NEAR:]):
         return f"{_what(walk)} is not payable, and was called with a value of {value} wei"
     if walk.functions or walk.is_creation:
         return f"{_what(walk)} was called with malformed arguments"
@@ -64,7 +64,7 @@ def _what(walk: FrameWalk) -> str:
 def _of_call(walk: FrameWalk) -> str | None:
     """Return what is wrong with a call that the frame made, or was about to make."""
     assert walk.code is not None
-    near = [it.op for it in walk.last[-_NEAR:]]
+    near = [step.op for step in walk.last[-_NEAR:]]
     made = any(op in CALLS or op in CREATIONS for op in near)
     if "EXTCODESIZE" in near and not made:
         return "a function of an account without code was called"
@@ -75,7 +75,7 @@ def _of_call(walk: FrameWalk) -> str | None:
     helpers = [source_map.span(function.call) for function in walk.functions]
     if call != end and call not in helpers:
         return None
-    inner = next((it for it in reversed(walk.frame.calls) if it.type in CALLS), None)
+    inner = next((call for call in reversed(walk.frame.calls) if call.type in CALLS), None)
     if inner is not None and inner.error is not None:
         return f"a call failed: {inner.error}"
     return "a call returned less data than its function should"

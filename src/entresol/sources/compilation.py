@@ -96,10 +96,10 @@ def compilation_of(output: CompilerOutput, texts: CompilerInput) -> Compilation:
     Its sources are read for what they define: as much as so much code may need.
     """
     key = keccak256(
-        b"".join(keccak256(it) for it in map(msgspec.json.encode, _parts(output, texts)))
+        b"".join(keccak256(part) for part in map(msgspec.json.encode, _parts(output, texts)))
     )
     contracts = contracts_of(output, texts)
-    codes = (it for contract in contracts for it in (contract.creation, contract.deployed))
+    codes = (code for contract in contracts for code in (contract.creation, contract.deployed))
     room = (
         MIN_DEFINITIONS + sum(len(code.code) for code in codes if code is not None) // CODE_OF_ONE
     )
@@ -133,13 +133,13 @@ def compiled_contract(
     own = sources[number] if 0 <= number < len(sources) else None
     creation = _compiled_code(contract.evm.bytecode, own, number)
     deployed = _compiled_code(contract.evm.deployed_bytecode, own, number)
-    codes = [it.code for it in (creation, deployed) if it is not None]
+    codes = [code.code for code in (creation, deployed) if code is not None]
     if not codes or max(len(name), len(file)) > MAX_NAME:
         return None
     limit = MIN_DESCRIPTION + max(map(len, codes)) // 4
     abi, layout = (
-        bytes(it) if len(bytes(it)) <= limit else b"null"
-        for it in (contract.abi, contract.storage_layout)
+        bytes(document) if len(bytes(document)) <= limit else b"null"
+        for document in (contract.abi, contract.storage_layout)
     )
     return CompiledContract(
         name,

@@ -82,7 +82,7 @@ class CompiledCode:
         """Return whether a code on a chain is this one; Vyper's is followed by its immutables."""
         if isinstance(self._source_map, str):
             # The metadata of another compilation may be shorter, or missing.
-            own, other = (len(it) - metadata_size(it) for it in (self.code, code))
+            own, other = (len(known) - metadata_size(known) for known in (self.code, code))
             return own == other and self._has_parts(code)
         return self.starts(code)
 
@@ -148,7 +148,7 @@ class CompiledContract:
     @property
     def size(self) -> int:
         """The bytes of memory that it takes, with all that may be decoded of it."""
-        codes = sum(it.size for it in (self.creation, self.deployed) if it is not None)
+        codes = sum(code.size for code in (self.creation, self.deployed) if code is not None)
         decoded = len(self._abi) + len(self._storage_layout)
         names = 4 * (len(self.name) + len(self.file))
         return OWN_BYTES + names + codes + DECODED_BYTES * decoded

@@ -106,9 +106,9 @@ class _Scanner:
 
     def __init__(self, text: bytes) -> None:
         self._tokens = (
-            _Token(it[0], it.start(), it.end())
-            for it in _TOKEN.finditer(text)
-            if it[0][:2] not in (b"//", b"/*")
+            _Token(match[0], match.start(), match.end())
+            for match in _TOKEN.finditer(text)
+            if match[0][:2] not in (b"//", b"/*")
         )
 
     def members(self, container: str | None) -> Iterator[Definition]:

@@ -205,9 +205,9 @@ class OutputFolder:
     def _foundry(self) -> Iterator[CompiledContract]:
         """Yield the contracts of Foundry's artifacts, whose sources are in files."""
         own = {
-            it.id: name
-            for it in self._artifacts
-            for name in it.metadata.settings.compilation_target
+            artifact.id: name
+            for artifact in self._artifacts
+            for name in artifact.metadata.settings.compilation_target
         }
         builds = [self._numbered(names) for names in (*self._builds, own)]
         for artifact in self._artifacts[:MAX_CONTRACTS]:

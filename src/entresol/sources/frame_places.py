@@ -123,9 +123,11 @@ class FramePlaces:
     ) -> Located | None:
         """Return the last place of a function, or of one that it leads to: the optimizer merges ends that are the same."""
         recent = [
-            it for it in (self.located(step.pc) for step in reversed(steps)) if it is not None
+            place
+            for place in (self.located(step.pc) for step in reversed(steps))
+            if place is not None
         ]
-        ran = {it.definition: it for it in (*recent, entry)}.values()
+        ran = {place.definition: place for place in (*recent, entry)}.values()
         places = recent if found is None else [found, *recent]
         led = {entry.definition: True}
         for place in places:
@@ -169,9 +171,11 @@ class FramePlaces:
     def _called(self) -> Located | None:
         """Return the function that the call has entered, or else the one that it names."""
         name = self.function_name()
-        entered = [it for it in map(self.entry, reversed(self._walk.targets)) if it is not None]
-        recent = filter(None, (self.located(it.pc) for it in reversed(self._walk.last)))
-        same = (it for it in (*entered, *recent) if it.definition.name == name)
+        entered = [
+            place for place in map(self.entry, reversed(self._walk.targets)) if place is not None
+        ]
+        recent = filter(None, (self.located(step.pc) for step in reversed(self._walk.last)))
+        same = (place for place in (*entered, *recent) if place.definition.name == name)
         found = next(same, None)
         if found is not None:
             return found._replace(span=_span_of(found.definition))
@@ -188,7 +192,7 @@ class FramePlaces:
             and definition.kind != "modifier"
             and source.has_body(definition)
         ]
-        own = [it for it in found if it.definition.container == self._contract.name]
+        own = [place for place in found if place.definition.container == self._contract.name]
         if len(own) == 1 or name == CONSTRUCTOR:
             return own[0] if own else None
         return found[0] if len(found) == 1 else None
@@ -201,7 +205,7 @@ class FramePlaces:
         found = contract.abis.find(AbiKey("function", walk.data[:SELECTOR_SIZE]))
         if found is not None:
             return found.name
-        kinds = {it.get("type") for it in contract.abi}
+        kinds = {entry.get("type") for entry in contract.abi}
         if not walk.data and "receive" in kinds:
             return RECEIVE
         return FALLBACK if "fallback" in kinds else None

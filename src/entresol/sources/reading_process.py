@@ -126,7 +126,7 @@ def _received(stream: Any) -> Iterator[CompiledContract | Compilation | str]:
             case "definitions":
                 vars(sources[key]).setdefault("definitions", []).extend(value)
             case "sources":
-                lists[key] = [None if it is None else sources[it] for it in value]
+                lists[key] = [None if number is None else sources[number] for number in value]
             case "contract":
                 contract = CompiledContract.__new__(CompiledContract)
                 vars(contract).update(value, sources=lists[key])

@@ -40,7 +40,7 @@ class StackFrame(NamedTuple):
         """Return the frame as a line of a stack trace."""
         if self.file is None:
             return f"at <unknown contract> ({self.address or 'being created'})"
-        name = ".".join(it for it in (self.contract, self.function) if it)
+        name = ".".join(part for part in (self.contract, self.function) if part)
         return f"at {name} ({self.file}{'' if self.line is None else f':{self.line}'})"
 
 
@@ -124,7 +124,7 @@ def _frames_of(walk: FrameWalk, *, is_call: bool) -> list[StackFrame]:
     if walk.contract is None:
         return [StackFrame(None, None, None, None, address)]
     places = FramePlaces(walk, walk.contract)
-    return [_frame(walk, it, address) for it in places.open(is_call=is_call)]
+    return [_frame(walk, place, address) for place in places.open(is_call=is_call)]
 
 
 def _frame(walk: FrameWalk, place: SourcePlace, address: str | None) -> StackFrame:

@@ -188,8 +188,8 @@ class Walker:
             for _ in self.follow(stack, steps):
                 pass
         except StepsTooLong:
-            for it in stack:
-                it.forget_steps()
+            for walk in stack:
+                walk.forget_steps()
         return root
 
     def follow(self, stack: list[FrameWalk], steps: Iterable[_AnyStep]) -> Iterator[_AnyStep]:
@@ -243,7 +243,7 @@ class Walker:
         """Return the walk of the next inner frame that has code, and so has steps."""
         for frame in outer.inner_frames:
             error = frame.error or ""
-            if not any(it in error for it in _NEVER_RAN) and self._runs_code(frame):
+            if not any(reason in error for reason in _NEVER_RAN) and self._runs_code(frame):
                 return FrameWalk(frame, self.contract_of(frame))
         return None
 

@@ -178,7 +178,7 @@ class ChainAdder:
         l1 = EmbeddedLayerOne(l1_chain, self._l1_sequencer)
         registrar = NewChainRegistrar(l1_chain, l1, ecosystem.rollups[0].settler)
         shared = await registrar.find(contracts.bridgehub, chain.chain_id)
-        known = [it.base_token for it in ecosystem.layer_twos]
+        known = [layer_two.base_token for layer_two in ecosystem.layer_twos]
         token = await base_token_for(chain, config.chain, known, l1)
         await check_origin(l1, contracts, token.l1_address)
         index = len(ecosystem.layer_twos)
@@ -222,10 +222,12 @@ class ChainAdder:
             raise MalformedValue(f"ids are from 1 to {_MAX_ID:,}", field="chainId")
         if chain.chain_id == self._l1_chain.rules.chain_id:
             raise MalformedValue(f"the L1 has the id {int(chain.chain_id)}", field="chainId")
-        services = [(it, f"chain {it.chain.rules.chain_id}") for it in ecosystem.services]
+        services = [
+            (service, f"chain {service.chain.rules.chain_id}") for service in ecosystem.services
+        ]
         if ecosystem.layer_one is not None:
             services.append((ecosystem.layer_one, "the L1"))
-        if any(it.chain.rules.chain_id == chain.chain_id for it in ecosystem.services):
+        if any(service.chain.rules.chain_id == chain.chain_id for service in ecosystem.services):
             raise MalformedValue(f"the node has chain {int(chain.chain_id)}", field="chainId")
         if chain.port is not None and chain.port > MAX_PORT:
             raise MalformedValue(f"ports are from 0 to {MAX_PORT:,}", field="port")

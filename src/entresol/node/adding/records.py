@@ -113,7 +113,7 @@ class AddedChains:
         folder = self.folder(chain.chain_id)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-        self._write(tuple(it for it in self.chains if it != chain))
+        self._write(tuple(known for known in self.chains if known != chain))
 
     def complete(self, l1_chain: Chain) -> Sequence[AddedChain]:
         """Return the chains that L1 has registered, and forget those whose addition was interrupted before."""

@@ -35,7 +35,7 @@ async def base_token_for(
         return ETHER_TOKEN
     if not isinstance(request.token, str):
         return request.priced(await read_token(l1, request.token))
-    found = next((it for it in known if it.symbol == request.token), None)
+    found = next((token for token in known if token.symbol == request.token), None)
     if found is None:
         raise InvalidConfig(
             FLAG,

@@ -56,20 +56,20 @@ class OpenFork:
     def accounts(self, addresses: Iterable[Address]) -> dict[Address, AnchoredAccount]:
         """Return accounts as the remote has them, all asked for at once; it blocks, unless they were read before."""
         asked = list(addresses)
-        wanted = [it for it in dict.fromkeys(asked) if it not in self._known]
+        wanted = [address for address in dict.fromkeys(asked) if address not in self._known]
         if wanted:
             self._known |= self._read(wanted)
-        return {it: self._known[it] for it in asked}
+        return {address: self._known[address] for address in asked}
 
     def _read(self, wanted: list[Address]) -> dict[Address, AnchoredAccount]:
         table, seconds = self.remote.table, self.remote.settings.timeout
         known = threading.Event()
-        table.want([("account", bytes(it)) for it in wanted], known.set)
+        table.want([("account", bytes(address)) for address in wanted], known.set)
         known.wait(seconds)
         wait_for_remote(seconds)
         try:
             snapshot = remote_snapshot(table)
-            return {it: _account(snapshot, it) for it in wanted}
+            return {address: _account(snapshot, address) for address in wanted}
         finally:
             wait_for_remote(None)
 

@@ -66,7 +66,7 @@ class OpenForks(NamedTuple):
     @property
     def parts(self) -> tuple[OpenFork, ...]:
         """The forks that there are."""
-        return tuple(it for it in (self.l2, *self.chains, self.l1) if it is not None)
+        return tuple(fork for fork in (self.l2, *self.chains, self.l1) if fork is not None)
 
     def of(self, index: int) -> OpenForks:
         """Return what concerns one of the L2s."""
@@ -78,7 +78,7 @@ class OpenForks(NamedTuple):
     def timestamp(self) -> int | None:
         """The time at which a fresh L2 beside or above them begins; None if there are none."""
         found = self.parts if self.l1 is None else (self.l1,)
-        return max((it.timestamp for it in found), default=None)
+        return max((anchor.timestamp for anchor in found), default=None)
 
     def health(self) -> dict[str, Any]:
         """Return what `/health` of the L2 says of them."""
@@ -224,16 +224,16 @@ def _written(config: NodeConfig) -> tuple[Address, ...]:
         HISTORY_STORAGE,
         *(
             account.address
-            for it in (config, *config.chains)
-            for account in development_accounts(it.chain)
+            for layer in (config, *config.chains)
+            for account in development_accounts(layer.chain)
         ),
     )
 
 
 def _is_pinned(settings: ForkSettings) -> bool:
     return any(
-        it is not None
-        for it in (settings.block_number, settings.block_hash, settings.transaction_hash)
+        given is not None
+        for given in (settings.block_number, settings.block_hash, settings.transaction_hash)
     )
 
 
@@ -272,7 +272,7 @@ def _open_one(
         os.environ,
         log.warning,
     )
-    fork = OpenFork(RemoteChain.open(settings, cache, [bytes(it) for it in written]))
+    fork = OpenFork(RemoteChain.open(settings, cache, [bytes(address) for address in written]))
     anchor = fork.remote.anchor
     log.info("fork of %s, from %s", anchor, fork.remote.host)
     if anchor.chain_id in ERA_CHAINS:

@@ -42,5 +42,9 @@ def genesis_of_fork(
         funded={account: found[account] for account in accounts},
         balance=balance,
         contracts=contracts,
-        kept={it: found[it] for it in (BEACON_ROOTS, HISTORY_STORAGE) if found[it].code},
+        kept={
+            address: found[address]
+            for address in (BEACON_ROOTS, HISTORY_STORAGE)
+            if found[address].code
+        },
     )

@@ -82,8 +82,8 @@ def open_layer_one(
     predeploys = fund_vault(accounts, deployment, amounts, _holdings(config, tokens))
     predeploys = with_pairs(predeploys, deployment)
     predeploys |= {
-        it.address: GenesisAccount(balance=_balance(config))
-        for it in (RELAY, *map(operator_of, range(1, len(layer_twos))))
+        account.address: GenesisAccount(balance=_balance(config))
+        for account in (RELAY, *map(operator_of, range(1, len(layer_twos))))
     }
     codes = {MULTICALL: _system_code(MULTICALL), **DEPLOYERS}
     predeploys |= {
@@ -156,7 +156,7 @@ def _check_not_lost(folder: Path, layer_twos: Sequence[Chain]) -> None:
 
 def _holdings(config: NodeConfig, tokens: Iterable[BaseToken]) -> list[Holding]:
     """Return what the development accounts have of each base token on the development L1."""
-    created = {it.l1_address: it for it in tokens if not it.is_ether}
+    created = {token.l1_address: token for token in tokens if not token.is_ether}
     owners, balance = development_accounts(config.chain), config.chain.balance
     for token in created.values():
         if len(owners) * balance * token.unit > _MAX_SUPPLY:

@@ -103,7 +103,7 @@ def _expected_fork(
     fork: OpenFork,
 ) -> ExpectedGenesis:
     balance = config.chain.balance * base_token.unit
-    accounts = [it.address for it in funding(config)]
+    accounts = [account.address for account in funding(config)]
     return ExpectedGenesis(
         genesis_of_fork(fork, config.chain.chain_id, accounts, balance, predeploys)
     )

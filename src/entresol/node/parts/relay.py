@@ -122,7 +122,7 @@ class RelayLane:
     def metrics(self) -> Iterator[Sample]:
         """Yield what it has done, and holds."""
         bundles, withdrawals = self.bundles, self.withdrawals
-        both = [it for it in (bundles, withdrawals) if it is not None]
+        both = [relay for relay in (bundles, withdrawals) if relay is not None]
         for name, description, value in (
             (
                 "executed",
@@ -134,15 +134,15 @@ class RelayLane:
                 "Withdrawals that the relay has finalized.",
                 withdrawals.finalized if withdrawals else 0,
             ),
-            ("failed", "Tries of the relay that reverted.", sum(it.failed for it in both)),
+            ("failed", "Tries of the relay that reverted.", sum(relay.failed for relay in both)),
             (
                 "skipped",
                 "What the relay gave up for now, after five tries or for want of room.",
-                sum(it.skipped for it in both),
+                sum(relay.skipped for relay in both),
             ),
         ):
             yield Sample(f"relay_{name}_total", description, value, kind="counter")
-        held = sum(it.open for it in both)
+        held = sum(relay.open for relay in both)
         yield Sample("relay_open", "Bundles and withdrawals that the relay holds.", held)
 
 
@@ -222,11 +222,15 @@ class NodeRelay:
         for chain_id, lane in self._lanes.items():
             if lane.bundles is None:
                 continue
-            for it in self._layer_twos:
-                source = it.chain.rules.chain_id
-                if source != chain_id and it.rollup is not None and not lane.bundles.has(source):
-                    proofs = RelayProofs(it.rollup.new_interop_prover())
-                    lane.bundles.add(BundleSource(it.chain, chain_id, proofs))
+            for layer_two in self._layer_twos:
+                source = layer_two.chain.rules.chain_id
+                if (
+                    source != chain_id
+                    and layer_two.rollup is not None
+                    and not lane.bundles.has(source)
+                ):
+                    proofs = RelayProofs(layer_two.rollup.new_interop_prover())
+                    lane.bundles.add(BundleSource(layer_two.chain, chain_id, proofs))
 
     def _opened(self, layer_two: LayerTwo, rollup: Rollup) -> RelayLane:
         layer, chain = rollup.settlement_layer, layer_two.chain

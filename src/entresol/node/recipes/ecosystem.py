@@ -127,7 +127,7 @@ def ecosystem(
     """
     settles, configs = config.l1.l1, layer_two_configs(config)
     forks = forks or OpenForks(config)
-    tokens = [it.base_token for it in remote] or development_base_tokens(configs)
+    tokens = [chain.base_token for chain in remote] or development_base_tokens(configs)
     with NodeBuilder(config, log) as builder:
         # The chains.
         builder.opened(forks)
@@ -158,7 +158,7 @@ def ecosystem(
             adder = builder.opened(ChainAdder(parts, l1_chain, l1_sequencer))
             adder.open_added()
         layer_twos, rollups = parts.layer_twos, parts.rollups
-        if sum(relays(it) for it in configs):  # Each is checked.
+        if sum(relays(config) for config in configs):  # Each is checked.
             parts.relay = NodeRelay(layer_twos, l1_chain, l1_sequencer)
         workers = WorkerSupervisor.of(config, log, rollups)
 
@@ -229,7 +229,7 @@ def _open_chains(
     config = builder.config
     directory = builder.opened(EcosystemDirectory.open(config, configs))
     opened: list[tuple[Chain, FeeModel]] = []
-    ids = [chain_id_of(it.chain) for it in configs]
+    ids = [chain_id_of(config.chain) for config in configs]
     for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
         if remote:
             layer = remote[index]

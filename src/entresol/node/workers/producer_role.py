@@ -154,7 +154,9 @@ class ProducerRole(ServiceRole):
     async def _metrics_page(self) -> PageResponse:
         service = self.service
         assert service is not None
-        others = await asyncio.gather(*(it.metrics(self._layer) for it in self._workers.running()))
+        others = await asyncio.gather(
+            *(worker.metrics(self._layer) for worker in self._workers.running())
+        )
         text = sum_metrics([service.process_metrics(), *others])
         text = service.chain_metrics() + render(self._workers.samples()) + text
         return service.rendered_metrics(text)

@@ -206,9 +206,9 @@ class WorkerSupervisor:
         page = self._roles[LAYER_TWO].page
         # One that has ended is replaced by another process, which has its own time.
         heartbeats = {
-            it: page.heartbeats(it.index) or (STOPPED if it.is_stopped else STARTING)
-            for it in self._workers.values()
-            if it.is_alive
+            worker: page.heartbeats(worker.index) or (STOPPED if worker.is_stopped else STARTING)
+            for worker in self._workers.values()
+            if worker.is_alive
         }
         for worker in self._watchdog.check(heartbeats, time.monotonic()):
             self._hangs += 1

@@ -49,7 +49,9 @@ class Watchdog(Generic[_W]):
     def silent(self) -> int:
         """How many workers are silent; those that have not beaten yet are starting."""
         observed = self._observed.values()
-        return sum(it.heartbeats != STARTING and it.silent > SILENT_SECONDS for it in observed)
+        return sum(
+            worker.heartbeats != STARTING and worker.silent > SILENT_SECONDS for worker in observed
+        )
 
     def check(self, heartbeats: Mapping[_W, int], now: float) -> list[_W]:
         """Return the workers that were silent for too long; each has its time anew."""

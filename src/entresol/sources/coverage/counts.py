@@ -33,7 +33,7 @@ class Share(NamedTuple):
     def of(cls, counts: Iterable[int]) -> Share:
         """Return the share of counts that are not zero."""
         found = list(counts)
-        return cls(sum(it > 0 for it in found), len(found))
+        return cls(sum(count > 0 for count in found), len(found))
 
     def plus(self, other: Share) -> Share:
         """Return both together."""
@@ -87,7 +87,7 @@ class SourceCoverage:
         """Add what ran of a code, by its instructions."""
 
         def times(pcs: Iterable[int]) -> int:
-            return sum(executions.get(it, 0) for it in pcs)
+            return sum(executions.get(pc, 0) for pc in pcs)
 
         for number in places.functions:
             self._functions[number] += _entered(places, number, executions)
@@ -190,8 +190,8 @@ def _entered(places: SourcePlaces, number: int, executions: Mapping[int, int]) -
         return sum(executions.get(entry, 0) for entry in entries)
     if first is not None:
         # A constructor or a modifier, or what the optimizer has put into others.
-        return sum(executions.get(it, 0) for it in places.statements[first])
-    return max((executions.get(it, 0) for it in places.wholes.get(number, ())), default=0)
+        return sum(executions.get(pc, 0) for pc in places.statements[first])
+    return max((executions.get(pc, 0) for pc in places.wholes.get(number, ())), default=0)
 
 
 def _parts_of(source: SourceFile) -> SourceParts:

@@ -50,7 +50,7 @@ class Coverage:
     def has_vyper(self) -> bool:
         """Whether a contract is in Vyper, of which nothing is counted."""
         own = (contract.own_source for contract in self._contracts)
-        return any(it is not None and it.is_vyper for it in own)
+        return any(source is not None and source.is_vyper for source in own)
 
     @property
     def files(self) -> list[SourceCoverage]:

@@ -59,8 +59,8 @@ def _either(tokens: Tokens, start: int, end: int) -> Iterator[BranchPart]:
     for first, last in operands:
         inner = list(tokens.parts(_AND, first, last))
         yield from _skipped(tokens, inner)
-        for it in inner:
-            yield from _operand(tokens, *it)
+        for operand in inner:
+            yield from _operand(tokens, *operand)
 
 
 def _skipped(tokens: Tokens, operands: list[tuple[int, int]]) -> Iterator[BranchPart]:

@@ -49,4 +49,4 @@ def _names(functions: Sequence[FunctionCount]) -> list[str]:
 
 
 def _in_one_line(path: str) -> str:
-    return "".join(it if it.isprintable() else "?" for it in path)
+    return "".join(character if character.isprintable() else "?" for character in path)

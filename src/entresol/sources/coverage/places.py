@@ -226,17 +226,17 @@ class _CodeReader:
         return Jump(it.pc, branch.kind in _TAKEN_IF_IT_HOLDS)
 
     def _leads(self, number: int, source: int, arm: Range) -> bool:
-        for it in self._all[number : number + STRAIGHT_STEPS]:
-            if it.source == source and arm.contains(*it.span):
+        for instruction in self._all[number : number + STRAIGHT_STEPS]:
+            if instruction.source == source and arm.contains(*instruction.span):
                 return True
-            if it.opcode in ENDING:
+            if instruction.opcode in ENDING:
                 return False
         return False
 
     def _fails(self, number: int) -> bool:
-        for it in self._all[number : number + STRAIGHT_STEPS]:
-            if it.opcode in ENDING:
-                return it.opcode in FAILING
+        for instruction in self._all[number : number + STRAIGHT_STEPS]:
+            if instruction.opcode in ENDING:
+                return instruction.opcode in FAILING
         return False
 
     def _entries(self) -> set[int]:

@@ -80,7 +80,9 @@ class _SourceReader:
     def _function(self, at: int, end: int, container: str | None) -> int:
         """Find the parts of a function; return the place after it."""
         tokens = self._tokens
-        last = next((it for it in tokens.top(at, end) if tokens.text(it) in (b"{", b";")), end)
+        last = next(
+            (place for place in tokens.top(at, end) if tokens.text(place) in (b"{", b";")), end
+        )
         if tokens.text(last) != b"{":
             return last + 1
         following = tokens.after(last)
@@ -215,11 +217,11 @@ class _SourceReader:
     def _after_call(self, at: int) -> int:
         """Return the place after the call of a `try`: what follows is `returns`, or a block and no call option."""
         tokens = self._tokens
-        for it in tokens.top(at, len(tokens)):
-            if tokens.text(it) == b"returns":
-                return it
-            if tokens.text(it) == b"{" and tokens.text(tokens.after(it)) != b"(":
-                return it
+        for place in tokens.top(at, len(tokens)):
+            if tokens.text(place) == b"returns":
+                return place
+            if tokens.text(place) == b"{" and tokens.text(tokens.after(place)) != b"(":
+                return place
         return len(tokens)
 
     def _inline(self, at: int) -> int:

@@ -43,9 +43,9 @@ class Tokens:
 
     def __init__(self, text: bytes) -> None:
         self.all = [
-            SourceToken(it[0], it.start(), it.end())
-            for it in _TOKEN.finditer(text)
-            if it[0][:2] not in (b"//", b"/*")
+            SourceToken(match[0], match.start(), match.end())
+            for match in _TOKEN.finditer(text)
+            if match[0][:2] not in (b"//", b"/*")
         ]
         self._closing = _closing(self.all)
 
@@ -73,16 +73,18 @@ class Tokens:
 
     def find(self, wanted: bytes, start: int, end: int) -> int:
         """Return the first place of a token that is in no brackets; `end` if there is none."""
-        return next((it for it in self.top(start, end) if self.all[it].text == wanted), end)
+        return next(
+            (place for place in self.top(start, end) if self.all[place].text == wanted), end
+        )
 
     def parts(self, separator: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the parts between separators that are in no brackets, unless they are empty."""
         first = start
-        for it in self.top(start, end):
-            if self.all[it].text == separator:
-                if first < it:
-                    yield first, it
-                first = it + 1
+        for place in self.top(start, end):
+            if self.all[place].text == separator:
+                if first < place:
+                    yield first, place
+                first = place + 1
         if first < end:
             yield first, end
 

@@ -57,7 +57,7 @@ class Amounts(msgspec.Struct):
     def median(self) -> int:
         """The amount in the middle; of an even number of them the mean of the two there, rounded down."""
         middle = (self.count - 1) // 2, self.count // 2
-        return sum(self._at(it) for it in middle) // 2 if self.count else 0
+        return sum(self._at(rank) for rank in middle) // 2 if self.count else 0
 
     def _at(self, position: int) -> int:
         for amount in sorted(self.distinct):

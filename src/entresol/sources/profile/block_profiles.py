@@ -27,13 +27,15 @@ def block_profiles(block: SealedBlock, budget: TraceBudget) -> Iterator[Profiled
     """Yield the profile of each transaction; None for one that took too long, or after which there is no room."""
     left = len(block.record.transactions)
     try:
-        for it in trace_block(block, PROFILE, budget):
+        for traced in trace_block(block, PROFILE, budget):
             left -= 1
-            if isinstance(it.outcome, DeadlinePassed):
+            if isinstance(traced.outcome, DeadlinePassed):
                 yield None
             else:
-                assert it.outcome.trace is not None
-                yield ProfiledTransaction(decode_profile(it.outcome.trace), it.outcome.gas_used)
+                assert traced.outcome.trace is not None
+                yield ProfiledTransaction(
+                    decode_profile(traced.outcome.trace), traced.outcome.gas_used
+                )
     except (DeadlinePassed, TraceTooLarge):
         for _ in range(left):
             yield None

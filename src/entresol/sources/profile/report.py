@@ -90,7 +90,7 @@ class ContractGas(msgspec.Struct):
         add_addresses(self.addresses, other.addresses)
         self.size = max(self.size, other.size)
         self.deployments.merge(other.deployments)
-        known = {(it.name, it.caller): it for it in self.functions}
+        known = {(function.name, function.caller): function for function in self.functions}
         for function in other.functions:
             mine = known.get((function.name, function.caller))
             if mine is None:
@@ -119,7 +119,7 @@ class GasReport(msgspec.Struct):
 
     def merge(self, other: GasReport) -> None:
         """Add what another report has."""
-        known = {it.key: it for it in self.contracts}
+        known = {contract.key: contract for contract in self.contracts}
         for contract in other.contracts:
             mine = known.get(contract.key)
             if mine is None:
@@ -154,8 +154,8 @@ class _Builder:
             else:
                 self._function(contract, key).merge(totals)
         found = sorted(self._contracts.values(), key=lambda it: it.key)
-        for it in found:
-            it.sort()
+        for contract in found:
+            contract.sort()
         return GasReport(found, self._totals.executions, self._totals.left_out)
 
     def _contract(self, key: str) -> ContractGas:
@@ -190,7 +190,7 @@ class _Builder:
         entry = compiled.abis.find(AbiKey("function", bytes.fromhex(selector[2:])))
         if entry is not None:
             return entry.signature if entry.name in self._overloads(compiled) else entry.name
-        kinds = {it.get("type") for it in compiled.abi}
+        kinds = {entry.get("type") for entry in compiled.abi}
         if selector == NO_SELECTOR and "receive" in kinds:
             return RECEIVE
         return FALLBACK if "fallback" in kinds else UNKNOWN_SELECTOR
@@ -200,7 +200,7 @@ class _Builder:
         key = compiled.name, compiled.file
         if key not in self._overloaded:
             names = Counter(
-                str(it.get("name")) for it in compiled.abi if it.get("type") == "function"
+                str(entry.get("name")) for entry in compiled.abi if entry.get("type") == "function"
             )
             self._overloaded[key] = frozenset(name for name in names if names[name] > 1)
         return self._overloaded[key]

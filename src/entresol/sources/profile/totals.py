@@ -25,9 +25,9 @@ CREATION_MARK: Final = "+"
 
 def add_addresses(known: list[str], more: Iterable[str]) -> None:
     """Add addresses to those of a contract, as long as there are few."""
-    for it in more:
-        if it not in known and len(known) < MAX_ADDRESSES:
-            known.append(it)
+    for address in more:
+        if address not in known and len(known) < MAX_ADDRESSES:
+            known.append(address)
 
 
 class CodeTotals(msgspec.Struct):
@@ -118,8 +118,8 @@ class ProfileTotals:
         """Add one execution; `gas_used` is all of its gas, which is more than that of its frames."""
         keys = [self._add_code(code) for code in profile.codes]
         self.executions += 1
-        outermost = [it for it in profile.frames if it.is_outermost]
-        is_single = sum(times for it in outermost for _, times in it.gas) == 1
+        outermost = [frame for frame in profile.frames if frame.is_outermost]
+        is_single = sum(times for frame in outermost for _, times in frame.gas) == 1
         is_complete = None not in keys
         for frame in profile.frames:
             whole = gas_used if frame.is_outermost and is_single else None

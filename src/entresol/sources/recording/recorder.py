@@ -149,8 +149,8 @@ class _Recorder:
                     self._change_frames(stack)
                 self._add(self._open[-1], step)
         except StepsTooLong:
-            for it in stack:
-                it.forget_steps()
+            for walk in stack:
+                walk.forget_steps()
             self._storage.stop(self._count)
             return
         while self._open:

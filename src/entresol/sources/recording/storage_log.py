@@ -77,8 +77,8 @@ class SlotLog:
         mark = self._marks.pop()
         if not failed:
             return
-        for it in reversed(self._undo[mark:]):
-            self._add(SlotAccess(step, it.key, it.value, it.before))
+        for access in reversed(self._undo[mark:]):
+            self._add(SlotAccess(step, access.key, access.value, access.before))
         del self._undo[mark:]
 
     def read(self, step: int, key: SlotKey) -> None:

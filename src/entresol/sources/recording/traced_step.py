@@ -43,7 +43,7 @@ class TracedStep(Step, gc=False, rename={"gas_cost": "gasCost"}):
         if self.stack is NO_STACK:
             return None
         found = _words(self.stack)[: -count - 1 : -1]
-        return [int(it, 16) for it in found] if len(found) == count else None
+        return [int(word, 16) for word in found] if len(found) == count else None
 
 
 _decode: Final = msgspec.json.Decoder(list[TracedStep]).decode

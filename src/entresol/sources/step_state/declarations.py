@@ -109,8 +109,8 @@ def _declarations(code: bytes, start: int) -> Declarations:
     found: list[DeclaredVariable] | None = None
     if is_plain and _UNKNOWN.search(code, body) is None:
         found = [
-            it._replace(start=it.start + start, end=it.end + start)
-            for it in _block(code, body + 1, _closing(code, body), 0)
+            variable._replace(start=variable.start + start, end=variable.end + start)
+            for variable in _block(code, body + 1, _closing(code, body), 0)
         ]
     return Declarations(parameters, results, found)
 
@@ -119,7 +119,7 @@ def _listed(text: bytes) -> list[DeclaredVariable]:
     """Return the variables of a list of parameters."""
     if not text.strip():
         return []
-    return [_declared(_VARIABLE.fullmatch(it)) for it in text.split(b",")]
+    return [_declared(_VARIABLE.fullmatch(part)) for part in text.split(b",")]
 
 
 def _declared(found: re.Match[bytes] | None, start: int = 0, end: int = 0) -> DeclaredVariable:
@@ -166,8 +166,8 @@ def _statement(code: bytes, start: int, end: int, scope: int) -> Iterator[Declar
     left = code[start:end].partition(b"=")[0]
     if left.lstrip().startswith(b"("):
         inner = left.strip()[1:-1]
-        for it in inner.split(b","):
-            found = _DECLARED.fullmatch(it)
+        for part in inner.split(b","):
+            found = _DECLARED.fullmatch(part)
             if found is not None and found[1] not in _NO_TYPES:
                 yield _declared(found, end, scope)
         return

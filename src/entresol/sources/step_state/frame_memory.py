@@ -55,8 +55,8 @@ def memory_at(recording: ExecutionRecording, number: int) -> bytes | None:
         return None
     try:
         memory = _FrameMemory(recording, step.frame)
-        for it in _steps_before(recording, step.frame, number):
-            memory.follow(*it)
+        for numbered in _steps_before(recording, step.frame, number):
+            memory.follow(*numbered)
     except _Unknown:
         return None
     return bytes(memory.content)
@@ -90,9 +90,9 @@ class _FrameMemory:
             raise _Unknown
         self._inner = iter(
             [
-                it
-                for it in recording.frames[frame + 1 :]
-                if it.parent == frame and it.frame.type in CALLS | CREATIONS
+                inner
+                for inner in recording.frames[frame + 1 :]
+                if inner.parent == frame and inner.frame.type in CALLS | CREATIONS
             ]
         )
         self._input = bytes(Data.parse(self._frame.frame.input))

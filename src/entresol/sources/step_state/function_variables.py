@@ -57,10 +57,14 @@ def variables_at(recording: ExecutionRecording, number: int) -> list[FunctionVar
         return list(_arguments(frame))
     found = list(_declared(_Reader(recording, number, step), opened, opened.located))
     is_called = opened.count == 1 and opened.located.definition.name == frame.function
-    if not is_called or any(it.value is not None for it in found):
+    if not is_called or any(variable.value is not None for variable in found):
         return found
     arguments = list(_arguments(frame))
-    return [*arguments, *(it for it in found if it.kind != PARAMETER)] if arguments else found
+    return (
+        [*arguments, *(variable for variable in found if variable.kind != PARAMETER)]
+        if arguments
+        else found
+    )
 
 
 def _of_source(opened: OpenedFunction | None) -> OpenedFunction | None:
@@ -91,7 +95,7 @@ def _arguments(frame: RecordedFrame) -> Iterator[FunctionVariable]:
 
 
 def _constructor(abi: Sequence[Mapping[str, Any]]) -> AbiEntry | None:
-    found = next((it for it in abi if it.get("type") == CONSTRUCTOR), None)
+    found = next((entry for entry in abi if entry.get("type") == CONSTRUCTOR), None)
     try:
         return None if found is None else msgspec.convert(found, AbiEntry)
     except msgspec.ValidationError:
@@ -114,20 +118,20 @@ def _declared(
         base = opened.height - sum(parameter.words for parameter in found.parameters)
     is_entry = reader.step.op == "JUMPDEST" and opened.height == reader.height
     in_body = at is not None
-    for it in found.parameters:
-        value = reader.value(it, base) if in_body or is_entry else None
-        base = None if base is None else base + it.words
-        yield FunctionVariable(it.name, it.type, PARAMETER, value)
-    for it in found.results:
-        value = reader.value(it, base) if in_body else None
-        base = None if base is None else base + it.words
-        if it.name:
-            yield FunctionVariable(it.name, it.type, RESULT, value)
-    for it in found.local or ():
-        if at is None or not it.start <= at < it.end:
+    for parameter in found.parameters:
+        value = reader.value(parameter, base) if in_body or is_entry else None
+        base = None if base is None else base + parameter.words
+        yield FunctionVariable(parameter.name, parameter.type, PARAMETER, value)
+    for result in found.results:
+        value = reader.value(result, base) if in_body else None
+        base = None if base is None else base + result.words
+        if result.name:
+            yield FunctionVariable(result.name, result.type, RESULT, value)
+    for local in found.local or ():
+        if at is None or not local.start <= at < local.end:
             continue
-        yield FunctionVariable(it.name, it.type, LOCAL, reader.value(it, base))
-        base = None if base is None else base + it.words
+        yield FunctionVariable(local.name, local.type, LOCAL, reader.value(local, base))
+        base = None if base is None else base + local.words
 
 
 def _position(step: RecordedStep, opened: OpenedFunction, located: Located) -> int | None:

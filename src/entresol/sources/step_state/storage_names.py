@@ -87,9 +87,9 @@ class StorageNames:
         known = self._known.get(slot)
         if known is None:
             known = [
-                it
+                item
                 for variable in self._layout.storage
-                for it in self._of_variable(variable, "", 0, slot, depth)
+                for item in self._of_variable(variable, "", 0, slot, depth)
             ] or list(self._hashed(slot, depth))
             if self._work < MAX_WORK:
                 self._known[slot] = known
