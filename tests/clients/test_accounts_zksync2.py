@@ -28,7 +28,7 @@ from zksync2.transaction.transaction_builders import TxFunctionCall
 from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, ETHER, send_next
 from tests.support.contracts.accounts import TOKEN
 from tests.support.contracts.layer_two import artifact_for_tests, calldata, encode
-from tests.support.node_process import RunningNode
+from tests.support.inprocess_node import InprocessNode
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import HttpRpcClient
 
@@ -122,7 +122,7 @@ def new_address() -> str:
 
 
 @pytest.fixture(scope="module")
-def world(node: RunningNode) -> Iterator[World]:
+def world(node: InprocessNode) -> Iterator[World]:
     with closing(HttpRpcClient(node.url)) as client:
         yield build(client, ZkSyncBuilder.build(node.url))
 
@@ -170,13 +170,12 @@ def deploy_example(client: HttpRpcClient, name: str, arguments: bytes) -> str:
     return address
 
 
-SENDERS: Final = ("wallet", "single signature", "multisig")
-each_sender = pytest.mark.parametrize("kind", SENDERS)
+SENDERS: Final = (("wallet", "general"), ("single signature", "approval"), ("multisig", "general"))
+each_sender = pytest.mark.parametrize(("kind", "flow"), SENDERS)
 each_flow = pytest.mark.parametrize("flow", ["general", "approval"])
 
 
 @each_sender
-@each_flow
 def test_ether_is_transferred(world: World, kind: str, flow: str) -> None:
     sender, chosen, to = world.senders[kind], world.flows[flow], new_address()
     transfer = TransferTransaction(to=HexStr(to), amount=AMOUNT, paymaster_params=chosen.params)
@@ -185,7 +184,6 @@ def test_ether_is_transferred(world: World, kind: str, flow: str) -> None:
 
 
 @each_sender
-@each_flow
 def test_tokens_are_transferred(world: World, kind: str, flow: str) -> None:
     sender, chosen, to = world.senders[kind], world.flows[flow], new_address()
     transfer = TransferTransaction(
@@ -198,8 +196,7 @@ def test_tokens_are_transferred(world: World, kind: str, flow: str) -> None:
     assert world.tokens(to) == 5
 
 
-@pytest.mark.parametrize("kind", ["wallet", "multisig"])
-@each_flow
+@pytest.mark.parametrize(("kind", "flow"), [("wallet", "approval"), ("multisig", "general")])
 def test_ether_is_withdrawn(world: World, kind: str, flow: str) -> None:
     """Not from an account with one signature: for that the library takes the first letter of its key."""
     sender, chosen = world.senders[kind], world.flows[flow]
@@ -214,7 +211,6 @@ def test_ether_is_withdrawn(world: World, kind: str, flow: str) -> None:
 
 
 @each_sender
-@each_flow
 def test_a_contract_is_deployed(world: World, kind: str, flow: str) -> None:
     sender, chosen = world.senders[kind], world.flows[flow]
     data = calldata("createEVM(bytes)", FORTY_TWO)
@@ -225,7 +221,6 @@ def test_a_contract_is_deployed(world: World, kind: str, flow: str) -> None:
 
 
 @each_sender
-@each_flow
 def test_a_contract_is_called(world: World, kind: str, flow: str) -> None:
     sender, chosen = world.senders[kind], world.flows[flow]
     data = calldata("mint(address,uint256)", address_of(sender), 3)

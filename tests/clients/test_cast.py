@@ -14,7 +14,7 @@ from tests.support.anvil import find_program
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.contracts import CONTRACTS
 from tests.support.clients.layers import running_layers
-from tests.support.node_process import RunningNode
+from tests.support.inprocess_node import InprocessNode
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.run.tool_home import tool_environment
 
@@ -30,7 +30,7 @@ class CastError(Exception):
 
 
 @pytest.fixture(scope="module")
-def cast(node: RunningNode) -> Cast:
+def cast(node: InprocessNode) -> Cast:
     program = find_program("cast")
 
     def run(*arguments: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.contracts import CONTRACTS
-from tests.support.node_process import RunningNode
+from tests.support.inprocess_node import InprocessNode
 from tests.support.rpc_client import HttpRpcClient
 
 pytestmark = pytest.mark.clients
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def client(node: RunningNode) -> Iterator[HttpRpcClient]:
+def client(node: InprocessNode) -> Iterator[HttpRpcClient]:
     client = HttpRpcClient(node.url)
     yield client
     client.close()

@@ -1,4 +1,4 @@
-"""web3.py over a WebSocket: one connection for requests and subscriptions, in binary frames."""
+"""web3.py over a WebSocket, in binary frames, as far as its own tests, which tests/conformance runs, do not go."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 from web3 import AsyncWeb3, WebSocketProvider
-from web3.exceptions import ContractLogicError, Web3RPCError
+from web3.exceptions import Web3RPCError
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, CHAIN_ID, GWEI, NOBODY
 from tests.support.clients.contracts import CONTRACTS
-from tests.support.node_process import RunningNode
+from tests.support.inprocess_node import InprocessNode
 from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
 
 
-def address_of(node: RunningNode) -> str:
+def address_of(node: InprocessNode) -> str:
     return node.url.replace("http", "ws")
 
 
-def with_socket(node: RunningNode, work: Callable[[AsyncWeb3[Any]], Awaitable[None]]) -> None:
+def with_socket(node: InprocessNode, work: Callable[[AsyncWeb3[Any]], Awaitable[None]]) -> None:
     async def run() -> None:
         async with AsyncWeb3(WebSocketProvider(address_of(node))) as web3:
             await asyncio.wait_for(work(web3), PATIENCE_SECONDS)
@@ -59,58 +59,7 @@ async def next_notification(web3: AsyncWeb3[Any]) -> Any:
     raise AssertionError("the connection ended")
 
 
-def test_a_contract_is_deployed_and_used(node: RunningNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        math = await deploy(web3, "math")
-        await send(web3, to=math.address, data=math.encode_abi("incrementCounter", [7]))
-        assert await math.functions.counter().call() == 7
-
-    with_socket(node, work)
-
-
-def test_concurrent_requests_have_their_responses(node: RunningNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        blocks = await asyncio.gather(*(web3.eth.get_block(0) for _ in range(50)))
-        assert len({bytes(block["hash"]) for block in blocks}) == 1
-
-    with_socket(node, work)
-
-
-def test_a_batch_has_its_responses(node: RunningNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        responses: Any
-        async with web3.batch_requests() as batch:
-            batch.add(web3.eth.get_block(0))
-            batch.add(web3.eth.get_balance(NOBODY, 0))
-            responses = await batch.async_execute()
-        block, balance = responses
-        assert (block["number"], balance) == (0, 0)
-
-    with_socket(node, work)
-
-
-def test_a_revert_is_raised(node: RunningNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        reverts = await deploy(web3, "reverts")
-        with pytest.raises(ContractLogicError, match=r"Function has been reverted\."):
-            await reverts.functions.revertWithMessage().call()
-
-    with_socket(node, work)
-
-
-def test_new_heads_are_notified(node: RunningNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        subscription = await web3.eth.subscribe("newHeads")
-        receipt = await send(web3, to=NOBODY, value=1)
-        notified = await next_notification(web3)
-        assert notified["subscription"] == subscription
-        assert notified["result"]["hash"] == receipt["blockHash"]
-        assert await web3.eth.unsubscribe(subscription)
-
-    with_socket(node, work)
-
-
-def test_logs_are_notified_to_their_subscribers(node: RunningNode) -> None:
+def test_logs_are_notified_to_their_subscribers(node: InprocessNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         emitter = await deploy(web3, "emitter")
         topic = emitter.events.LogSingleWithIndex.topic
@@ -125,7 +74,7 @@ def test_logs_are_notified_to_their_subscribers(node: RunningNode) -> None:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_pending_transactions_are_notified(node: RunningNode, full: bool) -> None:
+def test_pending_transactions_are_notified(node: InprocessNode, full: bool) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         await web3.eth.subscribe("newPendingTransactions", full)
         receipt = await send(web3, to=NOBODY, value=1)
@@ -136,7 +85,7 @@ def test_pending_transactions_are_notified(node: RunningNode, full: bool) -> Non
     with_socket(node, work)
 
 
-def test_nothing_is_notified_after_the_end_of_a_subscription(node: RunningNode) -> None:
+def test_nothing_is_notified_after_the_end_of_a_subscription(node: InprocessNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         heads = await web3.eth.subscribe("newHeads")
         assert await web3.eth.unsubscribe(heads)
@@ -147,7 +96,7 @@ def test_nothing_is_notified_after_the_end_of_a_subscription(node: RunningNode) 
     with_socket(node, work)
 
 
-def test_an_unknown_kind_is_rejected(node: RunningNode) -> None:
+def test_an_unknown_kind_is_rejected(node: InprocessNode) -> None:
     async def work(web3: AsyncWeb3[Any]) -> None:
         with pytest.raises(Web3RPCError):
             await web3.eth.subscribe("gossip")  # type: ignore[arg-type]
@@ -155,7 +104,7 @@ def test_an_unknown_kind_is_rejected(node: RunningNode) -> None:
     with_socket(node, work)
 
 
-def test_a_request_that_keeps_a_connection_alive_may_have_no_id(node: RunningNode) -> None:
+def test_a_request_that_keeps_a_connection_alive_may_have_no_id(node: InprocessNode) -> None:
     with connect(address_of(node)) as socket:
         socket.send('{"jsonrpc":"2.0","id":null,"method":"net_version","params":[]}')
         assert json.loads(socket.recv(PATIENCE_SECONDS)) == {

@@ -15,7 +15,7 @@ from zksync2.transaction.transaction_builders import TxFunctionCall
 
 from tests.support.clients.accounts import ALICE, CHAIN_ID, NOBODY
 from tests.support.contracts.layer_two import calldata
-from tests.support.node_process import RunningNode
+from tests.support.inprocess_node import InprocessNode
 from tests.support.polling import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.clients
@@ -25,7 +25,7 @@ GENERAL = calldata("general(bytes)", b"")
 
 
 @pytest.fixture(scope="module")
-def zksync(node: RunningNode) -> Any:
+def zksync(node: InprocessNode) -> Any:
     web3 = ZkSyncBuilder.build(node.url)
     # An estimate is made on the latest block, and genesis has a base fee of its own.
     return web3.zksync

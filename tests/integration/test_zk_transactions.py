@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol._native import keccak256, rlp_decode, rlp_encode
+from entresol._native import rlp_decode, rlp_encode
 from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
 from entresol.chain.rules import ChainRules
@@ -85,24 +85,6 @@ def rejected(client: ApiClient, method: str, *params: object) -> RpcError:
 # Signed by their senders.
 
 
-def test_a_transfer_is_accepted_included_and_shown(client: ApiClient) -> None:
-    sent = send(client, signed())
-    receipt = client("eth_getTransactionReceipt", sent)
-    assert (receipt["status"], receipt["type"], receipt["from"]) == ("0x1", "0x71", str(ALICE))
-    assert client("eth_getBalance", str(NOBODY)) == "0x3"
-    shown = client("eth_getTransactionByHash", sent)
-    expected = {"type": "0x71", "from": str(ALICE), "to": str(NOBODY), "chainId": "0x10e"}
-    assert {key: shown[key] for key in expected} == expected
-    assert client("eth_getRawTransactionByHash", sent) == str(Data(signed()))
-
-
-def test_the_hash_covers_the_digest_and_the_signature(client: ApiClient) -> None:
-    digest = PLAIN.signing_hash()
-    signature = sign_digest(digest, SECRETS[0])
-    written = signature[:64] + bytes([27 + signature[64]])
-    assert send(client, signed()) == "0x" + keccak256(digest + keccak256(written)).hex()
-
-
 def test_an_ordinary_signature_may_be_a_custom_one(client: ApiClient) -> None:
     signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
     raw = replace(PLAIN, custom_signature=signature[:64] + bytes([27 + signature[64]])).encode()
@@ -174,43 +156,6 @@ def test_a_rejection_has_its_reason(client: ApiClient, raw: bytes, message: str)
 def test_a_paymaster_of_zero_is_none(client: ApiClient) -> None:
     sent = send(client, signed(paymaster=Paymaster(Address.zero())))
     assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
-
-
-def test_a_used_nonce_is_rejected(client: ApiClient) -> None:
-    send(client, signed())
-    rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
-    assert (rejection.code, rejection.message[:13]) == (-32000, "nonce too low")
-
-
-def test_a_transaction_that_reverts_is_accepted(client: ApiClient) -> None:
-    client("anvil_setCode", str(NOBODY), "0x5f5ffd")
-    sent = send(client, signed())
-    assert client("eth_getTransactionReceipt", sent)["status"] == "0x0"
-
-
-def test_the_same_nonce_replaces_a_pending_transaction_for_a_tenth_more(client: ApiClient) -> None:
-    client("evm_setAutomine", False)
-    first = send(client, signed())
-    rejection = rejected(client, "eth_sendRawTransaction", str(Data(signed(value=4))))
-    assert rejection.message.startswith("replacement transaction underpriced")
-    second = send(client, signed(max_fee_per_gas=FEE * 11 // 10))
-    assert client("eth_getTransactionByHash", first) is None
-    assert client("eth_getTransactionByHash", second)["blockNumber"] is None
-    assert (
-        rejected(
-            client, "eth_sendRawTransaction", str(Data(signed(max_fee_per_gas=FEE * 11 // 10)))
-        ).message
-        == "already known"
-    )
-    client("evm_mine")
-    assert client("eth_getTransactionReceipt", second)["status"] == "0x1"
-
-
-def test_a_later_nonce_is_queued_until_the_missing_one(client: ApiClient) -> None:
-    late = send(client, signed(nonce=1))
-    assert client("eth_getTransactionReceipt", late) is None
-    send(client, signed())
-    assert client("eth_getTransactionReceipt", late)["status"] == "0x1"
 
 
 def test_a_priority_fee_is_shown_but_never_charged(client: ApiClient) -> None:
@@ -348,11 +293,6 @@ def test_a_chain_without_accounts_has_no_paymasters(client: ApiClient, method: s
     assert rejection.message.startswith("failed paymaster validation: paymasters are not supported")
 
 
-def test_a_call_ignores_the_paymaster(client: ApiClient) -> None:
-    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": PAYMASTER}
-    assert client("eth_call", call) == "0x"
-
-
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call", "eth_sendTransaction"])
 @pytest.mark.parametrize(("meta", "code", "message"), BAD_METAS)
 def test_what_could_not_be_sent_is_not_tried_either(
@@ -399,12 +339,6 @@ def test_the_node_completes_signs_and_sends_the_type(
     assert isinstance(raw.payload, ZkTransaction)
     assert (raw.sender, raw.payload.gas_per_pubdata_limit) == (BOB, limit)
     assert (raw.payload.gas_limit, raw.payload.value, str(raw.hash)) == (21_000, 5, sent)
-
-
-def test_the_node_publishes_dependencies(client: ApiClient, zks: NamespaceClient) -> None:
-    meta = {"gasPerPubdata": "0xc350", "factoryDeps": [list(WORD)]}
-    client("eth_sendTransaction", {"to": str(NOBODY), "type": "0x71", "eip712Meta": meta})
-    assert zks("zks_getBytecodeByHash", str(eravm_hash(WORD))) == list(WORD)
 
 
 def test_the_node_signs_the_type_without_taking_it(client: ApiClient) -> None:

@@ -142,16 +142,7 @@ check("wallet, general: transfers tokens", () => transfersTokens(wallet, general
 check("wallet, general: withdraws", () => withdraws(wallet, general));
 check("wallet, general: deploys", () => deploys(wallet, general));
 check("wallet, general: calls", () => calls(wallet, general));
-check("wallet, approval: transfers ether", () => transfers(wallet, approval));
 check("wallet, approval: transfers tokens", () => transfersTokens(wallet, approval));
-check("wallet, approval: withdraws", () => withdraws(wallet, approval));
-check("wallet, approval: deploys", () => deploys(wallet, approval));
-check("wallet, approval: calls", () => calls(wallet, approval));
-check("single signature, general: transfers ether", () => transfers(single, general));
-check("single signature, general: transfers tokens", () => transfersTokens(single, general));
-check("single signature, general: withdraws", () => withdraws(single, general));
-check("single signature, general: deploys", () => deploys(single, general));
-check("single signature, general: calls", () => calls(single, general));
 check("single signature, approval: transfers ether", () => transfers(single, approval));
 check("single signature, approval: transfers tokens", () => transfersTokens(single, approval));
 check("single signature, approval: withdraws", () => withdraws(single, approval));
@@ -162,10 +153,6 @@ check("multisig, general: transfers tokens", () => transfersTokens(multisig, gen
 check("multisig, general: withdraws", () => withdraws(multisig, general));
 check("multisig, general: deploys", () => deploys(multisig, general));
 check("multisig, general: calls", () => calls(multisig, general));
-check("multisig, approval: transfers ether", () => transfers(multisig, approval));
-check("multisig, approval: transfers tokens", () => transfersTokens(multisig, approval));
-check("multisig, approval: withdraws", () => withdraws(multisig, approval));
-check("multisig, approval: deploys", () => deploys(multisig, approval));
 check("multisig, approval: calls", () => calls(multisig, approval));
 
 async function sendsWithoutEther(flow) {

@@ -107,36 +107,12 @@ check("lets the node sign for an account of its own", async () => {
   await done(hash);
 });
 
-check("gets the rejection of invalid dependencies", async () => {
-  const error = await thrown(reader.estimateGas({
-    account: alice, to: NOBODY, gasPerPubdata: 800n, factoryDeps: ["0x01"],
-  }));
-  assert.match(error.details, /factory dependency #0 is invalid: Bytecode length is not divisible by 32$/);
-});
-
-check("gets the rejection of too many dependencies", async () => {
-  const error = await thrown(writer.sendTransaction(await whole({ factoryDeps: Array(65).fill(WORD) })));
-  assert.match(error.message, /65 provided, while only 64 allowed/);
-});
-
-check("gets the rejection of a paymaster that is none", async () => {
-  const fields = { to: NOBODY, gasPerPubdata: GAS_PER_PUBDATA, paymaster: NOBODY, paymasterInput: GENERAL };
-  const error = await thrown(writer.sendTransaction(fields));
-  assert.match(error.message, /failed paymaster validation/);
-});
-
 check("lets the testnet paymaster pay for nothing", async () => {
   const paymaster = await reader.getTestnetPaymasterAddress();
   const before = await reader.getBalance({ address: alice.address });
   const fields = { to: NOBODY, value: 5n, gasPerPubdata: GAS_PER_PUBDATA, paymaster, paymasterInput: GENERAL };
   await done(await writer.sendTransaction(fields));
   assert.equal(await reader.getBalance({ address: alice.address }), before - 5n);
-});
-
-check("gets the rejection of a signature of another account", async () => {
-  const raw = await writer.signTransaction(await whole());
-  const error = await thrown(rpc("eth_sendRawTransaction", raw.replace(alice.address.slice(2).toLowerCase(), bob.address.slice(2).toLowerCase())));
-  assert.match(error.message, /^invalid signature: signed by /);
 });
 
 check("gets the rejection of a used nonce", async () => {

@@ -163,30 +163,6 @@ check("reads in the clients' words why a dependency is rejected", async () => {
   }
 });
 
-check("gets the rejection of too many dependencies", async () => {
-  const raw = await signed(await whole({ customData: { factoryDeps: Array(65).fill(WORD) } }));
-  assert.match(await rejection(raw), /^too many factory dependencies in the transaction. 65 provided, while only 64 allowed$/);
-});
-
-check("gets the rejection of a limit of zero for published bytes", async () => {
-  const raw = await signed(await whole({ customData: { gasPerPubdata: 0n } }));
-  assert.equal(await rejection(raw), "gas per pub data limit is zero");
-});
-
-check("gets the rejection of another chain", async () => {
-  const raw = await signed(await whole({ chainId: 1n }));
-  assert.match(await rejection(raw), /^invalid chain id for signer: have 1 want 270$/);
-});
-
-check("gets the rejection of a signature of another account", async () => {
-  assert.match(await rejection(await signed(await whole(), bob)), /^invalid signature: signed by 0x7099.*, sent from 0xf39f/i);
-});
-
-check("gets the rejection of a custom signature", async () => {
-  const transaction = await whole({ customData: { customSignature: "0x" + "01".repeat(64) } });
-  assert.match(await rejection(utils.serializeEip712(transaction)), /^invalid signature: a signature is 65 bytes, got 64$/);
-});
-
 check("gets the rejection of a paymaster that is none", async () => {
   const paymasterParams = utils.getPaymasterParams(NOBODY, { type: "General", innerInput: new Uint8Array() });
   const error = await thrown(alice.sendTransaction({ to: bob.address, customData: { paymasterParams } }));
