@@ -18,8 +18,8 @@ from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
+from entresol.rollup.log_prover import LogProver
 from entresol.rollup.message_tree import CAPACITY, MessageTree
-from entresol.rollup.proofs import LogProver
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.evm.programs import call_to, program, store, work

@@ -17,7 +17,7 @@ from entresol.primitives.published.compression import compress
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions import FeeMarketTransaction, impersonate
 from entresol.primitives.values import Hash32
-from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.chain.dev_chain import deposit
 from tests.support.derivation.derived_chain import DerivedChain, seen
 from tests.support.derivation.operated_chain import OperatedChain

@@ -42,12 +42,11 @@ from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, Inte
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rollup.ether_price import EtherPriceWatcher
-from entresol.rollup.gas_price import GasPriceWatcher
-from entresol.rollup.interop.events import MessageRootContract
-from entresol.rollup.interop.follower import RootFollower
-from entresol.rollup.interop.trees import MessageTrees
-from entresol.rollup.settlement.books_contract import BATCH_APPENDED
+from entresol.rollup.interop.message_root import MessageRootContract
+from entresol.rollup.interop.root_follower import RootFollower
+from entresol.rollup.interop.root_trees import MessageTrees
+from entresol.rollup.l1_prices import EtherPriceWatcher, GasPriceWatcher
+from entresol.rollup.settlement.bookkeeper import BATCH_APPENDED
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.robustness.false_answers import FalseAnswerRemote

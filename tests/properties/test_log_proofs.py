@@ -18,7 +18,7 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.proofs import LogProver
+from entresol.rollup.log_prover import LogProver
 from entresol.rollup.settlement.settler import Settler
 from tests.support.coroutines import completed
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded

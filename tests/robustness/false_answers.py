@@ -12,8 +12,7 @@ import msgspec
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, decode_deposit
 from entresol.l1.layer_one import LayerOne
-from entresol.l1.remote.remote import RemoteLayerOne
-from entresol.l1.remote.results import logs_decoder
+from entresol.l1.remote_layer_one import RemoteLayerOne, logs_decoder
 from entresol.primitives.values import Address
 from tests.robustness.lies import LOGS
 from tests.robustness.wrong_values import any_wrong

@@ -13,7 +13,7 @@ import msgspec
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
 from entresol.errors import InvalidProof, MalformedValue, RemoteMalformed
-from entresol.l1.remote.results import quantity
+from entresol.l1.remote_layer_one import quantity
 from entresol.primitives import rlp
 from entresol.primitives.anchor import header_of_block
 from entresol.primitives.bytecode import EMPTY_CODE_HASH

@@ -10,7 +10,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
-from entresol.l1.deployment_steps import DeploymentStep, creation
+from entresol.l1.deployment import DeploymentStep, creation
 from entresol.primitives.addresses import create_address
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.values import Address

@@ -15,8 +15,7 @@ from entresol.errors import (
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.deployment import SettlementContracts
-from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from entresol.errors import LayerOneMismatch
 from entresol.primitives.values import Address, Hash32
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 DEFAULT_SENDER: Final = Address.zero()
 
@@ -16,6 +20,10 @@ L1Finality: TypeAlias = Literal["latest", "safe", "finalized"]
 
 MAX_REORG_DEPTH: Final = 64
 """Deeper reorgs are not expected: two epochs of Ethereum, after which blocks are final."""
+
+T = TypeVar("T")
+MAX_READINGS: Final = 5
+"""More blocks than an L1 makes between as many requests."""
 
 
 class L1Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,3 +140,14 @@ class LayerOne(Protocol):
 
     async def close(self) -> None:
         """Close the connections."""
+
+
+async def agreed(l1: LayerOne, what: str, read: Callable[[], Awaitable[T]]) -> T:
+    """Return what L1 says twice in a row; raise `LayerOneMismatch` if it says something else each time."""
+    last = await read()
+    for _ in range(MAX_READINGS - 1):
+        found = await read()
+        if found == last:
+            return found
+        last = found
+    raise LayerOneMismatch(f"{l1.name} says something else each time that it is asked for {what}")

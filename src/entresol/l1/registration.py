@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from entresol.errors import ExecutionFailed, LayerOneMismatch
 from entresol.l1.contracts import Bridgehub, read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import FACETS, SettlementContracts, send_step
-from entresol.l1.deployment_steps import Registration, token_registration
+from entresol.l1.deployment import (
+    FACETS,
+    Registration,
+    SettlementContracts,
+    pair_registration,
+    send_step,
+    token_registration,
+)
 from entresol.l1.discovery import find_contracts
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import agreed
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
-    from entresol.l1.pairs import Pair
 
 _MAX_NEIGHBOURS: Final = 32
 """How many chains a new one is told of, each by a transaction; anyone can add more."""
 _ATTEMPTS: Final = 20
 """Another node may settle with the owner's account, and take the nonce."""
+
+Pair: TypeAlias = tuple[int, int]
+"""A chain, and another one that is told of it."""
 
 
 class Ecosystem(NamedTuple):
@@ -105,3 +115,26 @@ async def ensure_registered(
 async def _asset_of(l1: LayerOne, contracts: SettlementContracts, token: Address) -> Hash32:
     vault = contracts.native_token_vault
     return Hash32(await read_contract(l1, vault, "assetId(address)", "bytes32", token))
+
+
+async def register_pairs(
+    l1: LayerOne, sender: Operator, contracts: SettlementContracts, pairs: Iterable[Pair]
+) -> None:
+    """Tell chains of others on L1; anyone may, each once, so it can be interrupted and run again."""
+    registrar = contracts.chain_registration_sender
+    for pair in pairs:
+        if await is_registered(l1, registrar, pair):
+            continue
+        step = pair_registration(registrar, *pair)
+        try:
+            await send_step(l1, sender, step, await l1.nonce(sender.address))
+        except LayerOneMismatch:
+            # Somebody else may have done it meanwhile.
+            if not await is_registered(l1, registrar, pair):
+                raise
+
+
+async def is_registered(l1: LayerOne, registrar: Address, pair: Pair) -> bool:
+    """Return whether L1 has told a chain of another."""
+    signature = "isRegistered(uint256,uint256)"
+    return bool(await read_contract(l1, registrar, signature, "bool", *pair))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
-from entresol.l1.deployment import send_step
-from entresol.l1.deployment_steps import DeploymentStep, validator_addition
+from entresol.l1.deployment import DeploymentStep, send_step, validator_addition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

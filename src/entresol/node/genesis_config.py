@@ -29,12 +29,13 @@ from entresol.node.dev_features import (
 )
 from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deterministic_deployers import (
+from entresol.rollup.system_contracts import (
+    ASSET_ROUTER,
+    CONTRACTS,
     DEPLOYERS,
     DETERMINISTIC_PROXY,
     PROXY_CODE,
 )
-from entresol.rollup.system_contracts import ASSET_ROUTER, CONTRACTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

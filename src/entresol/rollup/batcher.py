@@ -11,8 +11,7 @@ from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
 from entresol.errors import StoreDamaged
 from entresol.listeners import Listeners
-from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after
-from entresol.rollup.genesis_batch import sealed_genesis
+from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, sealed_genesis
 from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
 from entresol.storage.replication.entries import entry_of_batch
 

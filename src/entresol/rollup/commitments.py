@@ -16,8 +16,32 @@ from entresol.primitives import abi
 from entresol.primitives.batches import DataScheme
 from entresol.primitives.interop.roots import ROOT_TYPE, InteropRoot
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.data_availability import NO_DATA_COMMITMENT, NO_DATA_INPUT
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
+
+NO_DATA_COMMITMENT: Final = Hash32.zero()
+NO_DATA_INPUT: Final = bytes(32)
+"""Only the operator has the data, and L1 requires none of it."""
+
+_NO_STATE_DIFFERENCES: Final = bytes(32)
+_ONE_BLOB: Final = b"\x01"
+_NO_BLOB_HASH: Final = bytes(32)
+_IN_CALLDATA: Final = b"\x00"
+_NO_BLOB_COMMITMENT: Final = bytes(32)
+
+
+def calldata_commitment(data: bytes) -> Hash32:
+    """Return what commits to data that is part of the call."""
+    return Hash32(keccak256(_header(data)))
+
+
+def calldata_input(data: bytes) -> bytes:
+    """Return the operator's input with the data that is part of the call."""
+    return _header(data) + _IN_CALLDATA + data + _NO_BLOB_COMMITMENT
+
+
+def _header(data: bytes) -> bytes:
+    return _NO_STATE_DIFFERENCES + keccak256(data) + _ONE_BLOB + _NO_BLOB_HASH
+
 
 # The first byte of the call data: the version of its encoding.
 COMMIT_VERSION: Final = 3

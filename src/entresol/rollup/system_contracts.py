@@ -18,41 +18,77 @@ from entresol.primitives.assets import (
     asset_id,
 )
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.primitives.interop.bundles import (
-    BASE_TOKEN_HOLDER,
-    INTEROP_CENTER,
-    INTEROP_HANDLER,
-)
+from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
 from entresol.primitives.interop.roots import MESSAGE_VERIFICATION, ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deterministic_deployers import DEPLOYERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+NONCE_HOLDER: Final = account_senders.NONCE_HOLDER
+CONTRACT_DEPLOYER: Final = account_senders.CONTRACT_DEPLOYER
+BASE_TOKEN: Final = L2_BASE_TOKEN
+ASSET_ROUTER: Final = L2_ASSET_ROUTER
+NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
+MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
+ACCOUNT_VERSION: Final = _native.ACCOUNT_VERSION
+"""The version of accounts that the node calls; a chain whose bootloader has none calls no accounts."""
+INTEROP_CONTRACTS: Final = {
+    ROOT_STORAGE: "L2InteropRootStorage",
+    MESSAGE_VERIFICATION: "L2MessageVerification",
+    INTEROP_CENTER: "InteropCenter",
+    INTEROP_HANDLER: "InteropHandler",
+    BASE_TOKEN_HOLDER: "BaseTokenHolder",
+}
+"""Those of chains that send bundles to each other."""
+INTEROP_FEE: Final = 10**12
+"""What a call of a bundle costs, in wei."""
+HELD: Final = 2**127 - 1
+"""What the holder has in the genesis, backed by nothing and part of no sum: base tokens that bundles bring come from it."""
+_SALTED: Final = {NATIVE_TOKEN_VAULT: "BRIDGED_TOKEN_SALT", CONTRACT_DEPLOYER: "_countSalt"}
+"""The variables of a copy's contracts that give what they deploy other addresses than on the copied chain."""
+# The nonce of a contract after its creation.
+_FIRST_NONCE: Final = 1
+DETERMINISTIC_PROXY: Final = Address.parse("0x4e59b44847b379578588920ca78fbf26c0b4956c")
+"""Takes a salt followed by init code, and returns the address."""
+SAFE_FACTORY: Final = Address.parse("0x914d7fec6aac8cd542e72bca78b30650d45643d7")
+"""The same, deployed by a key of its makers."""
+SINGLETON_FACTORY: Final = Address.parse("0xce0042b868300000d44a59004da54a005ffdcf9f")
+"""The factory of ERC-2470, with a function `deploy(bytes,bytes32)`."""
+PROXY_CODE: Final = bytes.fromhex(
+    "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f5"
+    "8015156039578182fd5b8082525050506014600cf3"
+)
+SINGLETON_CODE: Final = bytes.fromhex(
+    "6080604052348015600f57600080fd5b506004361060285760003560e01c80634af63f0214602d575b600080fd5b60cf60"
+    "048036036040811015604157600080fd5b810190602081018135640100000000811115605b57600080fd5b820183602082"
+    "011115606c57600080fd5b80359060200191846001830284011164010000000083111715608d57600080fd5b91908080601f"
+    "016020809104026020016040519081016040528093929190818152602001838380828437600092019190915250929550509135"
+    "925060eb915050565b604080516001600160a01b039092168252519081900360200190f35b6000818351602085016000f5"
+    "939250505056fea26469706673582212206b44f8a82cb6b156bfcc3dc6aadd6df4eefd204bc928a4397fd15dacf6d53205"
+    "64736f6c63430006020033"
+)
+DEPLOYERS: Final = {
+    DETERMINISTIC_PROXY: PROXY_CODE,
+    SAFE_FACTORY: PROXY_CODE,
+    SINGLETON_FACTORY: SINGLETON_CODE,
+}
 
 
 def _at(number: int) -> Address:
     return Address(number.to_bytes(20))
 
 
-NONCE_HOLDER: Final = account_senders.NONCE_HOLDER
-CONTRACT_DEPLOYER: Final = account_senders.CONTRACT_DEPLOYER
-BASE_TOKEN: Final = L2_BASE_TOKEN
 SYSTEM_CONTEXT: Final = _at(0x800B)
 CREATE2_FACTORY: Final = _at(0x10000)
 BRIDGEHUB: Final = _at(0x10002)
-ASSET_ROUTER: Final = L2_ASSET_ROUTER
-NATIVE_TOKEN_VAULT: Final = L2_NATIVE_TOKEN_VAULT
 MESSAGE_ROOT: Final = _at(0x10005)
 BRIDGED_TOKEN_CODE: Final = _at(0x10104)
 """The implementation that bridged tokens delegate to; the address is this project's own choice."""
 TESTNET_PAYMASTER: Final = _at(0x10105)
 """The paymaster of development chains; the address is this project's own choice, too."""
-MULTICALL: Final = Address.parse("0xca11bde05977b3631167028862be2a173976ca11")
 
-ACCOUNT_VERSION: Final = _native.ACCOUNT_VERSION
-"""The version of accounts that the node calls; a chain whose bootloader has none calls no accounts."""
 
 CONTRACTS: Final = {
     BOOTLOADER: "Bootloader",
@@ -70,26 +106,6 @@ CONTRACTS: Final = {
     MULTICALL: "Multicall3",
 }
 """The name of the contract at each address."""
-
-INTEROP_CONTRACTS: Final = {
-    ROOT_STORAGE: "L2InteropRootStorage",
-    MESSAGE_VERIFICATION: "L2MessageVerification",
-    INTEROP_CENTER: "InteropCenter",
-    INTEROP_HANDLER: "InteropHandler",
-    BASE_TOKEN_HOLDER: "BaseTokenHolder",
-}
-"""Those of chains that send bundles to each other."""
-
-INTEROP_FEE: Final = 10**12
-"""What a call of a bundle costs, in wei."""
-HELD: Final = 2**127 - 1
-"""What the holder has in the genesis, backed by nothing and part of no sum: base tokens that bundles bring come from it."""
-
-_SALTED: Final = {NATIVE_TOKEN_VAULT: "BRIDGED_TOKEN_SALT", CONTRACT_DEPLOYER: "_countSalt"}
-"""The variables of a copy's contracts that give what they deploy other addresses than on the copied chain."""
-
-# The nonce of a contract after its creation.
-_FIRST_NONCE: Final = 1
 
 
 class InteropGenesis(NamedTuple):

@@ -10,7 +10,7 @@ from entresol.primitives.addresses import create_address
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.deterministic_deployers import (
+from entresol.rollup.system_contracts import (
     DEPLOYERS,
     DETERMINISTIC_PROXY,
     PROXY_CODE,

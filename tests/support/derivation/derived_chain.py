@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from entresol.chain.chain import Chain
-    from entresol.rollup.derivation.claim import BatchClaim
-    from entresol.rollup.derivation.edits import EditSource
+    from entresol.rollup.derivation.derived_block import EditSource
+    from entresol.rollup.derivation.l1_events import BatchClaim
     from tests.support.derivation.operated_chain import OperatedChain
 
 _OWN = (tables.IDENTITY, tables.DEPOSITS)

@@ -12,8 +12,8 @@ from entresol.errors import DerivationAlarm
 from entresol.primitives.published.body import PublishedBatch, decode_body
 from entresol.primitives.published.compression import decompress
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.data_availability import calldata_commitment
-from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.commitments import calldata_commitment
+from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
 from tests.support.derivation.traffic import Traffic

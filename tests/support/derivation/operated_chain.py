@@ -16,7 +16,7 @@ from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.derivation.l1_events import BatchClaim
 from entresol.rollup.publication.publication import Publication
 from tests.support.published.chain import publishing_genesis
 

@@ -29,13 +29,12 @@ from entresol.primitives.batches import Batch, DataScheme
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batches import SealedBatch, stored_info_of
-from entresol.rollup.derivation.claim import BatchClaim
-from entresol.rollup.derivation.derivation import Derivation, DerivationProgress
-from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED
+from entresol.rollup.derivation.batch_deriver import BatchDeriver
+from entresol.rollup.derivation.derivation import Derivation, DerivationProgress, DerivationSources
+from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED, BatchClaim
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
-from entresol.rollup.derivation.sources import DerivationSources
-from entresol.rollup.publication.genesis import published_genesis
+from entresol.rollup.publication.genesis_publication import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.published.chain import publishing_genesis
 from tests.support.published.values import DEVELOPMENT_RULES
@@ -367,7 +366,7 @@ class Scene:
         return Derivation(
             self.chain,
             contract,
-            self.deriver,
+            cast("BatchDeriver", self.deriver),
             sources=DerivationSources(snapshot=snapshot),
             report=self.reported.append,
             sleep=self._sleep,

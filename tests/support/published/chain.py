@@ -15,8 +15,7 @@ from entresol.primitives.base_token import BaseToken
 from entresol.primitives.published.body import BatchHeader
 from entresol.primitives.transactions import FeeMarketTransaction, impersonate, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.publication.blocks import RulesInForce, published_block
-from entresol.rollup.publication.body_builder import BodyBuilder
+from entresol.rollup.publication.publication import BodyBuilder, RulesInForce, published_block
 from entresol.rollup.system_contracts import system_genesis
 from tests.support.chain.varied_chain import SECRETS, SENDERS, VariedChain, varied_genesis
 from tests.support.contracts.accounts import fill, paymaster_code

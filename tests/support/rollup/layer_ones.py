@@ -26,7 +26,7 @@ from entresol.l1.layer_one import (
     L1Receipt,
     LayerOne,
 )
-from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
+from entresol.l1.json_rpc_client import JsonRpcClient
 from entresol.l1.layer_one import LayerOne
-from entresol.l1.remote.json_rpc_client import JsonRpcClient
-from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import Endpoint
 from tests.support.chain.api_client import ApiClient
 from tests.support.rollup.layer_ones import Embedded

@@ -21,8 +21,7 @@ from entresol.l1.deployment import (
 from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
-from entresol.l1.pairs import register_pairs
-from entresol.l1.registration import pairs_with_all
+from entresol.l1.registration import pairs_with_all, register_pairs
 from entresol.primitives.assets import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import pytest
 
@@ -13,17 +14,13 @@ from entresol.errors import (
     LayerOneRejected,
     OperatorOutOfFunds,
 )
-from entresol.l1.contracts import (
-    NEW_PRIORITY_REQUEST,
-    Bridgehub,
-    ZkChain,
-    decode_deposit,
-)
-from entresol.l1.layer_one import LayerOne
+from entresol.l1.contracts import NEW_PRIORITY_REQUEST, Bridgehub, ZkChain, decode_deposit
+from entresol.l1.layer_one import MAX_READINGS, LayerOne, agreed
 from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
+from tests.support.coroutines import completed
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
     ACCOUNTS,
@@ -227,3 +224,32 @@ def test_an_error_names_an_address_without_the_contract(steered: SteeredLayerOne
             await Bridgehub(l1, POOR).zk_chain(270)
 
     run(steered, scenario)
+
+
+class Saying:
+    """An L1 that says one thing after the other."""
+
+    name = "L1"
+
+    def __init__(self, *said: int) -> None:
+        self.said = list(said)
+
+    async def agreed(self) -> int:
+        async def read() -> int:
+            return self.said.pop(0)
+
+        return await agreed(cast("LayerOne", self), "a number", read)
+
+
+@pytest.mark.parametrize("said", [(7, 7), (1, 7, 7), (7, 1, 7, 7)])
+def test_what_l1_says_twice_in_a_row_counts(said: tuple[int, ...]) -> None:
+    l1 = Saying(*said)
+    assert completed(l1.agreed()) == 7
+    assert l1.said == []
+
+
+def test_an_l1_that_says_something_else_each_time_is_not_believed() -> None:
+    l1 = Saying(*range(MAX_READINGS))
+    with pytest.raises(LayerOneMismatch, match=r"L1 says something else each time .* for a number"):
+        completed(l1.agreed())
+    assert l1.said == []

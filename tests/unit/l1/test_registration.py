@@ -9,15 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.l1.availability.settings import L1ChainSettings, read_settings
+from entresol.l1.availability.chain_finder import L1ChainSettings, read_settings
 from entresol.l1.deployment import (
     Deployment,
+    DeploymentStep,
     RegisteredChain,
+    Registration,
     SettlementContracts,
     chain_creation,
     send_step,
 )
-from entresol.l1.deployment_steps import DeploymentStep, Registration
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import find_ecosystem, register

@@ -18,7 +18,7 @@ from entresol.node import ecosystem_directory
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.ecosystem_directory import CHAINS_FILE
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.rollup.genesis_batch import genesis_batch_hash
+from entresol.rollup.batches import genesis_batch_hash
 from entresol.storage.database import directory as directories
 from entresol.storage.database.directory import FORMAT_FILE, LOCK_FILE, Directory
 from entresol.storage.database.key_value import KeyValueStore

@@ -17,6 +17,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
     CommitBatchInfo,
     StoredBatchInfo,
+    calldata_commitment,
+    calldata_input,
     commit_data,
     encode_call,
     execute_data,
@@ -25,6 +27,20 @@ from entresol.rollup.commitments import (
     public_input,
 )
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
+
+DATA = b"published"
+
+
+def test_the_commitment_to_calldata_is_the_hash_of_the_header_before_it() -> None:
+    header = bytes(32) + keccak256(DATA) + b"\x01" + bytes(32)
+    assert calldata_commitment(DATA) == keccak256(header)
+
+
+def test_the_input_is_the_header_and_then_the_data_between_where_it_is_and_no_blob() -> None:
+    found = calldata_input(DATA)
+    assert keccak256(found[:97]) == calldata_commitment(DATA)
+    assert found[97:] == b"\0" + DATA + bytes(32)
+
 
 STORED = "(uint64,bytes32,uint64,uint256,bytes32,bytes32,bytes32,uint256,bytes32)"
 COMMITTED = (

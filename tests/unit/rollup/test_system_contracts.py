@@ -16,12 +16,12 @@ from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
-from entresol.rollup.deterministic_deployers import DEPLOYERS
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
     BASE_TOKEN,
     BRIDGEHUB,
     CONTRACTS,
+    DEPLOYERS,
     HELD,
     INTEROP_CONTRACTS,
     NATIVE_TOKEN_VAULT,

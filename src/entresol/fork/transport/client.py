@@ -33,7 +33,7 @@ from entresol.fork.transport.envelopes import (
     encode,
     name_of,
 )
-from entresol.l1.remote.http_post import NO_RESPONSE, BodyTooLong, NoResponse
+from entresol.l1.json_rpc_client import NO_RESPONSE, BodyTooLong, NoResponse
 
 TOO_MANY_REQUESTS: Final = 429
 MAX_DELAY: Final = 10.0

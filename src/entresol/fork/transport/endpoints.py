@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from entresol.errors import RemoteUnreachable
-from entresol.l1.remote.http_post import HttpPost
+from entresol.l1.json_rpc_client import HttpPost
 from entresol.l1.urls import REDACTED, Endpoint, is_http_url
 
 MAX_REST_SECONDS: Final = 30.0

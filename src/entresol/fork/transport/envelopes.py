@@ -10,7 +10,7 @@ import msgspec
 from entresol.errors import RemoteMalformed, RemoteRejected
 from entresol.fork.transport import rejections
 from entresol.fork.transport.endpoints import RemoteEndpoint
-from entresol.l1.remote.http_post import NoResponse, PostResponse
+from entresol.l1.json_rpc_client import NoResponse, PostResponse
 
 UNEXPECTED: Final = 0
 """The code of a rejection that has none of its own."""

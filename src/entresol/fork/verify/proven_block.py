@@ -13,7 +13,7 @@ from entresol.errors import EntresolError, MalformedValue, Unprovable
 from entresol.fork import remote_values
 from entresol.fork.replay.remote_transactions import NOT_EXECUTED, payload_of, type_of
 from entresol.fork.verify.proven_header import HashedHeader, Told, hex_of
-from entresol.l1.remote.results import quantity
+from entresol.l1.remote_layer_one import quantity
 from entresol.primitives import rlp
 from entresol.primitives.headers import EMPTY_OMMERS
 from entresol.primitives.transactions import (

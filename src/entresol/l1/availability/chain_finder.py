@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -12,24 +12,71 @@ from entresol.errors import (
     ChainPublishesNothing,
     ExecutionFailed,
     LayerOneMismatch,
+    MalformedValue,
     SeveralChains,
 )
-from entresol.l1.availability.settings import read_settings
 from entresol.l1.contracts import read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.discovery import find_contracts, find_deployment_block
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import agreed
+from entresol.primitives import abi
+from entresol.primitives.batches import DataScheme
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from entresol.l1.availability.settings import L1ChainSettings
     from entresol.l1.deployment import SettlementContracts
     from entresol.l1.layer_one import LayerOne
     from entresol.primitives.values import Address
 
+_SCHEMES: Final = frozenset(DataScheme)
+
 NEW_CHAIN: Final = Hash32(keccak256(b"NewChain(uint256,address,address)"))
 MAX_CHAINS: Final = 1_000
 """So many chains a Bridgehub may have, if none is named."""
+
+
+class L1ChainSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a chain was created."""
+
+    is_development: bool
+    """Whether its operator may edit the state and act for accounts without their keys."""
+    data_scheme: int
+
+    @property
+    def publishes(self) -> bool:
+        """Whether the data of its batches is on L1."""
+        return self.data_scheme != DataScheme.NONE
+
+
+async def read_settings(
+    l1: LayerOne, chain: Address, block: int | Hash32 | None = None
+) -> L1ChainSettings:
+    """Return the settings of a chain by the address of its contract, now or as of a block.
+
+    Raises `LayerOneMismatch` for what is not a contract of a chain, and for a scheme that is not known here.
+    """
+    (is_development,) = await _read(l1, chain, "isDevelopment()", "(bool)", block)
+    _, scheme = await _read(l1, chain, "getDAValidatorPair()", "(address,uint8)", block)
+    if scheme not in _SCHEMES:
+        raise LayerOneMismatch(
+            f"the chain's contract {chain.checksummed()} on {l1.name} publishes data by scheme {scheme}, which is not "
+            "known here: a newer version may know it"
+        )
+    return L1ChainSettings(is_development=is_development, data_scheme=scheme)
+
+
+async def _read(
+    l1: LayerOne, chain: Address, signature: str, returns: str, block: int | Hash32 | None
+) -> tuple[Any, ...]:
+    where = f"{signature} of {chain.checksummed()} on {l1.name}"
+    try:
+        output = await l1.call(chain, abi.encode_call(signature), block=block)
+    except ExecutionFailed as error:
+        raise LayerOneMismatch(f"{where} fails: {failure_reason(error)}") from error
+    try:
+        return abi.decode(returns, output)
+    except MalformedValue as error:
+        raise LayerOneMismatch(f"{where} is not there: {error}") from error
 
 
 class FoundChain(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.errors import GenesisNotPublished, GenesisTooLarge, MalformedValue
-from entresol.l1.availability.log_windows import logs_in_windows
-from entresol.l1.deployment_steps import DeploymentStep
+from entresol.l1.availability.batch_data import logs_in_windows
+from entresol.l1.deployment import DeploymentStep
 from entresol.primitives import abi
 from entresol.primitives.published.limits import MAX_GENESIS_BYTES, MAX_GENESIS_PART
 from entresol.primitives.values import Hash32

@@ -10,15 +10,14 @@ from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import ChainNotAdded, ExecutionFailed
 from entresol.l1.contracts import Bridgehub
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.deployment import chain_creation
-from entresol.l1.deployment_steps import (
+from entresol.l1.deployment import (
     Registration,
+    chain_creation,
     pair_registration,
     token_registration,
     validator_addition,
 )
-from entresol.l1.pairs import is_registered
-from entresol.l1.registration import find_ecosystem, pairs_with_all
+from entresol.l1.registration import find_ecosystem, is_registered, pairs_with_all
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
 from entresol.primitives.addresses import create_address
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from entresol.chain.chain import Chain
-    from entresol.l1.deployment import RegisteredChain, SettlementContracts
-    from entresol.l1.deployment_steps import DeploymentStep
+    from entresol.l1.deployment import DeploymentStep, RegisteredChain, SettlementContracts
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
     from entresol.l1.registration import Ecosystem

@@ -11,7 +11,7 @@ import msgspec
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity
 from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
-from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
 from entresol.node.config.secrets import operator_keys
@@ -26,13 +26,13 @@ from entresol.node.settlement.settlement_layer import SettlementLayer, ether_pri
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
-from entresol.rollup.genesis_batch import seal_genesis
+from entresol.rollup.batches import seal_genesis
 from entresol.storage.replication.position import START
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.rollup.ether_price import EtherPriceWatcher
+    from entresol.rollup.l1_prices import EtherPriceWatcher
 
 log = logging.getLogger(__name__)
 

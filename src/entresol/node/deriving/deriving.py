@@ -11,8 +11,8 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.availability.chain_finder import ChainFinder, FoundChain
 from entresol.l1.contracts import ZkChain
-from entresol.l1.remote.agreement import agreed
-from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.layer_one import agreed
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.deriving.published_genesis import find_genesis
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
@@ -21,11 +21,10 @@ from entresol.node.settlement.remote_tokens import registered_token
 from entresol.node.settlement.settlement_layer import retry_until_reachable
 from entresol.primitives.values import Address
 from entresol.rollup.derivation.batch_deriver import BatchDeriver
-from entresol.rollup.derivation.derivation import MAX_FAILURES, Derivation
+from entresol.rollup.derivation.derivation import MAX_FAILURES, Derivation, DerivationSources
 from entresol.rollup.derivation.edit_fetcher import EditFetcher
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
-from entresol.rollup.derivation.sources import DerivationSources
 from entresol.storage.database.directory import check_directory
 from entresol.storage.derivation_table import AcceptedBatch
 from entresol.storage.store import Store

@@ -19,8 +19,8 @@ from entresol.primitives.published.compression import VERSION as COMPRESSED
 from entresol.primitives.published.compression import decompress
 from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.primitives.published.limits import MAX_GENESIS_BYTES
+from entresol.rollup.batches import genesis_batch_hash
 from entresol.rollup.derivation.opening import open_derived
-from entresol.rollup.genesis_batch import genesis_batch_hash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,9 +35,8 @@ from entresol.node.opening.development_keys import OPERATOR, RELAY, operator_of
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.primitives.values import Address
-from entresol.rollup.deterministic_deployers import DEPLOYERS
-from entresol.rollup.genesis_batch import genesis_batch_hash
-from entresol.rollup.system_contracts import CONTRACTS, MULTICALL, backed_balance
+from entresol.rollup.batches import genesis_batch_hash
+from entresol.rollup.system_contracts import CONTRACTS, DEPLOYERS, MULTICALL, backed_balance
 from entresol.storage.database.directory import FORMAT_FILE
 from entresol.storage.store import Store
 

@@ -14,12 +14,10 @@ from entresol.node.opening.development_keys import RELAY
 from entresol.node.settlement.chain_operators import relay_key
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.values import Address
-from entresol.rollup.proofs import LogProver
-from entresol.rollup.relay.account import ChainAccount, RemoteAccount
-from entresol.rollup.relay.bundle_relay import BundleRelay
-from entresol.rollup.relay.bundle_source import BundleSource
-from entresol.rollup.relay.funding import RelayFunding
-from entresol.rollup.relay.proofs import RelayProofs
+from entresol.rollup.log_prover import LogProver
+from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
+from entresol.rollup.relay.relay_account import ChainAccount, RelayFunding, RemoteAccount
+from entresol.rollup.relay.relay_proofs import RelayProofs
 from entresol.rollup.relay.withdrawal_relay import WithdrawalRelay
 from entresol.rollup.step_loop import Backoff, StepLoop
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from entresol.node.parts.layers import LayerTwo
     from entresol.node.settlement.rollup import Rollup
     from entresol.primitives.values import Hash32
-    from entresol.rollup.relay.account import RelayAccount
+    from entresol.rollup.relay.relay_account import RelayAccount
     from entresol.sequencer.sequencer import Sequencer
 
 log = logging.getLogger(__name__)

@@ -26,9 +26,9 @@ from entresol.replication.postgres.reporting import Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
-from entresol.rollup.interop.proofs import InteropProver
+from entresol.rollup.interop.interop_prover import InteropProver
+from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
-from entresol.rollup.proofs import LogProver
 from entresol.storage.replication.entries import BatchEntry, PublishedBatchEntry
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.producer_role import ProducerRole
-    from entresol.rollup.ether_price import EtherPriceWatcher
+    from entresol.rollup.l1_prices import EtherPriceWatcher
     from entresol.storage.replication.entries import Entry
     from entresol.terminal.log import NodeLog
 

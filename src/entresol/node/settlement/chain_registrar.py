@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import RegisteredChain, SettlementContracts, chain_creation, send_step
-from entresol.l1.deployment_steps import Registration
+from entresol.l1.deployment import (
+    RegisteredChain,
+    Registration,
+    SettlementContracts,
+    chain_creation,
+    send_step,
+)
 from entresol.l1.discovery import block_before_now
+from entresol.l1.layer_one import agreed
 from entresol.l1.operator import Operator
 from entresol.l1.registration import (
     Ecosystem,
@@ -19,7 +25,6 @@ from entresol.l1.registration import (
     find_ecosystem,
     register,
 )
-from entresol.l1.remote.agreement import agreed
 from entresol.l1.validators import add_validators
 from entresol.node.config.secrets import parse_private_key
 from entresol.node.opening.availability import data_scheme_of
@@ -29,7 +34,7 @@ from entresol.node.settlement.remote_tokens import requested_token
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.addresses import create_address
 from entresol.primitives.assets import asset_id
-from entresol.rollup.genesis_batch import genesis_batch_hash
+from entresol.rollup.batches import genesis_batch_hash
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
-    from entresol.rollup.interop.proofs import InteropProver
+    from entresol.rollup.interop.interop_prover import InteropProver
+    from entresol.rollup.log_prover import LogProver
     from entresol.rollup.open_transfers import OpenTransfers
-    from entresol.rollup.proofs import LogProver
 
 
 class RollupParts(Protocol):

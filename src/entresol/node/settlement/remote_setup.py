@@ -16,11 +16,10 @@ from entresol.l1.deployment import (
 )
 from entresol.l1.discovery import block_before_now, find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
+from entresol.l1.layer_one import agreed
 from entresol.l1.operator import Operator
-from entresol.l1.pairs import register_pairs
-from entresol.l1.registration import pairs_with_all
-from entresol.l1.remote.agreement import agreed
-from entresol.l1.remote.remote import RemoteLayerOne
+from entresol.l1.registration import pairs_with_all, register_pairs
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators, fund
 from entresol.node.dev_features import funding

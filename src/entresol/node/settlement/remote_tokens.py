@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.errors import ExecutionFailed, InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.contracts import Bridgehub, ZkChain, read_contract
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import agreed
 from entresol.node.base_tokens import FLAG, RATIO_FLAG, TokenRequest, development_base_tokens
 from entresol.node.config.schema import MAX_TOKEN_DECIMALS
 from entresol.node.settlement.manifest import ManifestFile

@@ -27,11 +27,11 @@ from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
-from entresol.rollup.gas_price import GasPriceWatcher
-from entresol.rollup.interop.follower import RootFollower
-from entresol.rollup.interop.proofs import InteropProver
+from entresol.rollup.interop.interop_prover import InteropProver
+from entresol.rollup.interop.root_follower import RootFollower
+from entresol.rollup.l1_prices import GasPriceWatcher
+from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
-from entresol.rollup.proofs import LogProver
 from entresol.rollup.publication.backlog import Backlog
 from entresol.rollup.publication.publication import Publication, publication_report
 from entresol.rollup.settlement.genesis_publisher import GenesisPublisher
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.values import Hash32
-    from entresol.rollup.ether_price import EtherPriceWatcher
+    from entresol.rollup.l1_prices import EtherPriceWatcher
     from entresol.sequencer.sequencer import Sequencer
 
 logger = logging.getLogger(__name__)

@@ -28,9 +28,9 @@ from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.rollup.ether_price import EtherPriceWatcher
-from entresol.rollup.genesis_batch import genesis_batch_hash
-from entresol.rollup.interop.events import MessageRootContract
+from entresol.rollup.batches import genesis_batch_hash
+from entresol.rollup.interop.message_root import MessageRootContract
+from entresol.rollup.l1_prices import EtherPriceWatcher
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.counted import batches, counted
 from entresol.errors import LayerOneMismatch
-from entresol.l1.availability.settings import read_settings
+from entresol.l1.availability.chain_finder import read_settings
 from entresol.l1.contracts import ZkChain
 from entresol.node.settlement.settlement_layer import retry_until_reachable
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.interop.imported_roots import ImportedRoots
+from entresol.rollup.interop.root_importer import ImportedRoots
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

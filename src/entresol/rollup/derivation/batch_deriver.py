@@ -19,11 +19,15 @@ from entresol.errors import (
 )
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.transactions import decode_published
-from entresol.rollup.batches import OpenBatch, frontier_after
-from entresol.rollup.derivation.blocks import BlockParts, InForce, derive_block
-from entresol.rollup.derivation.edits import check_codes, read_edits
+from entresol.rollup.batches import OpenBatch, frontier_after, seal_genesis
+from entresol.rollup.derivation.derived_block import (
+    BlockParts,
+    InForce,
+    check_codes,
+    derive_block,
+    read_edits,
+)
 from entresol.rollup.derivation.snapshot import applied
-from entresol.rollup.genesis_batch import seal_genesis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +39,8 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import PriorityTransaction, Transaction
     from entresol.rollup.batches import SealedBatch
-    from entresol.rollup.derivation.claim import BatchClaim
-    from entresol.rollup.derivation.edits import EditSource
+    from entresol.rollup.derivation.derived_block import EditSource
+    from entresol.rollup.derivation.l1_events import BatchClaim
     from entresol.rollup.derivation.snapshot import BatchSnapshot
     from entresol.rollup.priority_tree import Frontier
 

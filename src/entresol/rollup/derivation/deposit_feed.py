@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from entresol.errors import DepositsMissing
-from entresol.l1.availability.log_windows import logs_in_windows
+from entresol.l1.availability.batch_data import logs_in_windows
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, decode_deposit
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.rollup.derivation.l1_events import check_order, is_before, position_of

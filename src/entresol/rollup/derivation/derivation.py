@@ -6,12 +6,15 @@ import asyncio
 import logging
 from bisect import bisect_right
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from entresol._native import CancelFlag
+from entresol.counted import batches
 from entresol.errors import (
     DerivationAlarm,
+    ExecutionCancelled,
     FinalBatchReplaced,
     LayerOneFailed,
     LayerOneMismatch,
@@ -21,69 +24,202 @@ from entresol.errors import (
 )
 from entresol.l1.availability.batch_data import EventPosition
 from entresol.l1.contracts import BatchTotals
-from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.primitives.batches import SettlementStep
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
+from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.derivation.batch_work import run_blocks
 from entresol.rollup.derivation.deposit_feed import DepositFeed
-from entresol.rollup.derivation.event_round import EventRound
 from entresol.rollup.derivation.l1_events import (
     BatchCommitted,
+    BatchesReverted,
     BatchesVerified,
     BatchExecuted,
     BatchReverts,
     L1Events,
 )
-from entresol.rollup.derivation.sources import L1_ALONE, DerivationSources
-from entresol.rollup.derivation.step_reader import StepReader
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.derivation_table import DerivedPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
     from entresol.chain.chain import Chain
     from entresol.l1.contracts import ZkChain
-    from entresol.l1.layer_one import L1Block
+    from entresol.l1.layer_one import L1Block, LayerOne
     from entresol.primitives.batches import Batch
-    from entresol.primitives.transactions import PriorityTransaction
+    from entresol.primitives.values import Hash32
     from entresol.rollup.batches import SealedBatch
-    from entresol.rollup.derivation.claim import BatchClaim
+    from entresol.rollup.derivation.batch_deriver import BatchDeriver
+    from entresol.rollup.derivation.edit_fetcher import EditFetcher
+    from entresol.rollup.derivation.l1_events import BatchClaim, BatchEvent
     from entresol.rollup.derivation.snapshot import BatchSnapshot
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 RETRY_SECONDS: Final = 1.0
 MAX_FAILURES: Final = 5
 """How often in a row L1 may fail, or contradict itself, before a batch is derived; and how many rounds in a row may
 end with an alarm, whatever it is about."""
 CAUGHT_UP: Final = 16
 """How many batches L1 may have committed meanwhile: an operator that runs always commits some."""
-
 _LAST_LOG: Final = 2**32 - 1
 
 
-class Deriver(Protocol):
-    """Executes published batches on a chain (`BatchDeriver`)."""
+class DerivationSources(NamedTuple):
+    """What may be asked beside L1; all of it is compared with what L1 says."""
 
-    def derive(
+    edits: EditFetcher | None = None
+    """Edits of which L1 has only the hash."""
+    snapshot: BatchSnapshot | None = None
+    """A batch that cannot be derived, and that L1 has executed."""
+
+
+L1_ALONE: Final = DerivationSources()
+
+
+class StepReader:
+    """Reads of the transaction of an event what its log does not say: the time of its block, and its gas.
+
+    Remembers: the last one, since a transaction may settle many batches. Persists: nothing. Fails: as `LayerOne` does,
+    and with `LayerOneMismatch` if L1 has another block there than the log says.
+    """
+
+    def __init__(self, l1: LayerOne) -> None:
+        self._l1 = l1
+        self._last: tuple[Hash32, SettlementTransaction] | None = None
+
+    async def step_of(self, event: BatchEvent) -> SettlementTransaction:
+        """Return the transaction of an event; its gas is None if L1 does not have its receipt any more."""
+        position, transaction = event.position, event.transaction
+        if self._last is not None:
+            block_hash, last = self._last
+            if (block_hash, last.transaction) == (position.block_hash, transaction):
+                return last
+        block = await agreed(
+            self._l1, f"block {position.block}", lambda: self._l1.block(position.block)
+        )
+        if block is None or block.hash != position.block_hash:
+            raise LayerOneMismatch(
+                f"{self._l1.name} gives different versions of block {position.block}: a reorg, or nodes that disagree"
+            )
+        found = SettlementTransaction(
+            transaction,
+            block.number,
+            block.timestamp,
+            await self._gas(transaction, position.block_hash),
+        )
+        self._last = position.block_hash, found
+        return found
+
+    async def _gas(self, transaction: Hash32, block_hash: Hash32) -> int | None:
+        """Return what L1 took for a transaction; a node that has all logs may know only the latest transactions."""
+        receipt = await agreed(
+            self._l1,
+            f"the receipt of {transaction}",
+            lambda: self._l1.receipt(transaction),
+        )
+        if receipt is None:
+            return None
+        if receipt.block_hash != block_hash:
+            raise LayerOneMismatch(
+                f"{self._l1.name} has the transaction {transaction} in another block than its logs say"
+            )
+        return receipt.gas_used
+
+
+class EventRound:
+    """Checks that the events of a round follow from each other, and passes them on."""
+
+    def __init__(
         self,
-        claim: BatchClaim,
-        deposits: Callable[[int, int], Sequence[PriorityTransaction]],
-        before: Callable[[int], None],
-    ) -> SealedBatch:
-        """Append the blocks of a batch; raise `DerivationAlarm`, which leaves the chain as it was.
+        derivation: Derivation,
+        feed: DepositFeed,
+        reverts: BatchReverts,
+        totals: BatchTotals,
+        head: L1Block,
+    ) -> None:
+        self._derivation = derivation
+        self._feed = feed
+        self._reverts = reverts
+        self._totals = totals
+        self._head = head
+        self._seen = derivation.steps()
 
-        `before` is called with the number of each block, and may raise; that leaves the chain as it was, too.
-        """
+    async def take(self, event: BatchEvent) -> None:
+        """Take the next event."""
+        derivation, seen = self._derivation, self._seen
+        lasting = self._reverts.last_after(event.position)
+        if isinstance(event, BatchCommitted):
+            number = event.claim.number
+            self._check(number == seen.committed + 1, event, f"batch {number} is committed")
+            if number <= lasting:
+                await derivation.commit(event, self._feed, self._head, self._totals)
+            self._seen = msgspec.structs.replace(seen, committed=number)
+            derivation.report(self._totals)
+        elif isinstance(event, BatchesVerified):
+            is_next = event.before <= seen.verified and event.last <= seen.committed
+            self._check(is_next, event, f"batches {event.before + 1} to {event.last} are verified")
+            numbers = range(event.before + 1, min(event.last, lasting) + 1)
+            if numbers:
+                await derivation.verified(event, numbers)
+            self._seen = msgspec.structs.replace(seen, verified=max(seen.verified, event.last))
+        elif isinstance(event, BatchExecuted):
+            is_next = event.number <= min(seen.executed + 1, seen.verified)
+            self._check(is_next, event, f"batch {event.number} is executed")
+            await derivation.executed(event)
+            self._seen = msgspec.structs.replace(seen, executed=max(seen.executed, event.number))
+        else:
+            self._revert(event)
 
-    def accept(
-        self, claim: BatchClaim, snapshot: BatchSnapshot, before: Callable[[int], None]
-    ) -> SealedBatch:
-        """Append the blocks of a batch as a snapshot has them; raise `SnapshotRejected` if L1 has another batch."""
+    def check(self, l1: str) -> None:
+        """Raise `LayerOneMismatch` unless the logs add up to what L1 counts."""
+        if self._seen != self._totals:
+            raise LayerOneMismatch(
+                f"the logs of {l1} have {_shown(self._seen)}, and its contract counts {_shown(self._totals)}"
+            )
 
-    def unwind(self, block: int) -> None:
-        """Revert the chain to a block."""
+    def _revert(self, event: BatchesReverted) -> None:
+        left, seen = event.totals, self._seen
+        is_next = seen.executed <= left.committed < seen.committed
+        self._check(is_next, event, f"the batches after {left.committed} are reverted")
+        self._seen = BatchTotals(left.committed, min(seen.verified, left.committed), seen.executed)
+
+    def _check(self, is_right: bool, event: BatchEvent, what: str) -> None:  # noqa: FBT001
+        if not is_right:
+            raise LayerOneMismatch(
+                f"log {event.position.log_index} of L1 block {event.position.block} says that {what}, but the logs "
+                f"before it have {_shown(self._seen)}: some are missing"
+            )
+
+
+def _shown(totals: BatchTotals) -> str:
+    return f"{batches(totals.committed)} committed, {totals.verified} verified, {totals.executed} executed"
+
+
+async def run_blocks(work: Callable[[Callable[[int], None]], T], show: Callable[[int], None]) -> T:
+    """Return what work returns that calls its argument before each block; if this is cancelled, so is the work.
+
+    The work has a thread of its own, since signals reach only an event loop that turns. `show` is called there, with
+    the number of each block; a cancelled work ends within a transaction, and what it raises is dropped.
+    """
+    flag = CancelFlag()
+
+    def before(block: int) -> None:
+        if flag.is_set:
+            raise ExecutionCancelled
+        show(block)
+
+    def run() -> T:
+        with flag:
+            return work(before)
+
+    running = asyncio.ensure_future(asyncio.to_thread(run))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        flag.set()
+        await asyncio.gather(running, return_exceptions=True)
+        raise
 
 
 class DerivationProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +248,7 @@ class Derivation:
         self,
         chain: Chain,
         contract: ZkChain,
-        deriver: Deriver,
+        deriver: BatchDeriver,
         *,
         sources: DerivationSources = L1_ALONE,
         report: Callable[[DerivationProgress], None] = lambda _progress: None,

@@ -14,7 +14,7 @@ from entresol.errors import (
     MalformedValue,
     UnderivableBatch,
 )
-from entresol.l1.remote.json_rpc_client import JsonRpcClient
+from entresol.l1.json_rpc_client import JsonRpcClient
 from entresol.l1.urls import Endpoint
 from entresol.primitives.published.edits import EditsByHash
 from entresol.primitives.values import Data
@@ -22,7 +22,7 @@ from entresol.primitives.values import Data
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from entresol.rollup.derivation.claim import BatchClaim
+    from entresol.rollup.derivation.l1_events import BatchClaim
 
 METHOD: Final = "entresol_getEdits"
 MAX_EDITS_BYTES: Final = 256 << 20

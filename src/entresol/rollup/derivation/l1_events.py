@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import LayerOneMismatch, MalformedValue
-from entresol.l1.availability.batch_data import BATCH_DATA, EventPosition, decode_batch_data
-from entresol.l1.availability.log_windows import logs_in_windows
+from entresol.errors import (
+    DerivationAlarm,
+    LayerOneMismatch,
+    MalformedValue,
+    UnderivableBatch,
+    UnreadableData,
+)
+from entresol.l1.availability.batch_data import (
+    BATCH_DATA,
+    EventPosition,
+    decode_batch_data,
+    logs_in_windows,
+)
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
 from entresol.primitives import abi
+from entresol.primitives.published.body import PublishedBatch, decode_body
+from entresol.primitives.published.compression import decompress
 from entresol.primitives.values import Hash32
-from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.batches import stored_info_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -21,12 +33,54 @@ if TYPE_CHECKING:
     from entresol.l1.availability.batch_data import CommittedData
     from entresol.l1.contracts import ZkChain
     from entresol.l1.layer_one import L1Log
+    from entresol.primitives.batches import Batch
 
 BATCH_RANGE: Final = Hash32(keccak256(b"ReportCommittedBatchRangeZKsyncOS(uint64,uint64,uint64)"))
 BATCHES_REVERTED: Final = Hash32(keccak256(b"BlocksRevert(uint256,uint256,uint256)"))
-
 MAX_NUMBER: Final = 2**63 - 1
 """No batch and no block has a higher number."""
+
+
+class BatchClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """What L1 says of a committed batch, in its logs."""
+
+    number: int
+    state_root: Hash32
+    commitment: Hash32
+    """Of timestamps, data, deposits, messages and imported roots."""
+    first_block: int
+    last_block: int
+    data: bytes
+    """What it publishes; empty if there is nothing."""
+
+    def read(self) -> PublishedBatch:
+        """Decode the data; raise `UnderivableBatch` for anything but a batch with this number and these blocks."""
+        if not self.data:
+            raise UnderivableBatch(self.number, "data", "nothing published", "no blocks")
+        try:
+            batch = decode_body(decompress(self.data))
+        except UnreadableData as error:
+            raise self.underivable(error.field, str(error)) from error
+        header = batch.header
+        self.check("number", self.number, header.number)
+        self.check("first_block", self.first_block, header.first_block)
+        self.check("last_block", self.last_block, header.first_block + len(batch.blocks) - 1)
+        return batch
+
+    def check(self, field: str, expected: object, found: object) -> None:
+        """Raise `DerivationAlarm` unless what L1 says is what was found."""
+        if expected != found:
+            raise DerivationAlarm(self.number, field, expected, found)
+
+    def check_sealed(self, batch: Batch, chain_id: int) -> None:
+        """Raise `DerivationAlarm` unless a batch that was sealed here is the one that L1 has."""
+        self.check("state_root", self.state_root, Hash32(batch.state_root))
+        self.check("commitment", self.commitment, stored_info_of(batch, chain_id).commitment)
+
+    def underivable(self, field: str, problem: str) -> UnderivableBatch:
+        """Return the alarm for data from which no blocks follow."""
+        data = f"{len(self.data)} bytes of data with the hash 0x{keccak256(self.data).hex()}"
+        return UnderivableBatch(self.number, field, data, problem)
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.chain_config import FORKS
 from entresol.chain.rules import ChainRules, fee_constants_of
 from entresol.errors import GenesisMismatch, UnreadableData
-from entresol.rollup.genesis_batch import sealed_genesis
-from entresol.rollup.publication.genesis import genesis_of
+from entresol.rollup.batches import sealed_genesis
+from entresol.rollup.publication.genesis_publication import genesis_of
 from entresol.rollup.publication.publication import Publication
 from entresol.storage.store import Store
 

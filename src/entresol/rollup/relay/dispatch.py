@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
     from entresol.primitives.values import Hash32
-    from entresol.rollup.relay.account import RelayAccount, RelayCall
-    from entresol.rollup.relay.work_queue import WorkQueue
+    from entresol.rollup.relay.relay_account import RelayAccount, RelayCall
+    from entresol.rollup.work_queue import WorkQueue
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from entresol.errors import MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
-from entresol.rollup.relay.account import RelayCall
 from entresol.rollup.relay.dispatch import Dispatch
-from entresol.rollup.relay.proofs import words_of
-from entresol.rollup.relay.work_queue import WorkQueue
+from entresol.rollup.relay.relay_account import RelayCall
+from entresol.rollup.relay.relay_proofs import words_of
 from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.work_queue import WorkQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
     from entresol.rollup.open_transfers import OpenTransfers
-    from entresol.rollup.relay.account import RelayAccount
-    from entresol.rollup.relay.proofs import RelayProofs
+    from entresol.rollup.relay.relay_account import RelayAccount
+    from entresol.rollup.relay.relay_proofs import RelayProofs
 
 log = logging.getLogger(__name__)
 

@@ -6,26 +6,33 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol._native import keccak256
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
+from entresol.l1.contracts import read_contract
 from entresol.l1.custom_errors import failure_reason
-from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
+from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
-from entresol.rollup.interop.imported_roots import imports_roots
-from entresol.rollup.relay.work_queue import WorkQueue
+from entresol.primitives.values import Hash32
+from entresol.rollup.interop.root_importer import imports_roots
+from entresol.rollup.work_queue import WorkQueue
 from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
-    from entresol.l1.layer_one import L1Block, L1Receipt
+    from entresol.l1.layer_one import L1Block, L1Log, L1Receipt, LayerOne
     from entresol.primitives.batches import Batch, SettlementTransaction
-    from entresol.primitives.values import Hash32
-    from entresol.rollup.settlement.books_contract import BooksContract
+    from entresol.primitives.values import Address
     from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.rollup.settlement.step_sender import StepTransactions
     from entresol.rollup.step_loop import Backoff
+
+BATCH_APPENDED: Final = Hash32(keccak256(b"AppendedChainBatchRoot(uint256,uint256,bytes32)"))
+_SETTLE: Final = "settle(uint256,uint256,bytes,bytes[])"
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +43,42 @@ _CHAINS_TO_BOOK: Final = 2
 """A single chain has nobody to send anything to."""
 _PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
 """What L1 rejects for a moment only: another account was faster, or a reorg of L1 removed the execution."""
+
+
+class BooksContract:
+    """The `MessageRoot` of L1, as the operator of one chain uses it.
+
+    Remembers and persists: nothing. Fails: as `LayerOne` does.
+    """
+
+    def __init__(self, l1: LayerOne, address: Address, chain_id: int) -> None:
+        self.l1 = l1
+        self.address = address
+        self._chain_id = chain_id
+
+    async def chain_count(self, block: Hash32) -> int:
+        """Return how many chains settle on L1, as of a block."""
+        return int(
+            await read_contract(self.l1, self.address, "chainCount()", "uint256", block=block)
+        )
+
+    async def is_settled(self, batch: int, block: Hash32) -> bool:
+        """Return whether a batch is booked with all of its bundles, as of a block."""
+        found = await read_contract(
+            *(self.l1, self.address, "isSettled(uint256,uint256)", "bool", self._chain_id, batch),
+            block=block,
+        )
+        return bool(found)
+
+    async def appended(self, batch: int, first: int, last: int) -> L1Log | None:
+        """Return the event of the root of a batch in a range of L1 blocks."""
+        words = [Hash32(it.to_bytes(32)) for it in (self._chain_id, batch)]
+        found = await self.l1.logs(self.address, [BATCH_APPENDED, *words], first, last)
+        return found[-1] if found else None
+
+    def settle_call(self, batch: int, logs: bytes, messages: Sequence[bytes]) -> bytes:
+        """Return the call that books a batch: all its logs, and its bundles in their order."""
+        return abi.encode_call(_SETTLE, self._chain_id, batch, logs, list(messages))
 
 
 class _Sent(NamedTuple):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.counted import batches
 from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
-from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.l1.remote.agreement import agreed
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of

@@ -20,17 +20,15 @@ from entresol.errors import (
 )
 from entresol.l1.layer_one import L1Finality
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.rollup.settlement.bookkeeper import Bookkeeper
-from entresol.rollup.settlement.books_contract import BooksContract
+from entresol.rollup.settlement.bookkeeper import Bookkeeper, BooksContract
 from entresol.rollup.settlement.l1_sync import L1Sync
 from entresol.rollup.settlement.pending_tx import (
     PendingSettlement,
     PendingSettlements,
     SettlementOperation,
 )
-from entresol.rollup.settlement.settlement_plan import SettlementPlan
+from entresol.rollup.settlement.settlement_plan import SettlementPlan, SettlementStop
 from entresol.rollup.settlement.step_sender import StepHooks, StepSender, StepTransactions
-from entresol.rollup.settlement.stop import SettlementStop
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.transport import client
 from entresol.fork.transport.client import Attempts, ClientThread, Patience
 from entresol.fork.transport.endpoints import Endpoints
-from entresol.l1.remote.http_post import PostResponse
+from entresol.l1.json_rpc_client import PostResponse
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
 from tests.support.fork.remote_node import (

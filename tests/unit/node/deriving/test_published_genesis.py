@@ -16,9 +16,8 @@ from entresol.errors import (
     LayerOneMismatch,
     NothingPublishedYet,
 )
-from entresol.l1.availability.chain_finder import FoundChain
+from entresol.l1.availability.chain_finder import FoundChain, L1ChainSettings
 from entresol.l1.availability.genesis_parts import GENESIS_DATA
-from entresol.l1.availability.settings import L1ChainSettings
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import addresses_of
 from entresol.l1.layer_one import LayerOne
@@ -26,8 +25,8 @@ from entresol.node.deriving.published_genesis import RegisteredGenesis, find_gen
 from entresol.primitives import abi
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.genesis import PublishedGenesis
+from entresol.rollup.batches import genesis_batch_hash
 from entresol.rollup.derivation.opening import open_derived
-from entresol.rollup.genesis_batch import genesis_batch_hash
 from tests.support.derivation.scripted_l1 import CONTRACT, GENESIS, ScriptedLayerOne, word
 from tests.support.published.frames import uncompressed
 

@@ -25,7 +25,7 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
-from entresol.rollup.deterministic_deployers import DEPLOYERS
+from entresol.rollup.system_contracts import DEPLOYERS
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.store import Store
 

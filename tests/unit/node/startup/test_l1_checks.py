@@ -14,7 +14,7 @@ from entresol.l1.deployment import addresses_of
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.node.startup.l1_checks import check_agreement
-from entresol.rollup.interop.follower import RootFollower
+from entresol.rollup.interop.root_follower import RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.importing_chain import open_importing
 from tests.support.ecosystem.roots_layer_one import (

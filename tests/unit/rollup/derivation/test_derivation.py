@@ -2,34 +2,131 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
+from entresol._native import Snapshot, call
 from entresol.errors import (
     DepositsMissing,
     DerivationAlarm,
+    ExecutionCancelled,
     FinalBatchReplaced,
     LayerOneMismatch,
     LayerOneUnreachable,
     SnapshotRejected,
 )
-from entresol.l1.availability.batch_data import BATCH_DATA
+from entresol.l1.availability.batch_data import BATCH_DATA, EventPosition
 from entresol.l1.contracts import BATCH_COMMITTED, BATCHES_VERIFIED, NEW_PRIORITY_REQUEST
-from entresol.l1.layer_one import L1Log
+from entresol.l1.layer_one import L1Log, L1Receipt, LayerOne
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.rollup.derivation.derivation import MAX_FAILURES
-from entresol.rollup.derivation.l1_events import BATCH_RANGE
+from entresol.rollup.derivation.derivation import MAX_FAILURES, StepReader, run_blocks
+from entresol.rollup.derivation.l1_events import BATCH_RANGE, BatchesVerified
 from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.publication import publication_report
 from entresol.storage import tables
 from entresol.storage.derivation_table import DerivedPosition
 from tests.support.derivation.scripted_l1 import Scene, ScriptedLayerOne, scene
+from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
+
+TRANSACTION = Hash32(b"\x77" * 32)
+
+
+class OneTransaction(ScriptedLayerOne):
+    """An L1 whose last block has the transaction."""
+
+    async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
+        """Return the receipt of the transaction."""
+        number = len(self.blocks) - 1
+        return L1Receipt(
+            transaction_hash=transaction_hash,
+            block_number=number,
+            block_hash=self.blocks[number][0],
+            succeeded=True,
+            gas_used=100 + number,
+        )
+
+
+def test_a_transaction_that_a_reorg_has_moved_is_read_again() -> None:
+    l1 = OneTransaction()
+    reader = StepReader(cast("LayerOne", l1))
+
+    def event() -> BatchesVerified:
+        number = len(l1.blocks) - 1
+        position = EventPosition(number, l1.blocks[number][0], 0)
+        return BatchesVerified(position=position, transaction=TRANSACTION, before=0, last=1)
+
+    async def scenario() -> None:
+        first = l1.mine()
+        found = await reader.step_of(event())
+        assert (found.block, found.gas_used) == (first, 100 + first)
+        assert await reader.step_of(event()) is found
+        l1.reorg(first - 1)
+        l1.mine()
+        second = l1.mine()
+        moved = await reader.step_of(event())
+        assert moved == found._replace(
+            block=second, timestamp=5_000 + second, gas_used=100 + second
+        )
+
+    asyncio.run(scenario())
+
+
+Before = Callable[[int], None]
+
+
+def endless_transaction(before: Before) -> None:
+    snapshot = Snapshot(InMemoryState.with_contract("5b 5f 56"))
+    before(1)
+    call(snapshot, RULES, BLOCK, to_contract(gas_limit=10**15))
+
+
+def endless_blocks(before: Before) -> None:
+    while True:
+        before(1)
+
+
+@pytest.mark.parametrize("work", [endless_transaction, endless_blocks])
+def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -> None:
+    ended: list[BaseException] = []
+
+    def noting(before: Before) -> None:
+        try:
+            work(before)
+        except BaseException as error:
+            ended.append(error)
+            raise
+
+    async def scenario() -> None:
+        loop, began = asyncio.get_running_loop(), asyncio.Event()
+
+        def show(_block: int) -> None:
+            loop.call_soon_threadsafe(began.set)
+
+        task = asyncio.create_task(run_blocks(noting, show))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        # It is not left behind on its thread.
+        assert [type(it) for it in ended] == [ExecutionCancelled]
+
+    asyncio.run(scenario())
+
+
+def test_what_work_returns_and_raises_is_passed_on() -> None:
+    def failing(_before: Before) -> None:
+        raise ValueError("wrong")
+
+    assert asyncio.run(run_blocks(lambda _before: 5, print)) == 5
+    with pytest.raises(ValueError, match="wrong"):
+        asyncio.run(run_blocks(failing, print))
 
 
 @pytest.fixture

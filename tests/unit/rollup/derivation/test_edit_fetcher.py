@@ -17,8 +17,8 @@ from entresol.primitives.published.body import BatchHeader, PublishedBatch, enco
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.edits import EditsByHash
 from entresol.primitives.values import Hash32
-from entresol.rollup.derivation.claim import BatchClaim
 from entresol.rollup.derivation.edit_fetcher import MAX_EDITS_BYTES, EditFetcher
+from entresol.rollup.derivation.l1_events import BatchClaim
 
 EDITS = bytes(range(256)) * 10
 """What it is an encoding of is a matter of derivation."""

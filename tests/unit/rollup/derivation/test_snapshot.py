@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from entresol.errors import DerivationAlarm, SnapshotRejected, UnderivableBatch
-from entresol.rollup.derivation.claim import BatchClaim
+from entresol.rollup.derivation.l1_events import BatchClaim
 from entresol.rollup.derivation.snapshot import BatchSnapshot
 from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.liar import Liar

@@ -11,7 +11,7 @@ import pytest
 from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneFailed
 from entresol.primitives.interop.roots import ROOT_STORAGE
-from entresol.rollup.relay.work_queue import MAX_DELAY, MAX_TRIES
+from entresol.rollup.work_queue import MAX_DELAY, MAX_TRIES
 from tests.support.ecosystem.relayed_chains import (
     DESTINATION,
     EATS_GAS,

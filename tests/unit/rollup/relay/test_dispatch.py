@@ -11,9 +11,9 @@ import pytest
 from entresol.errors import LayerOneUnreachable
 from entresol.l1.operator import Operator
 from entresol.primitives.values import Address
-from entresol.rollup.relay.account import RelayCall, RemoteAccount
 from entresol.rollup.relay.dispatch import Dispatch
-from entresol.rollup.relay.work_queue import WorkQueue
+from entresol.rollup.relay.relay_account import RelayCall, RemoteAccount
+from entresol.rollup.work_queue import WorkQueue
 from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, Embedded
 
 TARGET = Address(b"\x11" * 20)

@@ -23,7 +23,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, InteropBundle
 from entresol.primitives.transactions import decode, sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.settlement.books_contract import BooksContract
+from entresol.rollup.settlement.bookkeeper import BooksContract
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.chain.block_production import ETHER, sender
 from tests.support.coroutines import completed

@@ -16,7 +16,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.proofs import LogProver
+from entresol.rollup.log_prover import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.chain.block_production import sender
 from tests.support.rollup.layer_ones import SteeredLayerOne

@@ -22,10 +22,10 @@ from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
-from entresol.rollup.interop.proofs import InteropProver
+from entresol.rollup.interop.interop_prover import InteropProver
+from entresol.rollup.log_prover import QUICK_LOGS, LogProver
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier
-from entresol.rollup.proofs import QUICK_LOGS, LogProver
 from entresol.rpc.jsonrpc.codec import decode_hook, encode
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
