@@ -18,14 +18,14 @@ from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import ecosystem
-from entresol.node.settlement.l1_clock import L1Clock
-from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.state_files import StateDumper
 from entresol.node.workers import supervisor
 from entresol.replication.pending_feed import PendingFollower
 from entresol.replication.postgres.reporting import Reporter
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits.deposit_watcher import DepositWatcher
+from entresol.rollup.l1_clock import L1Clock
+from entresol.rollup.settlement.operator_balance import OperatorBalance
 from entresol.rollup.settlement.settler import Settler
 from entresol.rollup.step_loop import StepLoop
 from entresol.sequencer.local import LocalSequencer

@@ -224,8 +224,6 @@ class World:
     async def is_done(self) -> bool:
         scenario = self.scenario
         last = scenario.batcher.last.number
-        books = scenario.settler.books
-        assert books is not None
         return (
             (await self.contract.totals()).executed == last
             and scenario.watcher.next_id == await self.contract.total_priority_transactions()

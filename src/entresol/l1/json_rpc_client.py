@@ -19,7 +19,6 @@ from entresol.errors import (
     MalformedValue,
 )
 from entresol.execution.reverts import revert_reason
-from entresol.l1.remote_layer_one import exceeds_range_limit
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Data
 
@@ -44,6 +43,12 @@ UNEXPECTED_RESPONSE: Final = 0
 _REVERTED: Final = 3
 _OVERLOADED: Final = frozenset({-32005, -32016, 429})
 _UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
+# The request is well-formed, so invalid parameters mean that the range is too wide.
+_LIMIT_CODES: Final = frozenset({-32602, -32614, -32047})
+_LIMIT_WORDS: Final = re.compile(
+    r"(?<!invalid block )\brange|\bblocks\b|\bresults?\b|\bsize\b|\btoo (large|big|wide|long)\b"
+    r"|\b(query|request|execution) time(d )?-?out"
+)
 
 
 class NoResponse(Exception):  # noqa: N818  # caught where it is known what was asked for
@@ -271,3 +276,8 @@ def _revert_data(data: object) -> bytes:
 
 def _after_colon(message: str) -> str | None:
     return message.partition("execution reverted: ")[2] or None
+
+
+def exceeds_range_limit(code: int, message: str) -> bool:
+    """Return whether an error means that the range is too wide; every provider words it differently."""
+    return code in _LIMIT_CODES or _LIMIT_WORDS.search(message.lower()) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeVar
@@ -13,7 +12,7 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.errors import LayerOneMalformed, LayerOneRejected, MalformedValue
-from entresol.l1.json_rpc_client import UNEXPECTED_RESPONSE, JsonRpcClient
+from entresol.l1.json_rpc_client import UNEXPECTED_RESPONSE, JsonRpcClient, exceeds_range_limit
 from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Finality, L1Log, L1Receipt
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -24,14 +23,8 @@ MAX_RANGE: Final = 10_000
 SUCCESSES_TO_GROW: Final = 8
 """How many requests must succeed in a row before a wider range is tried."""
 
-# The request is well-formed, so invalid parameters mean that the range is too wide.
-_LIMIT_CODES: Final = frozenset({-32602, -32614, -32047})
-_LIMIT_WORDS: Final = re.compile(
-    r"(?<!invalid block )\brange|\bblocks\b|\bresults?\b|\bsize\b|\btoo (large|big|wide|long)\b"
-    r"|\b(query|request|execution) time(d )?-?out"
-)
-
 T = TypeVar("T")
+
 MAX_BLOCK: Final = 2**40 - 1
 """No L1 has so many blocks: with a block a millisecond they take 34 years."""
 MAX_TIMESTAMP: Final = 2**63 - 1
@@ -78,11 +71,6 @@ class LogRange:
         self._successes += 1
         if self._successes == SUCCESSES_TO_GROW:
             self.blocks, self._successes = min(2 * self.blocks, MAX_RANGE), 0
-
-
-def exceeds_range_limit(code: int, message: str) -> bool:
-    """Return whether an error means that the range is too wide; every provider words it differently."""
-    return code in _LIMIT_CODES or _LIMIT_WORDS.search(message.lower()) is not None
 
 
 def quantity(maximum: int) -> Callable[[object], int]:

@@ -20,13 +20,12 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1 import json_rpc_client
-from entresol.l1.json_rpc_client import MAX_READ_BYTES
+from entresol.l1.json_rpc_client import MAX_READ_BYTES, exceeds_range_limit
 from entresol.l1.remote_layer_one import (
     MAX_RANGE,
     SUCCESSES_TO_GROW,
     LogRange,
     RemoteLayerOne,
-    exceeds_range_limit,
 )
 from entresol.primitives.values import Address, Hash32
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from entresol.counted import counted
 from entresol.node.metrics import Sample
+from entresol.node.settlement.rollup_metrics import rollup_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ class MemberHealth:
             int(member.lag_seconds * 1000),
         )
         if rollup is not None:
-            yield from rollup.metrics()
+            yield from rollup_metrics(rollup)
 
     @property
     def _rollup(self) -> Rollup | None:

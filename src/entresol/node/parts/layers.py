@@ -18,6 +18,7 @@ from entresol.node.metrics import problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.rollup import Rollup
+from entresol.node.settlement.rollup_metrics import rollup_metrics
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.sequencer.local import LocalSequencer
 
@@ -150,7 +151,7 @@ def _hooks(
         }
 
     def metrics() -> Iterator[Sample]:
-        yield from () if rollup is None else rollup.metrics()
+        yield from () if rollup is None else rollup_metrics(rollup)
         yield from () if relay is None else relay.metrics(chain_id)
         yield from forks.metrics()
         yield from problem_samples(builder.chain_problems())

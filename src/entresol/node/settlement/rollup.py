@@ -13,10 +13,6 @@ from entresol.chain.genesis.base_token import base_token_of
 from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER
-from entresol.node.metrics import Sample
-from entresol.node.settlement.base_token_ratio import BaseTokenRatio
-from entresol.node.settlement.l1_clock import L1Clock
-from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.node.settlement.settlement_layer import (
     ether_price_watcher,
     fee_limits,
@@ -29,16 +25,19 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.interop.root_follower import RootFollower
+from entresol.rollup.l1_clock import L1Clock
 from entresol.rollup.l1_prices import GasPriceWatcher
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.publication.backlog import Backlog
 from entresol.rollup.publication.publication import Publication, publication_report
+from entresol.rollup.settlement.base_token_ratio import BaseTokenRatio
 from entresol.rollup.settlement.genesis_publisher import GenesisPublisher
+from entresol.rollup.settlement.operator_balance import OperatorBalance
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from fractions import Fraction
 
     from entresol.chain.chain import Chain
@@ -130,8 +129,6 @@ class Rollup:
             finality=finality,
         )
         """Publishes the genesis, if the chain publishes at all."""
-        self.books = chain.batches.books
-        """Where L1 booked what batches send to other chains, and why it does not."""
         self.settlers: Sequence[Settler] = (self.settler,)
         """Those that may have the key of the chain's admin: its own, and those of the chains beside it."""
         self.batcher = Batcher(
@@ -151,7 +148,7 @@ class Rollup:
                 chain.batches, lambda: self.settler.stopped or self.settler.problem
             )
             self.sealed.add(self.backlog.on_sealed)
-        self._chain = chain
+        self.chain = chain
         self._contract = contract
         self._fees = fees
         self._gas_price = GasPriceWatcher(settlement_layer.l1, fees, limits)
@@ -178,13 +175,13 @@ class Rollup:
 
     def new_interop_prover(self) -> InteropProver:
         """Return what proves logs to other L2s, for one thread beside that of the methods."""
-        prover = LogProver(self._chain.blocks, self._chain.batches)
-        return InteropProver.of(self._chain, prover)
+        prover = LogProver(self.chain.blocks, self.chain.batches)
+        return InteropProver.of(self.chain, prover)
 
     async def start(self) -> None:
         """Start the services."""
         if self.backlog is not None:
-            self._chain.admission.add(self.backlog)
+            self.chain.admission.add(self.backlog)
         services: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "gas price of L1": self._gas_price.run,
             "deposits": self.watcher.run,
@@ -193,8 +190,8 @@ class Rollup:
         if self.ether_price is not None and self._follows_price:
             services["price of ether"] = self.ether_price.run
         if self._settles:
-            services["batches"] = lambda: self.batcher.run(self._chain.events)
-            if self._chain.rules.publishes:
+            services["batches"] = lambda: self.batcher.run(self.chain.events)
+            if self.chain.rules.publishes:
                 services["genesis"] = self.genesis.run
             services |= {f"balance of {balance.key.name}": balance.run for balance in self.balances}
         if self._is_remote:
@@ -222,7 +219,7 @@ class Rollup:
     async def stop(self) -> None:
         """Stop the services."""
         if self.backlog is not None:
-            self._chain.admission.remove(self.backlog)
+            self.chain.admission.remove(self.backlog)
         await stop_all(self._tasks)
 
     async def settle(self, step: SettlementStep, batch: int) -> Hash32:
@@ -241,7 +238,7 @@ class Rollup:
 
     async def set_ratio(self, tokens: Fraction) -> Hash32:
         """Let an ether cost so many base tokens on L1, and return L1's transaction; raises `ValueError`."""
-        decimals = base_token_of(self._chain.genesis.alloc).decimals
+        decimals = base_token_of(self.chain.genesis.alloc).decimals
         registrar = self.contracts.chain_registration_sender
         ratio = BaseTokenRatio(self._contract, self._fees, decimals, self.settlers, registrar)
         sent = await ratio.set(tokens)
@@ -252,14 +249,14 @@ class Rollup:
 
     def health(self) -> dict[str, Any]:
         """Return the problem of each service; None if it works."""
-        price, books = self.ether_price, self.settler.books
+        price = self.ether_price
         return {
             "deposits": self.watcher.problem,
             "batches": self.batcher.problem,
-            **({"genesis": self.genesis.problem} if self._chain.rules.publishes else {}),
+            **({"genesis": self.genesis.problem} if self.chain.rules.publishes else {}),
             **({} if self.backlog is None else {"backlog": self.backlog.problem}),
             "settlement": self.settler.stopped or self.settler.problem,
-            **({} if books is None else {"books": books.problem}),
+            "books": self.settler.books.problem,
             "gasPrice": self._gas_price.problem,
             **({} if price is None else {"etherPrice": price.problem}),
             "interop": self.roots.problem,
@@ -271,7 +268,7 @@ class Rollup:
         """Return `health`, and what is not a failure of the node: what L1 has not of the chain."""
         return {
             **self.health(),
-            **(publication_report(self._chain.batches) if self._chain.rules.publishes else {}),
+            **(publication_report(self.chain.batches) if self.chain.rules.publishes else {}),
         }
 
     @property
@@ -281,107 +278,10 @@ class Rollup:
         blocked = (f"{part}: {problem}" for part, problem in self.health().items() if problem)
         return self.clock.problem or next((it for it in failed if it), None) or next(blocked, None)
 
-    def metrics(self) -> Iterator[Sample]:
-        """Yield how far batches are settled, and which services have a problem."""
-        # As recorded, not as L1 had them when it was last read: if nothing is settled, nothing reads L1.
-        last_settled = self._chain.batches.last_settled
-        for step, number in (
-            ("sealed", self.batcher.last.number),
-            ("committed", last_settled(SettlementStep.COMMIT)),
-            ("proven", last_settled(SettlementStep.PROVE)),
-            ("executed", last_settled(SettlementStep.EXECUTE)),
-        ):
-            yield Sample(f"settlement_{step}_batch", f"Number of the last {step} batch.", number)
-        if (books := self.settler.books) is not None:
-            yield Sample("settlement_booked_batch", "Highest batch whose books L1 has.", books.last)
-            yield Sample(
-                "settlement_unbooked_batches",
-                "Executed batches whose books L1 rejects, so that other chains do not learn of them.",
-                books.rejected,
-            )
-        if self.backlog is not None:
-            yield Sample(
-                "settlement_uncommitted_batches",
-                "Batches with transactions of users that wait for their commit.",
-                self.backlog.size,
-            )
-        yield from _interop_metrics(self.roots)
-        yield from self._fee_metrics()
-        yield from self.clock.metrics()
-        stopped = self.settler.stopped is not None
-        yield Sample("settlement_stopped", "Whether a reverted step stopped settlement.", stopped)
-        for part, problem in self.health().items():
-            yield Sample(
-                "settlement_problem",
-                "Whether a service has a problem.",
-                problem is not None,
-                labels=f'part="{part}"',
-            )
-
-    def _fee_metrics(self) -> Iterator[Sample]:
-        for balance in self.balances:
-            wei = balance.wei
-            for step in () if wei is None else balance.key.steps:
-                yield Sample(
-                    "operator_balance_wei",
-                    "Balance on L1 of the operator's key for a step, in wei.",
-                    wei or 0,
-                    labels=f'{_label(step)},address="{balance.key.address.checksummed()}"',
-                )
-        pending = {step: self.settler.pending(step) for step in SettlementStep}
-        attempts = {step: it.transactions() if it else [] for step, it in pending.items()}
-        for step in SettlementStep:
-            yield Sample(
-                "settlement_pending_attempts",
-                "Transactions that were signed for the pending operation of a step.",
-                len(attempts[step]),
-                labels=_label(step),
-            )
-        for step in SettlementStep:
-            yield Sample(
-                "settlement_pending_fee_wei",
-                "Highest fee cap of the pending operation of a step, in wei per gas.",
-                attempts[step][0].fees.max_fee if attempts[step] else 0,
-                labels=_label(step),
-            )
-        for step in SettlementStep:
-            yield Sample(
-                "settlement_fee_limited",
-                "Whether a limit keeps a stuck transaction of a step from a higher fee.",
-                self.settler.is_fee_limited(step),
-                labels=_label(step),
-            )
-
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.
         self.batcher.begin()
         self.genesis.reset()
         if self.backlog is not None:
             self.backlog.reload()
-        if self.settler.books is not None:
-            self.settler.books.reset()
-
-
-def _interop_metrics(roots: RootFollower) -> Iterator[Sample]:
-    importer = roots.importer
-    yield Sample(
-        "interop_followed_block", "Number of the last L1 block whose roots are read.", roots.block
-    )
-    yield Sample(
-        "interop_imported_block",
-        "Number of the last L1 block whose root over all chains is imported.",
-        importer.imported_block or 0,
-    )
-    yield Sample(
-        "interop_roots_imported_total",
-        "Roots over all chains that were imported since the start.",
-        importer.imported_count,
-        kind="counter",
-    )
-    yield Sample(
-        "interop_pending_roots", "Roots over all chains that wait for a block.", importer.pending
-    )
-
-
-def _label(step: SettlementStep) -> str:
-    return f'step="{step.name.lower()}"'
+        self.settler.books.reset()

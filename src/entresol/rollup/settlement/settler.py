@@ -84,7 +84,7 @@ class Settler:
         timelock: Address,
         config: SettlementConfig | None = None,
         *,
-        message_root: Address | None = None,
+        message_root: Address,
         contradicted_block: Callable[[], int | None] = lambda: None,
         may_begin: Callable[[], bool] = lambda: True,
         journal: Journal | None = None,
@@ -124,8 +124,14 @@ class Settler:
             backoff=Backoff(2 * config.poll_seconds),
             wait=self._wait,
         )
-        self.books = self._bookkeeper(chain, message_root, journal)
-        """Books what is executed, if it was told of the contract."""
+        self.books = Bookkeeper(
+            chain,
+            BooksContract(self._l1, message_root, chain.rules.chain_id),
+            self._l1_sync,
+            self._sender(SettlementStep.EXECUTE).transactions,
+            journal=journal,
+            backoff=Backoff(config.retry_seconds, config.max_retry_seconds),
+        )
         self._is_turn_of_books = True
         # `settle` must not sign a transaction while `run` does.
         self._lock = asyncio.Lock()
@@ -218,8 +224,6 @@ class Settler:
     ) -> SettlementTransaction:
         """Have L1 book an executed batch now; raises why it does not."""
         books, removals = self.books, self._use.removals
-        if books is None:
-            raise LayerOneFailed(f"the contracts on {self._l1.name} know no books of other chains")
         sender = self._sender(SettlementStep.EXECUTE)
         while True:
             async with self._exclusively():
@@ -271,8 +275,7 @@ class Settler:
         if self._config.is_on_request:
             async with self._exclusively():
                 await self._l1_sync.refresh()
-                if self.books is not None:
-                    await self.books.follow(time.monotonic())
+                await self.books.follow(time.monotonic())
             return self._config.follow_seconds
         try:
             more = await self.step(time.monotonic())
@@ -282,8 +285,7 @@ class Settler:
         return 0.0 if more else self._config.poll_seconds
 
     async def _wait(self, seconds: float) -> None:
-        is_sending = self.books is not None and self.books.is_sending
-        is_pending = is_sending or any(map(self.pending, SettlementStep))
+        is_pending = self.books.is_sending or any(map(self.pending, SettlementStep))
         if self._steps.problem is None and is_pending:
             # The next block may include one.
             await self._l1.wait_for_block(seconds)
@@ -322,7 +324,7 @@ class Settler:
     async def _advance_books(self, sender: StepSender, now: float) -> bool:
         """Book a batch by the key that executes, in turn with its steps; return whether there may be more to do."""
         books = self.books
-        if books is None or SettlementStep.EXECUTE not in sender.steps:
+        if SettlementStep.EXECUTE not in sender.steps:
             return False
         self._is_turn_of_books = not self._is_turn_of_books
         try:
@@ -344,20 +346,6 @@ class Settler:
         """Return whether a key has no transaction pending."""
         transactions = sender.transactions
         return transactions.pending is None and not await transactions.is_calling(now)
-
-    def _bookkeeper(
-        self, chain: Chain, message_root: Address | None, journal: Journal
-    ) -> Bookkeeper | None:
-        if message_root is None:
-            return None
-        return Bookkeeper(
-            chain,
-            BooksContract(self._l1, message_root, chain.rules.chain_id),
-            self._l1_sync,
-            self._sender(SettlementStep.EXECUTE).transactions,
-            journal=journal,
-            backoff=Backoff(self._config.retry_seconds, self._config.max_retry_seconds),
-        )
 
     def _transactions(
         self, operator: Operator, steps: Sequence[SettlementStep], timelock: Address

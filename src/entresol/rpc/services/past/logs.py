@@ -12,7 +12,7 @@ from msgspec import Raw
 from entresol.chain.finality import BlockTag
 from entresol.errors import TooManyBlocks, TooManyResults
 from entresol.errors.fork import AnchorLost, RemoteMalformed, RemoteRejected
-from entresol.l1.remote_layer_one import exceeds_range_limit
+from entresol.l1.json_rpc_client import exceeds_range_limit
 from entresol.offload import Offload
 from entresol.primitives.values import Hash32
 from entresol.rpc.render.hex import raw_array

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from entresol.node.config.schema import ETHER
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 10.0
+_ETHER: Final = 10**18
 
 
 class OperatorBalance:
@@ -41,7 +41,7 @@ class OperatorBalance:
         if self.wei is None or self.wei >= self._low:
             return None
         return (
-            f"{self.key.name}, {self._address.checksummed()}, has less than {self._low / ETHER:g} ether on "
+            f"{self.key.name}, {self._address.checksummed()}, has less than {self._low / _ETHER:g} ether on "
             "L1: send it some before settlement stops (--operator-low-balance)"
         )
 
@@ -56,7 +56,7 @@ class OperatorBalance:
         if self.problem is not None and before is None:
             log.warning("%s", self.problem)
         elif self.problem is None and before is not None:
-            log.info("%s has %g ether on L1", self.key.name, self.wei / ETHER)
+            log.info("%s has %g ether on L1", self.key.name, self.wei / _ETHER)
 
     async def _poll(self) -> float:
         await self.step()

@@ -10,9 +10,9 @@ import pytest
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator_keys import ALL_STEPS, OperatorKey
 from entresol.node.config.schema import ETHER
-from entresol.node.settlement.operator_balance import OperatorBalance
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address
+from entresol.rollup.settlement.operator_balance import OperatorBalance
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, layer_one
 
 OPERATOR = ACCOUNTS[0]
@@ -36,7 +36,7 @@ class Spending(EmbeddedLayerOne):
 def test_a_low_balance_is_reported_once_and_until_it_is_higher(
     caplog: pytest.LogCaptureFixture, steps: tuple[SettlementStep, ...], name: str
 ) -> None:
-    caplog.set_level(logging.INFO, "entresol.node.settlement")
+    caplog.set_level(logging.INFO, "entresol.rollup")
 
     async def play(l1: Spending) -> None:
         key = OperatorKey(OPERATOR.secret, steps)

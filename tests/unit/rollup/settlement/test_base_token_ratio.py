@@ -10,10 +10,10 @@ import pytest
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneFailed
 from entresol.l1.operator_keys import OperatorKeys
-from entresol.node.settlement import base_token_ratio
-from entresol.node.settlement.base_token_ratio import BaseTokenRatio
 from entresol.primitives.base_token import EtherPrice
 from entresol.rollup.l1_prices import EtherPriceWatcher
+from entresol.rollup.settlement import base_token_ratio
+from entresol.rollup.settlement.base_token_ratio import BaseTokenRatio
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.settlement_scenario import Scenario, embedded
 

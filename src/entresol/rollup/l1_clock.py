@@ -7,11 +7,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneFailed
-from entresol.node.metrics import Sample
 from entresol.rollup.step_loop import Backoff, StepLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from entresol.chain.clock import Clock
     from entresol.l1.layer_one import L1Block, LayerOne
@@ -109,15 +108,6 @@ class L1Clock:
             log.warning("%s", self.problem)
         elif self.problem is None and before is not None:
             log.info("the clock of this node agrees with %s again", self._l1.name)
-
-    def metrics(self) -> Iterator[Sample]:
-        """Yield the difference, if it is known."""
-        if self.skew_seconds is not None:
-            yield Sample(
-                "l1_clock_skew_seconds",
-                "How far the clock of this node is ahead of L1, by the last block that was seen when it was sealed.",
-                self.skew_seconds,
-            )
 
     async def _poll(self) -> float:
         try:
