@@ -332,7 +332,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         before = self.chains[: self.chains.index(chain)]
         new = [token for token in _tokens((*before, chain)) if token not in _tokens(before)]
         vault = self.contracts.native_token_vault
-        return [token_registration(vault, it, self.registrar) for it in new]
+        return [token_registration(vault, token, self.registrar) for token in new]
 
 
 def chain_creation(
@@ -376,7 +376,7 @@ def chain_creation(
 def _tokens(chains: Sequence[RegisteredChain]) -> list[Address]:
     """Return the L1 addresses of the base tokens that have to be registered, each once; ether is already."""
     found = (chain.base_token for chain in chains)
-    return list(dict.fromkeys(it.l1_address for it in found if not it.is_ether))
+    return list(dict.fromkeys(token.l1_address for token in found if not token.is_ether))
 
 
 def packed_version() -> int:

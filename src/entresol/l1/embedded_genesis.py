@@ -182,7 +182,9 @@ def with_pairs(
     sender = deployment.contracts.chain_registration_sender
     assert sender is not None
     ids = [chain.chain_id for chain in deployment.chains]
-    pairs: dict[Word, Value] = {it: {other: 1 for other in ids if other != it} for it in ids}
+    pairs: dict[Word, Value] = {
+        chain: {other: 1 for other in ids if other != chain} for chain in ids
+    }
     storage = storage_of(artifact("ChainRegistrationSender"), {"isRegistered": pairs})
     account = accounts[sender]
     told_all = msgspec.structs.replace(account, storage={**account.storage, **storage})

@@ -76,8 +76,8 @@ class PostResponse(NamedTuple):
 class HttpPost:
     """Posts JSON to one URL.
 
-    Remembers: connections. Persists: nothing. Assumes: one event loop. Fails: with `NoResponse`, whose text may have
-    the secrets of the URL.
+    Remembers: connections. Assumes: one event loop. Fails: with `NoResponse`, whose text may have the secrets of the
+    URL.
     """
 
     def __init__(
@@ -152,9 +152,8 @@ class _Response(msgspec.Struct):
 class JsonRpcClient:
     """A JSON-RPC client of one URL.
 
-    Remembers: a connection. Persists: nothing. Fails: with `LayerOneUnreachable` after several attempts with increasing
-    delays, with `LayerOneRejected`, `LayerOneMalformed`, or `ExecutionReverted`; none of them contains a secret of the
-    URL.
+    Remembers: a connection. Fails: with `LayerOneUnreachable` after several attempts with increasing delays, with
+    `LayerOneRejected`, `LayerOneMalformed`, or `ExecutionReverted`; none of them contains a secret of the URL.
     """
 
     def __init__(

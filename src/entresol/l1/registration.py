@@ -67,7 +67,7 @@ async def _ecosystem(l1: LayerOne, bridgehub: Address) -> Ecosystem:
 async def pairs_with_all(l1: LayerOne, bridgehub: Address, chain_id: int) -> list[Pair]:
     """Return a chain and each other one of a Bridgehub, both ways; the newest ones, if there are many."""
     ids = await read_contract(l1, bridgehub, "getAllZKChainChainIDs()", "uint256[]")
-    others = [int(it) for it in ids if it != chain_id][-_MAX_NEIGHBOURS:]
+    others = [int(other) for other in ids if other != chain_id][-_MAX_NEIGHBOURS:]
     return [pair for other in others for pair in ((chain_id, other), (other, chain_id))]
 
 

@@ -203,9 +203,8 @@ def _member(
 class RemoteLayerOne:
     """A `LayerOne` behind a URL.
 
-    Remembers: a connection, and the block range that `eth_getLogs` accepts. Persists: nothing. Fails:
-    with `LayerOneUnreachable` after several attempts with increasing delays, and with `LayerOneMalformed` for a
-    result that is not what was requested.
+    Remembers: a connection, and the block range that `eth_getLogs` accepts. Fails: with `LayerOneUnreachable` after
+    several attempts with increasing delays, and with `LayerOneMalformed` for a result that is not what was requested.
     """
 
     def __init__(

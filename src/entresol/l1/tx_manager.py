@@ -120,7 +120,7 @@ class TxManager:
             self._signed_head = head.number
         self._sent_at = now
         attempts, balance = self.attempts, await self.operator.balance()
-        best = next((it for it in attempts if self._is_sendable(it, balance)), None)
+        best = next((attempt for attempt in attempts if self._is_sendable(attempt, balance)), None)
         if best is None:
             best = await self.operator.sign_again(attempts[-1], head.hash, self._max_gas)
             await self._add(best, head, now)

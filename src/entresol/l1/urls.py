@@ -62,10 +62,12 @@ class Endpoint(msgspec.Struct, frozen=True):
         parts = _PARTS.match(self.url)
         assert parts is not None
         redacted = [parts["user"] or "", self.url[parts.end() :]]
-        found = {it for it in redacted if it not in {"", "/"}}
+        found = {part for part in redacted if part not in {"", "/"}}
         for part in redacted:
-            found |= {it for it in re.split(r"[/?&=#:]", part) if len(it) >= _MIN_SECRET_LENGTH}
-        found |= {unquote(it) for it in found}
+            found |= {
+                word for word in re.split(r"[/?&=#:]", part) if len(word) >= _MIN_SECRET_LENGTH
+            }
+        found |= {unquote(secret) for secret in found}
         if parts["user"]:
             # As it is sent: a remote may repeat the header.
             found.add(b64encode(unquote(parts["user"]).encode()).decode())

@@ -40,7 +40,11 @@ async def add_validators(
     if await _admin_of(l1, contracts) != admin.address:
         return
     for _ in range(_ATTEMPTS):
-        for key in [it for it in keys.keys if not await is_validator(l1, contracts, it.address)]:
+        for key in [
+            candidate
+            for candidate in keys.keys
+            if not await is_validator(l1, contracts, candidate.address)
+        ]:
             description = f"let {key.name}, {key.address.checksummed()}, settle batches"
             progress(description)
             timelock, chain = contracts.validator_timelock, contracts.chain
@@ -54,7 +58,7 @@ async def fund(
     """Have `payer` send ether to those accounts that have none, reporting each; it can be interrupted and run again."""
     wanted = sorted(accounts)
     for _ in range(_ATTEMPTS):
-        for account in [it for it in wanted if not await l1.balance(it)]:
+        for account in [candidate for candidate in wanted if not await l1.balance(candidate)]:
             amount = min(FUNDS, await payer.balance() // SHARE)
             description = f"send {amount / 10**18:g} ether to the operator {account.checksummed()}"
             progress(description)

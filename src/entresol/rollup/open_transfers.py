@@ -29,7 +29,9 @@ MAX_REOPENED_BLOCKS: Final = 1_000
 """How many blocks of L1 one page may find reverted."""
 _CALLS_AT_ONCE: Final = 8
 _PLACE_SIZE: Final = 12
-_WITHDRAWING: Final = frozenset(it.rjust(32, b"\0") for it in (L2_BASE_TOKEN, L2_ASSET_ROUTER))
+_WITHDRAWING: Final = frozenset(
+    contract.rjust(32, b"\0") for contract in (L2_BASE_TOKEN, L2_ASSET_ROUTER)
+)
 
 TransferKind: TypeAlias = Literal["withdrawal", "message", "deposit", "failedDeposit"]
 TransferStatus: TypeAlias = Literal["pending", "claimable"]
@@ -102,11 +104,11 @@ class OpenTransfers:
     def _read(self, after: bytes, limit: int) -> list[OpenLog]:
         head = self._blocks.head_number or 0
         # Rows of reverted blocks stay until others overwrite them.
-        return [it for it in self._table.read(after, limit) if it.block <= head]
+        return [transfer for transfer in self._table.read(after, limit) if transfer.block <= head]
 
     def _deposits(self, first: int, limit: int) -> TransferPage:
         """Return the deposits that no block has yet, from an id on."""
-        found = (it for it in self._queue if it.payload.nonce >= first)
+        found = (deposit for deposit in self._queue if deposit.payload.nonce >= first)
         transfers: list[Transfer] = []
         for transaction in found:
             if len(transfers) == limit:
@@ -164,14 +166,16 @@ class OpenTransfers:
         found: set[OpenLog] = set()
         for some in _parts(logs):
             completed = await asyncio.gather(
-                *(self._is_completed(it, hashes[it], head) for it in some)
+                *(self._is_completed(log, hashes[log], head) for log in some)
             )
-            found |= {it for it, is_completed in zip(some, completed, strict=True) if is_completed}
+            found |= {
+                log for log, is_completed in zip(some, completed, strict=True) if is_completed
+            }
         # No await from here on. Blocks that were reverted meanwhile have left the table, or will.
         same = [
-            (it, block_hash)
-            for it in found
-            if (block_hash := hashes[it]) and block_hash == self._blocks.block_hash(it.block)
+            (log, block_hash)
+            for log in found
+            if (block_hash := hashes[log]) and block_hash == self._blocks.block_hash(log.block)
         ]
         if same:
             self._table.close(same, head.number, head.hash)

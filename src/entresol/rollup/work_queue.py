@@ -45,9 +45,9 @@ class _Entry(Generic[T]):
 class WorkQueue(Generic[K, T]):
     """Items by their keys. What was never tried goes first, one of each source and of each sender in turn.
 
-    What failed is tried again for ever, after pauses that double. If there is no room, what failed most often leaves, and
-    is taken again once its pause is over. Remembers: up to `limit` items of each source, ten times as many that have left,
-    and why each has failed. Persists: nothing: what is open follows from the chains. Fails: never.
+    What failed is tried again for ever, after pauses that double. If there is no room, what failed most often leaves,
+    and is taken again once its pause is over. Remembers: up to `limit` items of each source, ten times as many that
+    have left, and why each has failed. Persists: nothing: what is open follows from the chains.
     """
 
     def __init__(self, *, limit: int = MAX_OPEN, backoff: Backoff = RETRY) -> None:
@@ -159,11 +159,11 @@ class WorkQueue(Generic[K, T]):
         ready = [
             item for item in self._entries.items() if item[1].due <= now and not item[1].is_taken
         ]
-        ready.sort(key=lambda it: it[1].tried)
+        ready.sort(key=lambda item: item[1].tried)
         # The sort is stable, and those that were never tried are ranked apart from the others.
         ranked = _in_turns(ready, lambda entry: (not entry.tries, entry.source, entry.sender))
         ranked = _in_turns(ranked, lambda entry: (not entry.tries, entry.source))
-        ranked.sort(key=lambda it: it[1].tries > 0)
+        ranked.sort(key=lambda item: item[1].tries > 0)
         yield from ((key, entry.item) for key, entry in ranked)
 
     def next_due(self, now: float) -> float | None:
@@ -221,5 +221,5 @@ def _in_turns(
         at = group(entry)
         ranked.append((seen[at], key, entry))
         seen[at] += 1
-    ranked.sort(key=lambda it: it[0])
+    ranked.sort(key=lambda item: item[0])
     return [(key, entry) for _, key, entry in ranked]

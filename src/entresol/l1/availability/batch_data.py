@@ -35,7 +35,7 @@ async def logs_in_windows(
     while first <= last:
         until = min(last, first + window - 1)
         found = await l1.logs(address, topics, first, until)
-        size = sum(len(it.data) for it in found)
+        size = sum(len(log.data) for log in found)
         for log in found:
             yield log
         if size > MANY_BYTES:

@@ -93,8 +93,7 @@ class ChainFinder:
     """Finds the chain of an id at a Bridgehub, or the only one.
 
     The event of the Bridgehub says since when a chain exists. One that is in the genesis of an L1 has none; it is in
-    the state alone. Remembers and persists: nothing. Fails: with `ChainNotRegistered`, `SeveralChains`,
-    `ChainPublishesNothing`, and as `LayerOne` does.
+    the state alone. Fails: with `ChainNotRegistered`, `SeveralChains`, `ChainPublishesNothing`, and as `LayerOne` does.
     """
 
     def __init__(self, l1: LayerOne, bridgehub: Address, from_block: int | None = None) -> None:

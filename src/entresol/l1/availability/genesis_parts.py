@@ -77,9 +77,9 @@ async def read_parts(
 class GenesisParts:
     """Puts the parts of a genesis together, as their logs come.
 
-    Remembers: the latest data of each part, for each number of parts. Persists: nothing. Assumes: logs in their order.
-    Fails: never; what is no part counts as none. A publication that was interrupted, or that is of another genesis, is
-    replaced part by part by the one that follows.
+    Remembers: the latest data of each part, for each number of parts. Assumes: logs in their order. Fails: never; what
+    is no part counts as none. A publication that was interrupted, or that is of another genesis, is replaced part by
+    part by the one that follows.
     """
 
     def __init__(self, is_right: Callable[[bytes], bool]) -> None:
@@ -116,7 +116,7 @@ class GenesisParts:
         found[number] = data
         if len(found) < count or sum(map(len, found.values())) > MAX_GENESIS_BYTES:
             return None
-        whole = b"".join(found[it] for it in range(count))
+        whole = b"".join(found[part] for part in range(count))
         if not self._is_right(whole):
             return None
         if self.genesis is None:

@@ -54,9 +54,9 @@ _ATTEMPTS = 3
 class ChainRegistrar:
     """Creates the contract of a chain, with its operator as the admin, and has the Bridgehub's owner register it.
 
-    Remembers: nothing. Persists: where the contract will be, before it is created, so that an interrupted registration,
-    or one whose owner is somebody else, is continued. Assumes: an L1 for development. Fails: with the call that the
-    owner has to make, if its key is not given.
+    Persists: where the contract will be, before it is created, so that an interrupted registration, or one whose owner
+    is somebody else, is continued. Assumes: an L1 for development. Fails: with the call that the owner has to make, if
+    its key is not given.
     """
 
     def __init__(self, l1: LayerOne, l1_chain_id: int, bridgehub: Address) -> None:

@@ -105,9 +105,12 @@ class RemoteSetup:
             contracts = await self._deploy(l1_chain_id)
         else:
             contracts = [await self._discover(chain, l1_chain_id) for chain in self._chains]
-        tokens = [await self._base_token(*it) for it in zip(self._chains, contracts, strict=True)]
+        tokens = [
+            await self._base_token(*pair) for pair in zip(self._chains, contracts, strict=True)
+        ]
         blocks = [
-            await self._deployment_block(*it) for it in zip(self._chains, contracts, strict=True)
+            await self._deployment_block(*pair)
+            for pair in zip(self._chains, contracts, strict=True)
         ]
         return tuple(
             SettlementLayer(

@@ -88,7 +88,7 @@ async def read_token(l1: LayerOne, token: Address) -> BaseToken:
     if not await l1.code(token):
         raise InvalidConfig(FLAG, f"there is no contract at {shown}")
     try:
-        name, symbol = [await _text(l1, token, it) for it in ("name()", "symbol()")]
+        name, symbol = [await _text(l1, token, function) for function in ("name()", "symbol()")]
         decimals = int(await read_contract(l1, token, "decimals()", "uint256"))
     except (ExecutionFailed, LayerOneMismatch) as error:
         problem = f"the contract at {shown} is no token with a name, a symbol and decimals"

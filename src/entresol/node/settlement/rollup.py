@@ -57,8 +57,8 @@ logger = logging.getLogger(__name__)
 class Rollup:
     """Runs deposit watcher, batcher and settler of an L2.
 
-    Remembers: nothing of its own. Persists: nothing; its services do. Assumes: the event loop whose thread
-    changes the chain. Fails: each service reports its problem in `health`, and retries.
+    Persists: nothing; its services do. Assumes: the event loop whose thread changes the chain. Fails: each service
+    reports its problem in `health`, and retries.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -276,7 +276,11 @@ class Rollup:
         """What fails and is tried again, or puts settlement at risk; None if nothing does."""
         failed = (task.problem for task in self._tasks)
         blocked = (f"{part}: {problem}" for part, problem in self.health().items() if problem)
-        return self.clock.problem or next((it for it in failed if it), None) or next(blocked, None)
+        return (
+            self.clock.problem
+            or next((problem for problem in failed if problem), None)
+            or next(blocked, None)
+        )
 
     def _on_reverted(self, _event: Event) -> None:
         # A chain that was reset has its first batch before anything settles again.

@@ -128,21 +128,21 @@ def check_development_l1(config: NodeConfig, *, is_copy: bool = False) -> None:
 
     An L1 that `is_copy` of a chain may have the id of a public network: nobody else can reach it.
     """
-    for it in (config, *layer_two_configs(config)):
-        manifest = ManifestFile(it.chain).manifest
+    for chain in (config, *layer_two_configs(config)):
+        manifest = ManifestFile(chain.chain).manifest
         if manifest is not None:
             raise InvalidConfig(
                 "--l1-url",
-                f"the chain in {it.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
+                f"the chain in {chain.chain.data_dir} settles on chain {manifest.l1_chain_id}: "
                 "give the URL of that L1",
             )
         flags = {
-            "--bridgehub": it.l1.bridgehub is not None,
-            "--bridgehub-owner-key": it.l1.bridgehub_owner_key is not None,
-            "--deploy-l1": it.l1.deploy_l1,
-            "--operator-key": it.l1.operator_key is not None,
-            "--prove-key": it.l1.prove_key is not None,
-            "--execute-key": it.l1.execute_key is not None,
+            "--bridgehub": chain.l1.bridgehub is not None,
+            "--bridgehub-owner-key": chain.l1.bridgehub_owner_key is not None,
+            "--deploy-l1": chain.l1.deploy_l1,
+            "--operator-key": chain.l1.operator_key is not None,
+            "--prove-key": chain.l1.prove_key is not None,
+            "--execute-key": chain.l1.execute_key is not None,
         }
         for flag, is_set in flags.items():
             if is_set:

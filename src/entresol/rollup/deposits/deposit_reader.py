@@ -41,11 +41,10 @@ class DepositRange(msgspec.Struct, frozen=True):
 class DepositReader:
     """Reads the deposits of one chain.
 
-    The nodes behind one URL may lag or be on different forks, and L1 may reorg between two requests, so
-    each log must be in a block that L1 still has, and the contract's own count is read with the logs. A deposit
-    with more gas than a block has must have been allowed by the contract.
-    Remembers and persists: nothing. Fails: as `LayerOne` does, and with `LayerOneMismatch` if responses
-    contradict each other; a retry may help.
+    The nodes behind one URL may lag or be on different forks, and L1 may reorg between two requests, so each log must
+    be in a block that L1 still has, and the contract's own count is read with the logs. A deposit with more gas than a
+    block has must have been allowed by the contract. Fails: as `LayerOne` does, and with `LayerOneMismatch` if
+    responses contradict each other; a retry may help.
     """
 
     def __init__(self, contract: ZkChain, gas_limit: int) -> None:
@@ -84,7 +83,7 @@ class DepositReader:
 
     async def _check_blocks(self, first: int, deposits: Sequence[Deposit], last: L1Block) -> None:
         """Raise `LayerOneMismatch` if a deposit is outside of the range, or in a block that L1 does not have."""
-        blocks = {it.block: it.block_hash for it in deposits}
+        blocks = {deposit.block: deposit.block_hash for deposit in deposits}
         blocks.setdefault(last.number, last.hash)
         for deposit in deposits:
             if deposit.block_hash != blocks[deposit.block] or not (

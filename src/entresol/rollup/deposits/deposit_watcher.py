@@ -88,7 +88,7 @@ class DepositTree:
         included = Frontier() if batch is None else frontier_after(blocks, batch)
         later = range(included.count, blocks.next_priority_id())
         found = included.extend(priority_hash(blocks, number) for number in later)
-        return found.extend(it.hash for it in self._chain.filler.priority)
+        return found.extend(deposit.hash for deposit in self._chain.filler.priority)
 
 
 def _named(first: int, end: int) -> str:
@@ -276,7 +276,9 @@ class DepositWatcher:
         """Drop the pending deposits whose L1 block a reorg has removed, and all after them."""
         queue = self._chain.filler.priority
         self._origins = {
-            it.hash: self._origins[it.hash] for it in queue if it.hash in self._origins
+            deposit.hash: self._origins[deposit.hash]
+            for deposit in queue
+            if deposit.hash in self._origins
         }
         blocks = list(dict.fromkeys(self._origins.values()))
         # Blocks before a canonical one are canonical, so checking the newest is mostly enough.

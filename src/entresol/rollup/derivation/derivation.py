@@ -80,8 +80,8 @@ L1_ALONE: Final = DerivationSources()
 class StepReader:
     """Reads of the transaction of an event what its log does not say: the time of its block, and its gas.
 
-    Remembers: the last one, since a transaction may settle many batches. Persists: nothing. Fails: as `LayerOne` does,
-    and with `LayerOneMismatch` if L1 has another block there than the log says.
+    Remembers: the last one, since a transaction may settle many batches. Fails: as `LayerOne` does, and with
+    `LayerOneMismatch` if L1 has another block there than the log says.
     """
 
     def __init__(self, l1: LayerOne) -> None:
@@ -407,8 +407,8 @@ class Derivation:
     async def _read_reverts(self, start: EventPosition | None, head: L1Block) -> BatchReverts:
         reverts = BatchReverts()
         async with aclosing(self._events.reverts_after(start, head.number)) as found:
-            async for it in found:
-                reverts.add(it)
+            async for revert in found:
+                reverts.add(revert)
         return reverts
 
     # What the events of a round do

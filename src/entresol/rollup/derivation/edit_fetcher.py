@@ -35,8 +35,8 @@ _TIMEOUT_SECONDS: Final = 20.0
 class EditFetcher:
     """Fetches the edits of a batch before it is derived (an `EditSource`).
 
-    Remembers: the edits of the last batch. Persists: nothing. Fails: with `EditsUnavailable`, after several attempts if
-    the node does not respond; what it gives has the length and the hash that L1 says, or is not used.
+    Remembers: the edits of the last batch. Fails: with `EditsUnavailable`, after several attempts if the node does not
+    respond; what it gives has the length and the hash that L1 says, or is not used.
     """
 
     def __init__(

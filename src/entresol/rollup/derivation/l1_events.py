@@ -123,8 +123,8 @@ BatchEvent: TypeAlias = BatchCommitted | BatchesVerified | BatchExecuted | Batch
 class L1Events:
     """Reads the events of a chain's batches, from logs alone.
 
-    A commit has several logs, which are one event here. Remembers and persists: nothing. Fails: as `LayerOne` does, and
-    with `LayerOneMismatch` for logs that no contract emits in this order; a retry may help.
+    A commit has several logs, which are one event here. Fails: as `LayerOne` does, and with `LayerOneMismatch` for logs
+    that no contract emits in this order; a retry may help.
     """
 
     def __init__(self, contract: ZkChain) -> None:

@@ -33,8 +33,8 @@ class SnapshotBlock(NamedTuple):
 class BatchSnapshot:
     """The blocks and the batch of a chain in another directory.
 
-    Remembers and persists: nothing. Assumes: nobody else has the directory open. Fails: with `SnapshotRejected` if it
-    does not have the blocks of a batch.
+    Assumes: nobody else has the directory open. Fails: with `SnapshotRejected` if it does not have the blocks of a
+    batch.
     """
 
     def __init__(self, store: Store, batch: int) -> None:

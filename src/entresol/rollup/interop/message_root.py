@@ -131,7 +131,7 @@ def decode_event(log: L1Log) -> RootEvent:
 class MessageRootContract:
     """The contract with the roots of all chains.
 
-    Remembers and persists: nothing. Fails: as `LayerOne` does.
+    Fails: as `LayerOne` does.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ def imports_roots(chain: Chain) -> bool:
 class ImportedRoots:
     """The roots in the state of a chain; they are the first ones of those that are stored for import.
 
-    Remembers and persists: nothing. Assumes: the thread that changes the chain.
+    Assumes: the thread that changes the chain.
     """
 
     def __init__(self, chain: Chain, l1_chain_id: int) -> None:
@@ -68,7 +68,7 @@ class ImportedRoots:
         words = (self._l1_chain_id.to_bytes(32), l1_block.to_bytes(32))
         query = LogQuery(
             addresses=frozenset({bytes(ROOT_STORAGE)}),
-            topics=tuple(frozenset({it}) for it in (ROOT_ADDED, *words)),
+            topics=tuple(frozenset({topic}) for topic in (ROOT_ADDED, *words)),
         )
         blocks = self._chain.blocks
         found = next(find_logs(blocks, query, 0, self._chain.number, newest_first=True), None)
@@ -87,9 +87,9 @@ class Contradiction(NamedTuple):
 class RootImporter:
     """Queues the roots of L1 for the next blocks, each once, oldest first.
 
-    What is imported follows from the state of the chain, so that a crash, a reorg of L1 or a revert of the chain neither
-    repeats nor skips one. Remembers: the contradiction, as long as there is one. Persists: nothing. Assumes: the thread
-    that changes the chain. Fails: with `InteropRootReplaced` if L1 has replaced a root that was imported.
+    What is imported follows from the state of the chain, so that a crash, a reorg of L1 or a revert of the chain
+    neither repeats nor skips one. Remembers: the contradiction, as long as there is one. Assumes: the thread that
+    changes the chain. Fails: with `InteropRootReplaced` if L1 has replaced a root that was imported.
     """
 
     def __init__(self, chain: Chain, sequencer: Sequencer, l1_chain_id: int) -> None:
@@ -123,7 +123,7 @@ class RootImporter:
         stored = self._table.read(first, last, last - first + 1)
         newest = self.imported.last() if roots else None
         last_imported = 0 if newest is None else newest.block_number
-        for number in sorted({*roots, *(it.block_number for it in stored)}):
+        for number in sorted({*roots, *(root.block_number for root in stored)}):
             imported = self.imported.get(number)
             actual = roots[number].root if number in roots else Hash32.zero()
             # One that is missing before one that is there was not on L1 when that was imported.
@@ -149,7 +149,7 @@ class RootImporter:
         else:
             # A reorg or a revert; a block that is being written may have some of them.
             self._chain.flush()
-            queue.replace(it for it in wanted if not any(self.imported.get(it.block_number)))
+            queue.replace(root for root in wanted if not any(self.imported.get(root.block_number)))
         if len(queue):
             self._sequencer.wake()
 
@@ -168,8 +168,8 @@ class RootImporter:
         if found is not None:
             return found
         # One that was skipped: those after it were imported before.
-        for it in self._table.read(self.contradiction.l1_block + 1, LAST_BLOCK, MAX_QUEUED):
-            found = self.imported.block_with(it.block_number)
+        for root in self._table.read(self.contradiction.l1_block + 1, LAST_BLOCK, MAX_QUEUED):
+            found = self.imported.block_with(root.block_number)
             if found is not None:
                 return found
         return None

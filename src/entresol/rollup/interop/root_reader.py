@@ -56,9 +56,8 @@ class RootReader:
     """Reads the roots of all chains for one of them.
 
     Every root is computed from the leaves, and compared with its event, with `historicalRoot` and, at the end of a
-    range, with the contract's own, so that a log that is missing, moved or changed in any field is found out.
-    Remembers and persists: nothing. Fails: as `LayerOne` does, and with `LayerOneMismatch` if responses contradict each
-    other; a retry may help.
+    range, with the contract's own, so that a log that is missing, moved or changed in any field is found out. Fails: as
+    `LayerOne` does, and with `LayerOneMismatch` if responses contradict each other; a retry may help.
     """
 
     def __init__(self, contract: MessageRootContract, l1_chain_id: int, chain_id: int) -> None:
@@ -153,7 +152,7 @@ class RootReader:
 
     async def _check_blocks(self, first: int, logs: Sequence[L1Log], last: L1Block) -> None:
         """Raise `LayerOneMismatch` if a log is outside of the range, or in a block that L1 does not have."""
-        blocks = {it.block_number: it.block_hash for it in logs}
+        blocks = {log.block_number: log.block_hash for log in logs}
         blocks.setdefault(last.number, last.hash)
         for log in logs:
             is_within = first <= log.block_number <= last.number
@@ -208,7 +207,7 @@ class _Replay:
 
     def trees(self) -> MessageTrees:
         """Return the trees as they are now."""
-        chains = (ChainTree(it, self._batches[it]) for it in self._ids)
+        chains = (ChainTree(chain_id, self._batches[chain_id]) for chain_id in self._ids)
         return MessageTrees(self._l1_chain_id, tuple(chains))
 
     def add_block(self, number: int, logs: Sequence[L1Log]) -> None:
@@ -300,7 +299,7 @@ class _Replay:
         """Yield the paths of batches, as of the end of the block that appended them."""
         place = self._places.get(self._chain_id, 0)
         chain_path = self._tree.path(place) if own else ()
-        leaves = [batch_leaf(it.event.batch_root, it.event.batch, timestamp) for it in own]
+        leaves = [batch_leaf(found.event.batch_root, found.event.batch, timestamp) for found in own]
         for index, ((event, left_out), path) in enumerate(
             zip(own, before.paths(leaves), strict=True)
         ):

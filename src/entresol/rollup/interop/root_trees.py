@@ -111,7 +111,7 @@ class MessageTrees(msgspec.Struct, frozen=True, array_like=True):
 class LeafTree:
     """A tree whose leaves change: each change hashes one path.
 
-    Remembers: all nodes. Persists: nothing.
+    Remembers: all nodes.
     """
 
     def __init__(self, leaves: Sequence[bytes]) -> None:

@@ -31,7 +31,9 @@ def published_genesis(genesis: Genesis, rules: BlockRules) -> PublishedGenesis:
         difficulty=genesis.difficulty,
         mix_hash=genesis.mix_hash,
         nonce=genesis.nonce,
-        accounts=tuple(_published(it, genesis.alloc[it]) for it in sorted(genesis.alloc)),
+        accounts=tuple(
+            _published(address, genesis.alloc[address]) for address in sorted(genesis.alloc)
+        ),
     )
 
 

@@ -216,8 +216,8 @@ class BodyBuilder:
 class Publication:
     """Turns blocks of a chain into what is published of them.
 
-    Remembers: nothing. Persists: nothing; what a sealed batch publishes is stored with it. Assumes: a chain that
-    publishes, whose store has rules and prices of every block.
+    Persists: nothing; what a sealed batch publishes is stored with it. Assumes: a chain that publishes, whose store has
+    rules and prices of every block.
     """
 
     def __init__(self, chain: Chain) -> None:

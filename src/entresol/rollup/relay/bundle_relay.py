@@ -89,9 +89,9 @@ class OpenBundle(NamedTuple):
 class BundleSource:
     """Reads the bundles of one chain for another, in the order of its blocks, each once unless blocks are reverted.
 
-    Those that name an execution address are left out: that account executes them itself.
-    Remembers: how far it has read; a start looks back some blocks. Persists: nothing: whether a bundle is open, its
-    destination says. Assumes: the event loop whose thread changes the chain; blocks are read on a thread. Fails: never.
+    Those that name an execution address are left out: that account executes them itself. Remembers: how far it has
+    read; a start looks back some blocks. Persists: nothing: whether a bundle is open, its destination says. Assumes:
+    the event loop whose thread changes the chain; blocks are read on a thread.
     """
 
     def __init__(self, chain: Chain, destination: int, proofs: RelayProofs) -> None:
@@ -149,7 +149,11 @@ class BundleSource:
 
     def _open_in(self, record: BlockRecord) -> list[OpenBundle]:
         found = bundles_of(record, self.chain_id)
-        return [it for it in found if it.is_for_anyone and it.destination == self._destination]
+        return [
+            bundle
+            for bundle in found
+            if bundle.is_for_anyone and bundle.destination == self._destination
+        ]
 
 
 def bundles_of(record: BlockRecord, chain_id: int) -> Iterator[OpenBundle]:
@@ -313,7 +317,7 @@ class BundleRelay:
         if isinstance(event, BlocksReverted):
             for source in self._sources.values():
                 source.look_back()
-            self._queue.remove_if(lambda it: not self._sources[it.source].has(it))
+            self._queue.remove_if(lambda bundle: not self._sources[bundle.source].has(bundle))
         if not self._interval:
             self._steps.wake()
 
@@ -360,7 +364,7 @@ def execute_call(bundle: OpenBundle, proof: ProvenLog) -> bytes:
 
 @cache
 def _base(name: str, variable: str) -> int:
-    return next(it.slot for it in artifact(name).storage_layout if it.label == variable)
+    return next(member.slot for member in artifact(name).storage_layout if member.label == variable)
 
 
 def _slot(name: str, variable: str, *path: int | bytes) -> Hash32:

@@ -53,9 +53,9 @@ class _Spent(NamedTuple):
 class Dispatch(Generic[K, T]):
     """Tries items of a queue: whatever one fails with is its own reason to be tried later, and the next one has its turn.
 
-    Remembers: pending transactions, what the account could not pay for, and the gas spent for each sender. Persists:
-    nothing. Assumes: one caller at a time. Fails: if L1 is unreachable or its fees are above the limit, which concerns
-    all items; an account without funds is a `problem`, and what it cannot pay for is tried again once it can.
+    Remembers: pending transactions, what the account could not pay for, and the gas spent for each sender. Assumes: one
+    caller at a time. Fails: if L1 is unreachable or its fees are above the limit, which concerns all items; an account
+    without funds is a `problem`, and what it cannot pay for is tried again once it can.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Dispatch(Generic[K, T]):
 
     def _may_spend(self, key: K, sender: Hashable) -> bool:
         budget = BUDGET_TRANSACTIONS * self._max_gas
-        pending = sum(it.sender == sender for it in self._pending.values())
+        pending = sum(sent.sender == sender for sent in self._pending.values())
         if self._spent_for(sender) + (pending + 1) * self._max_gas <= budget:
             return True
         if not pending:

@@ -261,7 +261,7 @@ class RemoteAccount:
 class RelayFunding:
     """Deposits for the relay's account on one L2 when that has little left; its account on L1 has a genesis balance.
 
-    Remembers: when it has deposited last. Persists: nothing. Fails: as the account on L1 does.
+    Remembers: when it has deposited last. Fails: as the account on L1 does.
     """
 
     def __init__(  # noqa: PLR0913 - both layers

@@ -26,7 +26,7 @@ class TransactionProver(Protocol):
 class RelayProofs:
     """Proves messages one at a time: at once if that is quick, and else on a thread.
 
-    Remembers: nothing. Assumes: nobody else uses its prover. Fails: as its prover does.
+    Assumes: nobody else uses its prover. Fails: as its prover does.
     """
 
     def __init__(self, prover: TransactionProver) -> None:

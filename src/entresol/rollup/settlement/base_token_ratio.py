@@ -29,8 +29,8 @@ SEND_SECONDS: Final = 30.0
 class BaseTokenRatio:
     """Sets the price of ether in the base token.
 
-    Remembers and persists: nothing. Assumes: the thread that changes the chain. Fails: with `ValueError` for a price
-    that L1 or a block could not hold, with `LayerOneFailed` if the node has not the key of the admin, or L1 fails.
+    Assumes: the thread that changes the chain. Fails: with `ValueError` for a price that L1 or a block could not hold,
+    with `LayerOneFailed` if the node has not the key of the admin, or L1 fails.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class BaseTokenRatio:
         price = EtherPrice.of_tokens(tokens, self._decimals)
         self._fees.check_ether_price(price)
         admin = await self._contract.admin()
-        settler = next((it for it in self._settlers if it.has_key_of(admin)), None)
+        settler = next((settler for settler in self._settlers if settler.has_key_of(admin)), None)
         if settler is None:
             raise self._not_admin(admin, price)
         numbers = price.nominator, price.denominator

@@ -48,7 +48,7 @@ _PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
 class BooksContract:
     """The `MessageRoot` of L1, as the operator of one chain uses it.
 
-    Remembers and persists: nothing. Fails: as `LayerOne` does.
+    Fails: as `LayerOne` does.
     """
 
     def __init__(self, l1: LayerOne, address: Address, chain_id: int) -> None:
@@ -72,7 +72,7 @@ class BooksContract:
 
     async def appended(self, batch: int, first: int, last: int) -> L1Log | None:
         """Return the event of the root of a batch in a range of L1 blocks."""
-        words = [Hash32(it.to_bytes(32)) for it in (self._chain_id, batch)]
+        words = [Hash32(number.to_bytes(32)) for number in (self._chain_id, batch)]
         found = await self.l1.logs(self.address, [BATCH_APPENDED, *words], first, last)
         return found[-1] if found else None
 

@@ -139,7 +139,7 @@ class GenesisPublisher:
                 f"{contract.l1.name} has executed what publishes the genesis, and does not return its logs"
             )
         admin = await contract.admin()
-        settler = next((it for it in self._settlers() if it.has_key_of(admin)), None)
+        settler = next((settler for settler in self._settlers() if settler.has_key_of(admin)), None)
         if settler is None:
             raise self._not_admin(admin)
         log.info("publishing the genesis on %s: %d bytes", contract.l1.name, len(data))
@@ -149,8 +149,8 @@ class GenesisPublisher:
 
     async def _has_executed(self) -> bool:
         """Return whether L1 has executed all that was sent last."""
-        for it in self._sent:
-            receipt = await self._contract.l1.receipt(it)
+        for sent in self._sent:
+            receipt = await self._contract.l1.receipt(sent)
             if receipt is None or not receipt.succeeded:
                 return False
         return True

@@ -165,7 +165,9 @@ class L1Sync:
     def _is_behind(self, totals: BatchTotals) -> bool:
         """Return whether L1 has fewer batches with a step than are recorded."""
         last = self._batches.last_settled
-        return totals != self.totals and any(totals.last(it) < last(it) for it in SettlementStep)
+        return totals != self.totals and any(
+            totals.last(step) < last(step) for step in SettlementStep
+        )
 
     async def _compare_last(self, totals: BatchTotals, block: Hash32) -> None:
         """Compare the last batch that L1 has; its hash covers those before it."""
@@ -265,9 +267,9 @@ class L1Sync:
         word = Hash32(number.to_bytes(32))
         if step is SettlementStep.PROVE:
             found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], first, last)
-            if any(len(it.topics) != _VERIFIED_TOPICS for it in found):
+            if any(len(log.topics) != _VERIFIED_TOPICS for log in found):
                 raise LayerOneMismatch(f"{self._l1.name} has a verification without its batches")
-            return [it for it in found if it.topics[1] < word <= it.topics[2]]
+            return [log for log in found if log.topics[1] < word <= log.topics[2]]
         topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
         return await self._l1.logs(self._contract.address, [topic, word], first, last)
 

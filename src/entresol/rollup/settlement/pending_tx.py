@@ -46,7 +46,9 @@ class SettlementOperation(NamedTuple):
 
     def missing(self, totals: BatchTotals) -> list[SettlementStep]:
         """Return the steps that this one builds on, and that L1 has not."""
-        return [it for it in SettlementStep if it < self.step and totals.last(it) < self.last]
+        return [
+            step for step in SettlementStep if step < self.step and totals.last(step) < self.last
+        ]
 
     def __str__(self) -> str:
         one = self.first == self.last
@@ -112,8 +114,7 @@ class PendingSettlement(RecordPart, frozen=True):
 class PendingSettlements:
     """The pending transaction of each step, and the transactions of the steps that are done.
 
-    Remembers: nothing. Persists: a transaction before it is sent, until its effect is recorded, by entries of the
-    chain's journal.
+    Persists: a transaction before it is sent, until its effect is recorded, by entries of the chain's journal.
     """
 
     def __init__(self, batches: BatchTable, journal: Journal | None = None) -> None:

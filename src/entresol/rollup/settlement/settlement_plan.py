@@ -134,7 +134,7 @@ class SettlementStop:
     """Stops settlement after an operation that reverts, or would, until L1 says that it would not any more.
 
     Remembers: the operation and why, when it is tried next, and the pause after that: it doubles each time that the
-    operation reverts on L1, which costs gas. Persists: nothing; a restart tries at once. Fails: never.
+    operation reverts on L1, which costs gas. Persists: nothing; a restart tries at once.
     """
 
     def __init__(self, batches: BatchTable, l1_sync: L1Sync, backoff: Backoff) -> None:

@@ -68,12 +68,12 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Settler:
     """Commits, proves and executes sealed batches on L1.
 
-    Remembers: nothing itself. Persists: the pending transaction of each key and the transaction of each step. The next
-    operation follows from L1's totals, so a crash, a reorg of L1 or a revert of the chain neither repeats nor skips
-    one. Assumes: the thread that changes the chain, and that the operators' accounts have no other user. Fails: an
-    operation that reverts, or would, stops it (`stopped`) until `resume`, or until L1 says that it would not revert any
-    more, for which it is asked now and then; an L1 that is unreachable or differs is retried (`problem`), as is a key
-    that cannot pay, while the others go on. The chain goes on either way.
+    Persists: the pending transaction of each key and the transaction of each step. The next operation follows from L1's
+    totals, so a crash, a reorg of L1 or a revert of the chain neither repeats nor skips one. Assumes: the thread that
+    changes the chain, and that the operators' accounts have no other user. Fails: an operation that reverts, or would,
+    stops it (`stopped`) until `resume`, or until L1 says that it would not revert any more, for which it is asked now
+    and then; an L1 that is unreachable or differs is retried (`problem`), as is a key that cannot pay, while the others
+    go on. The chain goes on either way.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -140,7 +140,11 @@ class Settler:
     def problem(self) -> str | None:
         """Why batches cannot be settled at the moment."""
         found = [sender.problem for sender in self._senders]
-        return self._steps.problem or "; ".join(it for it in found if it is not None) or None
+        return (
+            self._steps.problem
+            or "; ".join(problem for problem in found if problem is not None)
+            or None
+        )
 
     @property
     def stopped(self) -> str | None:
@@ -185,7 +189,7 @@ class Settler:
                     more |= await self._advance(sender, self._l1_sync.totals, now)
                 else:
                     more = True
-            failures = [it.failure for it in self._senders if it.failure is not None]
+            failures = [sender.failure for sender in self._senders if sender.failure is not None]
             if len(failures) == len(self._senders):
                 raise failures[0]
             return more
@@ -253,7 +257,7 @@ class Settler:
 
         Until L1 includes it, or `replace_seconds` have passed, no step has its nonce. Raises why it fails.
         """
-        sender = next(it for it in self._senders if it.transactions.address == account)
+        sender = next(sender for sender in self._senders if sender.transactions.address == account)
         transactions = sender.transactions
         while True:
             async with self._exclusively():
