@@ -73,7 +73,7 @@ def finalize(l1: Deployed, params: tuple[Any, ...]) -> None:
 
 def requested(l1: Deployed) -> tuple[Any, ...]:
     """Return the transaction of the last request."""
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    event = l1.engine.event(l1.chain, "NewPriorityRequest")
     transaction: tuple[Any, ...] = event.fields["transaction"]
     return transaction
 

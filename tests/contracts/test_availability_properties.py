@@ -218,7 +218,10 @@ class Modelled:
         read = self.l1.engine.read
         assert self.operator.totals() == (len(self.ends) - 1, self.verified, self.executed)
         known = [0] * len(self.ends) if self.is_development else self.ends
-        found = [read(self.chain, "getLastBlockTimestamp", it) for it in range(len(self.ends) + 2)]
+        found = [
+            read(self.chain, "getLastBlockTimestamp", number)
+            for number in range(len(self.ends) + 2)
+        ]
         assert found == [*known, 0, 0]
         assert self.l1.engine.overlay.slot(self.chain.address, SETTINGS_SLOT) == self.settings
         assert read(self.chain, "isDevelopment") is self.is_development

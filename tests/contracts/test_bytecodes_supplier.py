@@ -113,7 +113,7 @@ def test_its_functions_are_those_of_the_zk_stack(supplier: Contract) -> None:
         "publishEVMBytecode(bytes)", "publishEVMBytecodes(bytes[])",
         "publishingBlock(bytes32)", "evmPublishingBlock(bytes32)",
     }  # fmt: skip
-    functions = [it for it in supplier.artifact.abi if it["type"] == "function"]
+    functions = [entry for entry in supplier.artifact.abi if entry["type"] == "function"]
     assert {selector(function) for function in functions} == {
         keccak256(it.encode())[:4] for it in known
     }

@@ -24,7 +24,8 @@ def test_every_test_that_the_page_names_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [it for it in contracts.names() if contracts.artifact(it).source.startswith("l1/")]
+    "name",
+    [name for name in contracts.names() if contracts.artifact(name).source.startswith("l1/")],
 )
 def test_every_contract_of_l1_is_described(name: str) -> None:
     assert f"| `{name}` |" in PAGE

@@ -37,7 +37,7 @@ SLOTS = 20
 
 
 def functions(name: str) -> list[dict[str, Any]]:
-    return [it for it in contracts.artifact(name).abi if it["type"] == "function"]
+    return [entry for entry in contracts.artifact(name).abi if entry["type"] == "function"]
 
 
 def selectors(name: str) -> set[bytes]:
@@ -67,13 +67,15 @@ def test_no_selector_is_served_twice() -> None:
 
 
 def test_the_interface_of_a_chain_is_its_own_and_that_of_its_facets() -> None:
-    chain = {signature(it) for it in contracts.artifact("ZKChain").abi if "name" in it}
+    chain = {signature(entry) for entry in contracts.artifact("ZKChain").abi if "name" in entry}
     for facet in FACETS:
-        assert {signature(it) for it in contracts.artifact(facet).abi if "name" in it} <= chain
+        assert {
+            signature(entry) for entry in contracts.artifact(facet).abi if "name" in entry
+        } <= chain
 
 
 def test_a_chain_names_the_facets_of_all_functions(l1: Deployed) -> None:
-    addresses = tuple(str(it.address) for it in (l1.chain, *l1.facets))
+    addresses = tuple(str(facet.address) for facet in (l1.chain, *l1.facets))
     # If a function was added: the constants in Facets.sol are these, joined.
     served = [tuple(sorted(it)) for it in (own_selectors(), *map(selectors, FACETS))]
     ask = l1.engine.read
@@ -183,14 +185,15 @@ def test_chains_share_facets_and_nothing_else(l1: Deployed) -> None:
     assert [ask(it, "getTotalBatchesExecuted") for it in (l1.chain, other)] == [2, 1]
     for facet in l1.facets:
         slots = [
-            l1.engine.overlay.slot(facet.address, Hash32(it.to_bytes(32))) for it in range(SLOTS)
+            l1.engine.overlay.slot(facet.address, Hash32(number.to_bytes(32)))
+            for number in range(SLOTS)
         ]
         assert not any(map(any, slots))
 
 
 def test_facets_have_the_variables_of_the_chain_and_no_others() -> None:
     chain, mailbox, executor = (
-        contracts.artifact(it).storage_layout for it in ("ZKChain", *FACETS)
+        contracts.artifact(facet).storage_layout for facet in ("ZKChain", *FACETS)
     )
     assert chain == mailbox == executor
 
@@ -233,7 +236,7 @@ def test_a_chain_whose_facets_do_not_exist_yet_keeps_no_ether(l1: Deployed) -> N
 
 def test_facets_may_be_created_after_the_chain(l1: Deployed) -> None:
     nonce = l1.engine.nonce(DEPLOYER)
-    mailbox, executor = (create_address(DEPLOYER, nonce + 1 + it) for it in range(2))
+    mailbox, executor = (create_address(DEPLOYER, nonce + 1 + number) for number in range(2))
     chain = new_chain(l1, mailbox, executor)
     l1.engine.deploy("MailboxFacet", l1.bridgehub.address, sender=DEPLOYER)
     l1.engine.deploy("ExecutorFacet", l1.bridgehub.address, sender=DEPLOYER)
@@ -293,7 +296,9 @@ def test_a_verifier_does_not_enter_the_mailbox_while_a_batch_is_proven(
         1,
         batch.commit_data(l1.genesis),
     )
-    verify = selector(next(it for it in l1.verifier.artifact.abi if it.get("name") == "verify"))
+    verify = selector(
+        next(entry for entry in l1.verifier.artifact.abi if entry.get("name") == "verify")
+    )
     request = chain.encode("requestL2Transaction", *direct()[2:])
     script(l1, hostile, verify, b"", (chain.address, 0, request, False))
     proof = batch.prove_data(l1.genesis)
@@ -315,11 +320,15 @@ def test_a_bridge_does_not_enter_the_executor_while_a_request_is_made(
     }
     settle = chain.encode(f"{step}BatchesSharedBridge", chain.address, *data[step])
     asked = selector(
-        next(it for it in l1.bridgehub.artifact.abi if it.get("name") == "assetRouter")
+        next(entry for entry in l1.bridgehub.artifact.abi if entry.get("name") == "assetRouter")
     )
     script(l1, hostile, asked, hostile.address.rjust(32, b"\0"))
     paid = selector(
-        next(it for it in l1.router.artifact.abi if it.get("name") == "bridgehubDepositBaseToken")
+        next(
+            entry
+            for entry in l1.router.artifact.abi
+            if entry.get("name") == "bridgehubDepositBaseToken"
+        )
     )
     script(l1, hostile, paid, b"", (chain.address, 0, settle, False))
     with pytest.raises(Reverted, match="Reentrancy"):

@@ -168,9 +168,9 @@ def test_a_function_has_the_selector_that_clients_use(
     contract: str, function: str, expected: str
 ) -> None:
     (entry,) = [
-        it
-        for it in contracts.artifact(contract).abi
-        if it["type"] == "function" and signature(it) == function
+        entry
+        for entry in contracts.artifact(contract).abi
+        if entry["type"] == "function" and signature(entry) == function
     ]
     assert selector(entry).hex() == expected
 
@@ -178,9 +178,9 @@ def test_a_function_has_the_selector_that_clients_use(
 @pytest.mark.parametrize(("contract", "event", "expected"), TOPICS)
 def test_an_event_has_the_topic_that_clients_use(contract: str, event: str, expected: str) -> None:
     (entry,) = [
-        it
-        for it in contracts.artifact(contract).abi
-        if it["type"] == "event" and it["name"] == event
+        entry
+        for entry in contracts.artifact(contract).abi
+        if entry["type"] == "event" and entry["name"] == event
     ]
     assert topic(entry).hex() == expected
     if event in INDEXED:
@@ -211,9 +211,9 @@ def _shape(entry: dict[str, Any]) -> tuple[object, ...]:
 def test_functions_and_events_match_the_abi_of_client_libraries(contract: str, theirs: str) -> None:
     known = json.loads((CLIENT_ABIS / f"{theirs}.json").read_text())
     ours = {
-        signature(it): _shape(it)
-        for it in contracts.artifact(contract).abi
-        if it["type"] in ("function", "event")
+        signature(entry): _shape(entry)
+        for entry in contracts.artifact(contract).abi
+        if entry["type"] in ("function", "event")
     }
     shared = {
         signature(it): _shape(it)

@@ -60,9 +60,11 @@ class Books:
 
     def settle(self, *bundles: PlainBundle, logs: tuple[L2ToL1Log, ...] = ()) -> int:
         """Execute a batch with these bundles of one chain, add its root, and return the gas of that."""
-        all_logs = (*logs, *(it.log() for it in bundles))
+        all_logs = (*logs, *(bundle.log() for bundle in bundles))
         return self.add(
-            bundles[0].source if bundles else CHAIN_ID, all_logs, [it.message() for it in bundles]
+            bundles[0].source if bundles else CHAIN_ID,
+            all_logs,
+            [bundle.message() for bundle in bundles],
         )
 
     def add(self, source: int, logs: tuple[L2ToL1Log, ...], messages: list[bytes]) -> int:
@@ -78,7 +80,7 @@ class Books:
     @property
     def left_out(self) -> list[str]:
         """Why the last root that was added has not all bundles."""
-        return [it.error for it in self.l1.left_out().values()]
+        return [rejection.error for rejection in self.l1.left_out().values()]
 
     def balance(self, chain_id: int, asset: Hash32) -> int:
         return int(self.l1.engine.read(self.l1.vault, "chainBalance", chain_id, asset))
@@ -100,7 +102,7 @@ def books(l1: Deployed) -> Books:
 
 
 def description(origin: int) -> bytes:
-    texts = [abi.encode(["string"], [it]) for it in ("Two", "TWO")]
+    texts = [abi.encode(["string"], [name]) for name in ("Two", "TWO")]
     return b"\1" + abi.encode(
         ["uint256", "bytes", "bytes", "bytes"], [origin, *texts, abi.encode(["uint8"], [6])]
     )
@@ -127,7 +129,7 @@ def bundle(*calls: Call, source: int = CHAIN_ID, destination: int = OTHER_CHAIN_
 
 
 def tokens(first: int, count: int) -> list[Call]:
-    return [transfer(1, Address((first + it).to_bytes(20))) for it in range(count)]
+    return [transfer(1, Address((first + number).to_bytes(20))) for number in range(count)]
 
 
 # --- What users of an honest chain can put into its batches ---
@@ -146,20 +148,20 @@ def test_a_batch_with_all_new_tokens_that_fit_and_as_many_logs_as_can_be_is_book
     left, attributes = MOST_BYTES, (b"", bytes.fromhex("000100000014") + ALICE, False)
     while left >= 0:
         made = [
-            transfer(1, Address((1 + calls * len(bundles) + it).to_bytes(20)), described=False)
-            for it in range(calls)
+            transfer(1, Address((1 + calls * len(bundles) + number).to_bytes(20)), described=False)
+            for number in range(calls)
         ]
         bundles.append(replace(bundle(*made), attributes=attributes))
         left -= len(bundles[-1].message())
     bundles.pop()
-    logs = tuple(message_log(it, BOB, b"") for it in range(1024 - len(bundles)))
+    logs = tuple(message_log(number, BOB, b"") for number in range(1024 - len(bundles)))
 
     assert books.settle(*bundles, logs=logs) < LARGEST_TRANSACTION - 2_000_000
 
 
 def test_a_batch_with_256_kilobytes_of_messages_is_booked(books: Books) -> None:
     call = Call(to=BOB, sender=ALICE, data=b"\xff" * 84_000)
-    bundles = [replace(bundle(call), salt=bytes([it]) * 32) for it in range(3)]
+    bundles = [replace(bundle(call), salt=bytes([number]) * 32) for number in range(3)]
     assert books.settle(*bundles) < LARGEST_TRANSACTION
 
 
@@ -171,14 +173,14 @@ def test_a_batch_that_books_as_much_as_can_be_and_leaves_all_of_it_out_is_added(
     left, attributes = MOST_BYTES, (b"", bytes.fromhex("000100000014") + ALICE, False)
     while left >= 0:
         made = [
-            transfer(1, Address((1 + calls * len(bundles) + it).to_bytes(20)), described=False)
-            for it in range(calls)
+            transfer(1, Address((1 + calls * len(bundles) + number).to_bytes(20)), described=False)
+            for number in range(calls)
         ]
         made[-1] = replace(made[-1], value=2 * ETHER)
         bundles.append(replace(bundle(*made), attributes=attributes))
         left -= len(bundles[-1].message())
     bundles.pop()
-    logs = tuple(message_log(it, BOB, b"") for it in range(1024 - len(bundles)))
+    logs = tuple(message_log(number, BOB, b"") for number in range(1024 - len(bundles)))
 
     assert books.settle(*bundles, logs=logs) < LARGEST_TRANSACTION - 1_000_000
     assert len(books.l1.left_out()) == len(bundles)
@@ -453,7 +455,7 @@ def test_anyone_tells_a_chain_of_another_by_a_request_that_nobody_pays(books: Bo
     l1 = books.l1
     l1.engine.send(BOB, l1.registrar, "registerChain", THIRD_CHAIN_ID, CHAIN_ID)
 
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    event = l1.engine.event(l1.chain, "NewPriorityRequest")
     transaction = event.fields["transaction"]
     call = keccak256(b"registerChainForInterop(uint256,bytes32)")[:4] + abi.encode(
         ["uint256", "bytes32"], [THIRD_CHAIN_ID, asset_id(books.zoo.address)]
@@ -500,7 +502,7 @@ def test_anyone_tells_a_chain_what_calls_cost_at_a_new_price_once(
     l1.engine.send(DEPLOYER, l1.chain, "setTokenMultiplier", *price)
     l1.engine.send(BOB, l1.registrar, "updateInteropFee", CHAIN_ID)
 
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    event = l1.engine.event(l1.chain, "NewPriorityRequest")
     fee = -(-(10**12) * price[0] // price[1])
     transaction = event.fields["transaction"]
     assert transaction[1:3] == (int.from_bytes(alias(l1.registrar.address)), 0x1000D)

@@ -71,7 +71,10 @@ class World:
             THIRD_CHAIN_ID: self.l1.add_chain(THIRD_CHAIN_ID, zoo.address),
         }
         self.chains = {
-            it: InteropChain(it, zoo.address if it == THIRD_CHAIN_ID else ETH_TOKEN) for it in IDS
+            chain_id: InteropChain(
+                chain_id, zoo.address if chain_id == THIRD_CHAIN_ID else ETH_TOKEN
+            )
+            for chain_id in IDS
         }
         for a in self.chains.values():
             for b in self.chains.values():
@@ -89,7 +92,9 @@ class World:
         }
         self._deposit_all(zoo, crown)
         self.roots = LayerOne(*self.chains.values())
-        self.first = {it: self.booked(it, self.chains[it].base_asset) for it in IDS}
+        self.first = {
+            chain_id: self.booked(chain_id, self.chains[chain_id].base_asset) for chain_id in IDS
+        }
         self.pending: list[OnItsWay] = []
         self.cancelled: Counter[tuple[int, Hash32]] = Counter()
         self._blocks = 0
@@ -201,7 +206,7 @@ class World:
                 assert self.booked(chain_id, asset) == expected, (name, chain_id)
         chain, own = self.chains[CHAIN_ID], self.assets["own"]
         locked = int(chain.engine.read(self.own, "balanceOf", chain.vault.address))
-        elsewhere = sum(self.booked(it, own) for it in IDS[1:])
+        elsewhere = sum(self.booked(chain_id, own) for chain_id in IDS[1:])
         assert locked == elsewhere + self.on_its_way(CHAIN_ID, own)
 
 

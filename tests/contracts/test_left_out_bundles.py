@@ -56,7 +56,9 @@ class World:
         self.l1.engine.send(ALICE, self.crown, "approve", self.l1.vault.address, 10**9)
         self.l1.engine.send(BOB, self.l1.vault, "ensureTokenIsRegistered", self.crown.address)
         self.crown_id = asset_id(self.crown.address)
-        self.held = {(it, asset): 0 for it in IDS for asset in (ETHER_ID, self.crown_id)}
+        self.held = {
+            (chain_id, asset): 0 for chain_id in IDS for asset in (ETHER_ID, self.crown_id)
+        }
         self.batches: list[Batch] = []
         self._salts = count()
 
@@ -112,7 +114,7 @@ class World:
             (ETHER_ID, engine.balance(vault.address)),
             (self.crown_id, engine.read(self.crown, "balanceOf", vault.address)),
         ):
-            assert owned == sum(self.held[it, asset] for it in IDS)
+            assert owned == sum(self.held[chain_id, asset] for chain_id in IDS)
         for batch in self.batches:
             place = batch.source, batch.number
             is_settled = engine.read(self.l1.message_root, "isSettled", *place)
@@ -129,7 +131,7 @@ class World:
                 ["uint256", "bytes32", "bytes"], [source, self.crown_id, mint]
             )
             calls.append(Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data))
-        (destination,) = (it for it in IDS if it != source)
+        (destination,) = (chain_id for chain_id in IDS if chain_id != source)
         made = PlainBundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
         return replace(made, salt=next(self._salts).to_bytes(32))
 
@@ -181,5 +183,5 @@ def test_whatever_is_covered_when_each_bundle_is_booked_once_or_not_at_all(
     for batch in world.batches:
         if batch.missing or not batch.is_appended:
             world.settle(batch)
-    assert not any(it.missing for it in world.batches)
+    assert not any(batch.missing for batch in world.batches)
     world.check()

@@ -112,7 +112,7 @@ def is_left_out(l1: Deployed, number: int, leaf: int) -> bool:
 
 def left_out_for(l1: Deployed) -> list[str]:
     """Return why the last transaction has left out bundles."""
-    return [it.error for it in l1.left_out().values()]
+    return [rejection.error for rejection in l1.left_out().values()]
 
 
 def appended(l1: Deployed) -> bytes:
@@ -145,8 +145,8 @@ def test_a_registered_chain_has_a_leaf_before_its_first_batch(l1: Deployed) -> N
 def test_the_root_is_that_over_every_batch_of_every_chain(order: list[int]) -> None:
     l1 = deploy()
     ids = [CHAIN_ID, OTHER_CHAIN_ID, THIRD_CHAIN_ID, THIRD_CHAIN_ID + 1]
-    contracts = [l1.chain, *(l1.add_chain(it) for it in ids[1:])]
-    leaves: dict[int, list[bytes]] = {it: [] for it in ids}
+    contracts = [l1.chain, *(l1.add_chain(chain_id) for chain_id in ids[1:])]
+    leaves: dict[int, list[bytes]] = {chain_id: [] for chain_id in ids}
     for place in order:
         log = message_log(0, BOB, bytes([place]))
         number = l1.settle(log, chain=contracts[place])
@@ -156,7 +156,10 @@ def test_the_root_is_that_over_every_batch_of_every_chain(order: list[int]) -> N
 
     roots = {it: tree_root(found) if found else bytes(32) for it, found in leaves.items()}
     expected = tree_root(
-        [chain_leaf(bytes(32), L1_CHAIN_ID), *(chain_leaf(roots[it], it) for it in ids)]
+        [
+            chain_leaf(bytes(32), L1_CHAIN_ID),
+            *(chain_leaf(roots[chain_id], chain_id) for chain_id in ids),
+        ]
     )
     assert aggregated(l1) == expected
     for it, root in roots.items():
@@ -201,11 +204,11 @@ def test_events_tell_of_chains_and_roots_what_others_rebuild_the_trees_from(l1: 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 255, 1024])
 def test_the_logs_of_a_batch_are_checked_whole(l1: Deployed, count: int) -> None:
     l1.engine.gas_limit = 16_777_216
-    settle(l1, *(message_log(it, BOB, b"") for it in range(count)))
+    settle(l1, *(message_log(number, BOB, b"") for number in range(count)))
 
 
 def test_more_logs_than_a_batch_with_bundles_has_are_rejected(l1: Deployed) -> None:
-    logs = tuple(message_log(it, BOB, b"") for it in range(1025))
+    logs = tuple(message_log(number, BOB, b"") for number in range(1025))
     number = l1.settle(*logs)
     with pytest.raises(Reverted, match="InvalidLogsLength"):
         add(l1, number, logs, [])
@@ -282,7 +285,7 @@ def test_no_bundle_is_left_out_for_want_of_gas(chains: Deployed) -> None:
     # Costly enough that what remains of the gas when it fails is enough to leave it out.
     calls = [
         transfer(asset_id(it, CHAIN_ID), it, 1)
-        for it in (Address((1 + it).to_bytes(20)) for it in range(63))
+        for it in (Address((1 + number).to_bytes(20)) for number in range(63))
     ]
     bundle = PlainBundle(calls=[*calls, transfer(asset, L2_TOKEN, 5)], base_token=ETHER_ID)
     number = chains.settle(bundle.log())

@@ -33,7 +33,7 @@ class Production(Operator):
     def last_times(self, count: int) -> list[int]:
         """Return the times that the contract knows of the first batches."""
         read = self.l1.engine.read
-        return [read(self.chain, "getLastBlockTimestamp", it) for it in range(count)]
+        return [read(self.chain, "getLastBlockTimestamp", number) for number in range(count)]
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_nothing_changes_whether_a_chain_is_for_development(production: Producti
     engine.send(ALICE, chain, "acceptAdmin")
     assert engine.read(chain, "isDevelopment") is False
     assert engine.read(chain, "getClockLimits") == PRODUCTION_LIMITS
-    named = [it["name"].lower() for it in chain.artifact.abi if it["type"] == "function"]
+    named = [entry["name"].lower() for entry in chain.artifact.abi if entry["type"] == "function"]
     assert [it for it in named if "development" in it] == ["isdevelopment"]
 
 

@@ -35,7 +35,7 @@ def label(entry: dict[str, Any], names: Counter[str]) -> str:
 def functions_of(contract: str, *, views: bool) -> set[str]:
     """Return the functions of a contract, in the page's words."""
     kinds = ("function", "fallback", "receive")
-    entries = [it for it in contracts.artifact(contract).abi if it["type"] in kinds]
+    entries = [entry for entry in contracts.artifact(contract).abi if entry["type"] in kinds]
     names = Counter(entry["name"] for entry in entries if entry["type"] == "function")
     return {
         label(entry, names)

@@ -83,7 +83,9 @@ ADDRESSES = {
 
 @pytest.mark.parametrize("name", SLOTS)
 def test_variables_stay_where_they_are(name: str) -> None:
-    layout = [(it.label, it.slot, it.offset) for it in artifact(name).storage_layout]
+    layout = [
+        (member.label, member.slot, member.offset) for member in artifact(name).storage_layout
+    ]
     assert layout[: len(SLOTS[name])] == SLOTS[name]
 
 

@@ -33,7 +33,7 @@ def deposit(l1: Deployed, token: Contract, amount: int = 100) -> None:
 
 def description(l1: Deployed) -> list[bytes]:
     """Return the name, symbol and decimals in the last deposit."""
-    (event,) = [it for it in l1.engine.events(l1.router) if it.name == "BridgehubDepositInitiated"]
+    event = l1.engine.event(l1.router, "BridgehubDepositInitiated")
     kinds = ["address", "address", "address", "uint256", "bytes"]
     metadata = abi.decode(kinds, event.fields["bridgeMintCalldata"])[4]
     assert metadata[:1] == b"\x01"
@@ -132,7 +132,7 @@ def test_ether_has_metadata(l1: Deployed) -> None:
 
 def test_the_test_token_is_a_standard_token(l1: Deployed) -> None:
     token, engine = l1.token("TestERC20", "Dai", "DAI", 6), l1.engine
-    answers = [engine.read(token, it) for it in ("name", "symbol", "decimals", "totalSupply")]
+    answers = [engine.read(token, name) for name in ("name", "symbol", "decimals", "totalSupply")]
     assert answers == ["Dai", "DAI", 6, 1000 * ETHER]
     assert engine.send(ALICE, token, "transfer", BOB, 3)
     assert engine.send(ALICE, token, "approve", BOB, 5)

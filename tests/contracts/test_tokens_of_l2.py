@@ -72,7 +72,7 @@ def leave(l1: Deployed, amount: int, chain_id: int = CHAIN_ID) -> Hash32:
 
 
 def deposited(l1: Deployed) -> tuple[Any, ...]:
-    (event,) = [it for it in l1.engine.events(l1.router) if it.name == "BridgehubDepositInitiated"]
+    event = l1.engine.event(l1.router, "BridgehubDepositInitiated")
     return abi.decode(MINT, event.fields["bridgeMintCalldata"])
 
 
@@ -80,7 +80,7 @@ def test_the_first_withdrawal_of_an_l2_token_deploys_its_bridged_token(l1: Deplo
     arrive(l1, 5)
     arrive(l1, 3)
     token, engine = token_of(l1), l1.engine
-    assert [engine.read(token, it) for it in ("name", "symbol", "decimals")] == [
+    assert [engine.read(token, name) for name in ("name", "symbol", "decimals")] == [
         "Token of L2",
         "TL2",
         6,

@@ -145,7 +145,7 @@ class ChainMachine(RuleBasedStateMachine):
     @invariant()
     def every_deposit_is_included_or_waits(self) -> None:
         included = [it for it in self.included() if isinstance(it.payload, PriorityTransaction)]
-        numbers = [it.payload.nonce for it in [*included, *self.chain.filler.priority]]
+        numbers = [deposit.payload.nonce for deposit in [*included, *self.chain.filler.priority]]
         assert numbers == list(range(self.deposits))
 
     @invariant()
@@ -167,7 +167,7 @@ class ChainMachine(RuleBasedStateMachine):
     @invariant()
     def what_waits_is_not_in_a_block(self) -> None:
         included = {it.hash for it in self.included()}
-        assert not any(it.hash in included for it in self.chain.pool)
+        assert not any(transaction.hash in included for transaction in self.chain.pool)
 
     def included(self) -> list[Transaction]:
         return [

@@ -73,7 +73,7 @@ NEIGHBOUR = ACCOUNTS[4]
 """Who settles the other chain."""
 ETHER_ASSET = asset_id(L1_CHAIN_ID, ETHER_TOKEN.l1_address)
 PREDEPLOYS = {**IMPORTING.alloc, **ALLOC}
-PREDEPLOYS |= {it: IMPORTING.alloc[it] for it in IMPORTING.alloc if it in ALLOC}
+PREDEPLOYS |= {address: IMPORTING.alloc[address] for address in IMPORTING.alloc if address in ALLOC}
 GENESIS = Genesis.development(CHAIN_ID, [sender(USER)], 10**6 * ETHER, PREDEPLOYS)
 
 
@@ -231,7 +231,7 @@ class World:
             and self.follower.block == (await self.l1.head()).number
             and not len(scenario.chain.filler.roots)
             and scenario.chain.finality.finalized == scenario.batcher.last.last_block
-            and all(scenario.batches.books.get(it + 1) for it in range(last))
+            and all(scenario.batches.books.get(number + 1) for number in range(last))
         )
 
     # The truth
@@ -285,7 +285,7 @@ class World:
             word = Hash32(number.to_bytes(32))
             commit = await self.l1.logs(address, [BATCH_COMMITTED, word], 0, head.number)
             proofs = await self.l1.logs(address, [BATCHES_VERIFIED], 0, head.number)
-            proof = [it for it in proofs if it.topics[1] < word <= it.topics[2]]
+            proof = [proof for proof in proofs if proof.topics[1] < word <= proof.topics[2]]
             execution = await self.l1.logs(address, [BATCH_EXECUTED, word], 0, head.number)
             for step, events in zip(SettlementStep, (commit, proof, execution), strict=True):
                 truth = await self.transaction_of(events[-1])

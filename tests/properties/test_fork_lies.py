@@ -132,7 +132,7 @@ def sweep(truth: Truth, runner: asyncio.Runner) -> Sweep:
 
 def _is_named(error: RemoteFailed) -> bool:
     """Every error says whose result is wrong, or what cannot be proven."""
-    assert any(it in str(error) for it in ("http://recorded:8545", "--fork-verify")), error
+    assert any(name in str(error) for name in ("http://recorded:8545", "--fork-verify")), error
     return True
 
 
@@ -145,7 +145,7 @@ def _is_header(key: Key) -> bool:
     return key[0].startswith("eth_getBlockBy") and key[1].endswith("false]")
 
 
-@pytest.mark.parametrize("query", [it for it in QUERIES if not it.keys], ids=str)
+@pytest.mark.parametrize("query", [query for query in QUERIES if not query.keys], ids=str)
 def test_the_truth_is_what_the_remote_says(query: Query, truth: Truth) -> None:
     found = truth.found[QUERIES.index(query)]
     assert is_same(OWN[str(query)], _comparable(query, found))
@@ -175,7 +175,9 @@ def test_no_single_change_of_a_response_is_believed(method: str, sweep: Sweep) -
     assert unnoticed <= DROPPED
 
 
-@pytest.mark.parametrize("key", [it for it in RESPONSES if not _is_hint(it)], ids=str)
+@pytest.mark.parametrize(
+    "key", [response for response in RESPONSES if not _is_hint(response)], ids=str
+)
 def test_a_response_that_is_missing_or_of_something_else_is_not_believed(
     key: Key, sweep: Sweep
 ) -> None:

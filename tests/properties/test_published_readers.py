@@ -84,10 +84,10 @@ def broken(draw: st.DrawFn) -> tuple[str, bytes]:
 
 def test_both_readers_agree_on_the_vectors() -> None:
     vectors: dict[str, Any] = msgspec.json.decode(PATH.read_bytes())
-    for it in vectors["accepted"]:
-        assert agreed(it["kind"], bytes.fromhex(it["hex"])) is not None
-    for it in vectors["rejected"]:
-        assert agreed(it["kind"], bytes.fromhex(it["hex"])) is None
+    for vector in vectors["accepted"]:
+        assert agreed(vector["kind"], bytes.fromhex(vector["hex"])) is not None
+    for vector in vectors["rejected"]:
+        assert agreed(vector["kind"], bytes.fromhex(vector["hex"])) is None
 
 
 @pytest.mark.parametrize(("kind", "data"), REJECTED)

@@ -15,8 +15,8 @@ from tests.support.run.examples import examples
 OTHERS: Final = ["0x" + digits * 20 for digits in ("c2", "c3", "c4")]
 INIT: Final = "60aa5f5360205ff3"
 CREATED: Final = [
-    "0x" + keccak256(b"\xff" + bytes.fromhex(it[2:]) + bytes(32) + keccak256(bytes.fromhex(INIT)))[12:].hex()
-    for it in (TARGET, *OTHERS)
+    "0x" + keccak256(b"\xff" + bytes.fromhex(other[2:]) + bytes(32) + keccak256(bytes.fromhex(INIT)))[12:].hex()
+    for other in (TARGET, *OTHERS)
 ]  # fmt: skip
 """Where accounts create a contract with the salt 0, if they do."""
 PRECOMPILES: Final = [f"0x{number:040x}" for number in (1, 2, 4, 5)]

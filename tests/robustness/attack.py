@@ -120,7 +120,7 @@ class Attack:
             {"nonce": 2, "chainId": 1},
         ]
         signed = [account.sign_transaction(fields | change) for change in changes]
-        return ["0x" + bytes(it.raw_transaction).hex() for it in signed]
+        return ["0x" + bytes(transaction.raw_transaction).hex() for transaction in signed]
 
     def close(self) -> None:
         """Hang up."""

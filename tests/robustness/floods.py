@@ -56,7 +56,7 @@ PRECOMPILES: Final = [
     # Rounds of BLAKE2, pairings, and powers of long numbers.
     (9, (49_000_000).to_bytes(4) + bytes(64 + 128 + 16) + b"\1"),
     (8, long_programs.PRECOMPILES["bn254 pairing of 1"].data * 300),
-    (5, b"".join(it.to_bytes(32) for it in (1024, 64, 1024)) + b"\xfb" * 2_112),
+    (5, b"".join(number.to_bytes(32) for number in (1024, 64, 1024)) + b"\xfb" * 2_112),
 ]
 METRICS: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FAILING: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x02f8"]}'

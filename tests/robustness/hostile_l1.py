@@ -144,7 +144,9 @@ class HostileL1:
         head = self._head()
         snapshot = None
         if kind == "snapshot":
-            recent = [it for it in self._snapshots if head - self._depth <= it[0] < head]
+            recent = [
+                snapshot for snapshot in self._snapshots if head - self._depth <= snapshot[0] < head
+            ]
             if not recent:
                 return
             block, snapshot = recent[0]
@@ -157,7 +159,7 @@ class HostileL1:
         self._count(kind, removed)
         self._orphan(first, head)
         self._replace(kind, depth, removed, snapshot)
-        self._snapshots = [it for it in self._snapshots if it[0] < first - 1]
+        self._snapshots = [snapshot for snapshot in self._snapshots if snapshot[0] < first - 1]
 
     def _replace(self, kind: str, depth: int, removed: list[Json], snapshot: str | None) -> None:
         """Remove the last blocks, and mine others in their place."""

@@ -202,7 +202,7 @@ class Run:
         """Return what has hit nothing yet: moments of kills, kinds of lies, events of L1."""
         told, hits = self.proxy.kinds(), self.l1.hits
         found = [window for window in WINDOWS if not self.kills[window]]
-        found += [it.kind for it in (*LIES, *FAILURES) if not told[it.kind]]
+        found += [failure.kind for failure in (*LIES, *FAILURES) if not told[failure.kind]]
         found += [
             f"{outage}: requests" for outage in OUTAGES if not hits[f"requests while {outage}"]
         ]

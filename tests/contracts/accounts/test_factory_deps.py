@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -23,7 +22,7 @@ from entresol.rollup.system_contracts import TESTNET_PAYMASTER
 from entresol.rpc.types.call_request import Eip712Meta, PaymasterParams
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import GENERAL, NOBODY, ScriptedWorld, fill, sign_by
-from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
+from tests.support.contracts.layer_two import ALICE, BOB, FEE, SECRETS
 
 CODE = bytes(100 * 32) + b"\x5b" * (9 * 32)
 DEPS = (CODE, b"\x01" * 32)
@@ -148,29 +147,11 @@ def test_what_fills_a_disk_costs_more_than_a_block_has(l2: ScriptedWorld) -> Non
         InlineSequencer(l2.chain).submit(transaction.raw)
 
 
-class TestOnAChainThatWasCreatedWithoutTheCharge:
-    """Its blocks have to be the same when they are executed again."""
-
-    @pytest.fixture
-    def l2(self, tmp_path: Path) -> Iterator[ScriptedWorld]:
-        """Return a chain whose bootloader does not know the charge, opened again."""
-        bootloader = artifact("Bootloader")
-        old = GenesisAccount(
-            code=bytes(bootloader.runtime),
-            nonce=1,
-            storage=storage_of(bootloader, {"supportedAccountVersion": 1}),
-        )
-        before = ScriptedWorld(directory=tmp_path, replaced={BOOTLOADER: old})
-        before.include(before.from_key(factory_deps=DEPS, gas_limit=21_000))
-        before.close()
-        layer = ScriptedWorld(directory=tmp_path, paymaster_balance=ETHER)
-        yield layer
-        layer.close()
-
-    def test_its_blocks_are_executed_as_before(self, l2: ScriptedWorld) -> None:
-        assert l2.trace()["gasUsed"] == hex(21_000)
-
-    def test_they_cost_nothing_there(self, l2: ScriptedWorld) -> None:
+def test_they_cost_nothing_where_the_bootloader_does_not_charge_them() -> None:
+    bootloader = artifact("Bootloader")
+    storage = storage_of(bootloader, {"supportedAccountVersion": 1})
+    account = GenesisAccount(code=bytes(bootloader.runtime), nonce=1, storage=storage)
+    with closing(ScriptedWorld(replaced={BOOTLOADER: account})) as l2:
         InlineSequencer(l2.chain).submit(l2.from_key(factory_deps=DEPS, gas_limit=21_000).raw)
         assert l2.last().gas_used == 21_000
         assert l2.take(priority(21_000, *DEPS)).succeeded

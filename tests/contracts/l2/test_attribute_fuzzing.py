@@ -39,8 +39,8 @@ from tests.support.run.examples import tries_many
 CAROL = Address(b"\xca" * 20)
 CASES = 15_000 // (1 if tries_many() else 50)
 CALL_VALUE, INDIRECT, EXECUTOR, UNBUNDLER, FIXED_FEE = (
-    keccak256(it.encode())[:4]
-    for it in (
+    keccak256(name.encode())[:4]
+    for name in (
         "interopCallValue(uint256)",
         "indirectCall(uint256)",
         "executionAddress(bytes)",
@@ -100,7 +100,7 @@ def account(encoded: bytes) -> bytes:
 
 def only_once(attributes: list[bytes], *known: bytes) -> dict[bytes, bytes]:
     """Return attributes by their selectors."""
-    found = {it[:4]: it for it in attributes}
+    found = {attribute[:4]: attribute for attribute in attributes}
     _check(holds=len(found) == len(attributes) and found.keys() <= set(known))
     return found
 
@@ -183,7 +183,7 @@ class Sender:
 
     def _starter(self) -> tuple[bytes, bytes, tuple[bytes, ...]]:
         attributes = [self._of_call() for _ in range(self.random.choice([0, 1, 1, 1, 1, 2]))]
-        if any(it.startswith(INDIRECT) for it in attributes):
+        if any(attribute.startswith(INDIRECT) for attribute in attributes):
             to = self.random.choice([anywhere(INITIATOR), on_chain(CHAIN_ID, INITIATOR)])
         else:
             to = self.random.choice([anywhere(CAROL), on_chain(OTHER_CHAIN_ID, BOB)])

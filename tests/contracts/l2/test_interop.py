@@ -104,7 +104,7 @@ def test_a_message_is_a_bundle_of_one_call(street: Street) -> None:
         ALICE, here.center, "sendMessage",
         on_chain(OTHER_CHAIN_ID, recipient.address), b"hi", attributes, value=FEE + 5,
     )  # fmt: skip
-    (event,) = [it for it in here.engine.events(here.center) if it.name == "InteropBundleSent"]
+    event = here.engine.event(here.center, "InteropBundleSent")
     street.deliver(here.sent(event.fields["interopBundleHash"]))
 
     assert street.there.engine.read(recipient, "payload") == b"hi"
@@ -525,13 +525,15 @@ def test_a_verified_bundle_is_executed_without_its_proof(street: Street) -> None
 
 
 def test_calls_are_executed_skipped_and_cancelled_one_by_one(street: Street) -> None:
-    calls = [starter(CAROL, value=it) for it in (1, 2, 4)]
+    calls = [starter(CAROL, value=number) for number in (1, 2, 4)]
     sent = verified(street, *calls, value=7)
     unbundle(street, sent, EXECUTE, SKIP, CANCEL)
 
     assert street.there.engine.balance(CAROL) == 1
     read = street.there.engine.read
-    found = [read(street.there.handler, "callStatus", sent.bundle_hash, it) for it in range(3)]
+    found = [
+        read(street.there.handler, "callStatus", sent.bundle_hash, number) for number in range(3)
+    ]
     assert found == [1, 0, 2]
     assert status(street, sent) == 3
     unbundle(street, sent, SKIP, EXECUTE, SKIP)

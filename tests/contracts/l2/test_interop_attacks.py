@@ -353,7 +353,7 @@ def test_a_chain_is_registered_once_with_its_base_token(street: Street) -> None:
 
 
 def test_roots_are_imported_all_or_none(street: Street) -> None:
-    roots = [(L1_CHAIN_ID, it, NOW, [b"\1" * 32]) for it in (5, 6, 5)]
+    roots = [(L1_CHAIN_ID, number, NOW, [b"\1" * 32]) for number in (5, 6, 5)]
     with pytest.raises(Reverted, match="InteropRootAlreadyExists"):
         street.here.engine.send(BOOTLOADER, street.here.roots, "addInteropRootsInBatch", roots)
     assert street.here.engine.read(street.here.roots, "interopRoots", L1_CHAIN_ID, 5) == bytes(32)

@@ -49,8 +49,10 @@ class Sources:
             chain.knows(self.there)
             for batch, size in enumerate((2, 1, 3), start=1):
                 sent = [
-                    chain.send(starter(CAROL, b"", value=it + 1), starter(BOB), value=it + 1)
-                    for it in range(size)
+                    chain.send(
+                        starter(CAROL, b"", value=number + 1), starter(BOB), value=number + 1
+                    )
+                    for number in range(size)
                 ]
                 l1.add(*sent)
                 batches += [(it, batch, index) for index, it in enumerate(sent)]

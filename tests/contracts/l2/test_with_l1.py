@@ -48,8 +48,10 @@ def l2(l1: Deployed) -> Iterator[LayerTwo]:
 
 def requested(l1: Deployed) -> PriorityTransaction:
     """Return the last requested priority transaction, decoded from its event."""
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
-    (entry,) = [it for it in l1.chain.artifact.abi if it.get("name") == "NewPriorityRequest"]
+    event = l1.engine.event(l1.chain, "NewPriorityRequest")
+    (entry,) = [
+        entry for entry in l1.chain.artifact.abi if entry.get("name") == "NewPriorityRequest"
+    ]
     tuple_type = type_of(entry["inputs"][3])
     return PriorityTransaction.from_abi(encode(f"({tuple_type})", event.fields["transaction"]))
 

@@ -31,7 +31,7 @@ def check(
         )
     included = Counter(str(it) for block in chains[0] for it in transactions_of(block))
     assert [it for it, count in included.items() if count > 1] == []
-    lost = {it.hash for it in history.acknowledged} - included.keys()
+    lost = {transaction.hash for transaction in history.acknowledged} - included.keys()
     assert lost == set()
     for sender in senders:
         check_balance(cluster.nodes[0].client, sender)
@@ -53,7 +53,7 @@ def converge(cluster: ClusterProcesses) -> None:
     def is_settled() -> bool:
         heads = [node.client("eth_getBlockByNumber", "latest", False) for node in cluster.nodes]
         finals = [node.client("eth_getBlockByNumber", "finalized", False) for node in cluster.nodes]
-        return len({it["hash"] for it in (*heads, *finals)}) == 1
+        return len({final["hash"] for final in (*heads, *finals)}) == 1
 
     eventually(is_settled, lambda: "\n".join(node.printed()[-3000:] for node in cluster.nodes))
 

@@ -67,4 +67,6 @@ class Faults:
                 node.start()
 
     def _goes_on(self, before: int, began: float) -> bool:
-        return any(it.at > began for it in self._targets.history.acknowledged[before:])
+        return any(
+            transaction.at > began for transaction in self._targets.history.acknowledged[before:]
+        )

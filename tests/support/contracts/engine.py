@@ -152,6 +152,11 @@ class Engine:
             if address in by_address
         ]
 
+    def event(self, contract: Contract, name: str) -> Event:
+        """Return the only event of a contract with this name in the last transaction."""
+        (found,) = (event for event in self.events(contract) if event.name == name)
+        return found
+
     def balance(self, address: Address) -> int:
         """Return what an account has."""
         account = self.overlay.account(address)
@@ -223,7 +228,9 @@ def topic(entry: dict[str, Any]) -> bytes:
 
 def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Artifact) -> Event:
     """Read a log by the interface of the contract that wrote it."""
-    (entry,) = [it for it in artifact.abi if it["type"] == "event" and topic(it) == topics[0]]
+    (entry,) = [
+        entry for entry in artifact.abi if entry["type"] == "event" and topic(entry) == topics[0]
+    ]
     plain = [field for field in entry["inputs"] if not field["indexed"]]
     indexed = [field for field in entry["inputs"] if field["indexed"]]
     fields = dict(zip((it["name"] for it in plain), abi.decode(types(plain), data), strict=True))

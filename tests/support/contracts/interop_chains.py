@@ -205,7 +205,7 @@ class LayerOne:
 
     def __init__(self, *chains: InteropChain) -> None:
         self.ids = [chain.chain_id for chain in chains]
-        self.batches: dict[int, list[list[L2ToL1Log]]] = {it: [] for it in self.ids}
+        self.batches: dict[int, list[list[L2ToL1Log]]] = {chain_id: [] for chain_id in self.ids}
 
     def add(self, *sent: Sent) -> int:
         """Settle a batch with these bundles of one chain, and return its number."""

@@ -66,7 +66,7 @@ class Street:
 
 def deposit(chain: InteropChain, amount: int, token: Address = L1_TOKEN) -> None:
     """Let a token of L1 arrive for Alice."""
-    texts = [abi.encode(["string"], [it]) for it in ("Crown", "CRWN")]
+    texts = [abi.encode(["string"], [name]) for name in ("Crown", "CRWN")]
     description = b"\1" + abi.encode(
         ["uint256", "bytes", "bytes", "bytes"], [L1_CHAIN_ID, *texts, abi.encode(["uint8"], [6])]
     )

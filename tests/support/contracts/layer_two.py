@@ -108,7 +108,6 @@ class LayerTwo:
         base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
         paymaster_balance: int | None = None,
-        directory: Path | None = None,
         replaced: Mapping[Address, GenesisAccount] | None = None,
         publishes: bool = False,
     ) -> None:
@@ -122,10 +121,9 @@ class LayerTwo:
         system |= replaced or {}
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
-        # A chain keeps the contracts that it was created with.
         expected = ExpectedGenesis(self.genesis, lambda _stored, _expected: ())
         rules = msgspec.structs.replace(ChainRules.layer_2(CHAIN_ID, FEE), publishes=publishes)
-        self.chain = Chain.open(directory, rules, expected, clock=clock)
+        self.chain = Chain.open(None, rules, expected, clock=clock)
         self._deposits = 0
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ CANONICAL = (
 
 def requested(l1: Deployed) -> dict[str, Any]:
     """Return the fields of the event of the last transaction's request."""
-    (event,) = [it for it in l1.engine.events(l1.chain) if it.name == "NewPriorityRequest"]
+    event = l1.engine.event(l1.chain, "NewPriorityRequest")
     return event.fields
 
 

@@ -40,7 +40,7 @@ class ShopRun:
         bytecode = self._contracts[name]["evm"]["bytecode"]
         digits = bytecode["object"]
         for libraries in bytecode["linkReferences"].values():
-            for place in (it for places in libraries.values() for it in places):
+            for place in (place for places in libraries.values() for place in places):
                 start = 2 * place["start"]
                 digits = digits[:start] + self.prices[2:] + digits[start + 40 :]
         address: str = self._receipt({"data": f"0x{digits}{arguments.hex()}"})["contractAddress"]

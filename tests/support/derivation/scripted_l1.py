@@ -168,7 +168,9 @@ class ScriptedLayerOne:
 
     def deposit(self, *ids: int) -> int:
         """Add a block with deposits."""
-        payloads = [priority_transaction(it, sender=b"\1" * 20, to=b"\2" * 20) for it in ids]
+        payloads = [
+            priority_transaction(chain_id, sender=b"\1" * 20, to=b"\2" * 20) for chain_id in ids
+        ]
         return self.mine(
             *(((NEW_PRIORITY_REQUEST,), request_data(payload)) for payload in payloads)
         )

@@ -30,4 +30,4 @@ def check_ends(bridges: Sequence[Bridge], bundles: Mapping[bytes, SentBundle]) -
 
 
 def _named(event: Any) -> list[bytes]:
-    return [bytes(it["args"]["bundleHash"]) for it in event().get_logs(from_block=0)]
+    return [bytes(log["args"]["bundleHash"]) for log in event().get_logs(from_block=0)]

@@ -14,7 +14,7 @@ from tests.support.rpc_client import RpcClient
 def deployed(layer: RpcClient, name: str, *arguments: object) -> Contract:
     """Deploy a contract by the user, and return it."""
     compiled = find(name)
-    constructors = [it for it in compiled.abi if it["type"] == "constructor"]
+    constructors = [entry for entry in compiled.abi if entry["type"] == "constructor"]
     inputs = types(constructors[0]["inputs"]) if constructors else []
     data = hexed(compiled.bytecode + abi.encode(inputs, arguments))
     sent = layer("eth_sendTransaction", {"from": str(USER), "data": data})

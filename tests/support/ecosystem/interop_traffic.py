@@ -70,9 +70,9 @@ class InteropTraffic:
         """Use the chains of a node that has just started."""
         self._saved = None
         self.ecosystem.meet(pairs)
-        self.bridges = [Bridge(web3_of(it.l1), web3_of(it.l2)) for it in pairs]
+        self.bridges = [Bridge(web3_of(pair.l1), web3_of(pair.l2)) for pair in pairs]
         if not self._recipients:
-            self._recipients = [deployed(it.l2, "Recipient") for it in pairs]
+            self._recipients = [deployed(pair.l2, "Recipient") for pair in pairs]
             for pair in (pairs[0], pairs[-1]):
                 token = deployed(pair.l2, "TestERC20", "Own", "OWN", 18)
                 pair.l2.receipt(pair.send_l2(token, "mint", USER, 10**24))
@@ -98,8 +98,8 @@ class InteropTraffic:
             "topics": [str(BUNDLE_SENT)],
             "fromBlock": 0,
         }
-        for it in source.l2.eth.get_logs(event):
-            receipt = source.l2.eth.get_transaction_receipt(it["transactionHash"])
+        for log in source.l2.eth.get_logs(event):
+            receipt = source.l2.eth.get_transaction_receipt(log["transactionHash"])
             for destination in self.bridges:
                 yield from bundles_of(receipt, source, destination)
 
@@ -123,7 +123,9 @@ class InteropTraffic:
 
     def _check_not_ready(self, error: BundleNotReady) -> None:
         """Assert that only bundles of the chain that lies are not on L1."""
-        (bundle,) = (it for it in self.bundles.values() if it.hash.to_0x_hex() in str(error))
+        (bundle,) = (
+            bundle for bundle in self.bundles.values() if bundle.hash.to_0x_hex() in str(error)
+        )
         assert self.liar is not None, error
         assert bundle.source is self.bridges[LIAR], error
         assert "InteropValueNotCovered" in str(error), error
@@ -182,7 +184,7 @@ class InteropTraffic:
     def _assets(self, chain: int) -> Iterator[tuple[Hash32, str]]:
         """Yield the assets of which the user has enough for every bundle on a chain, and their addresses there."""
         bridge, resident = self.bridges[chain], self.ecosystem.residents[chain]
-        known = [(L1_CHAIN_ID, it) for it in self.ecosystem.tokens] + self.own
+        known = [(L1_CHAIN_ID, token) for token in self.ecosystem.tokens] + self.own
         for origin, token in known:
             asset = asset_id(origin, token)
             if asset == bridge.base_asset:
@@ -273,7 +275,7 @@ class InteropTraffic:
     def change_mood(self) -> None:
         """Have a recipient reject what it has accepted, or the other way round."""
         chain = self.random.choice(
-            [it for it in range(len(self.bridges)) if it not in self.ecosystem.stopped]
+            [number for number in range(len(self.bridges)) if number not in self.ecosystem.stopped]
         )
         self._answer(chain, REJECTS if self._accepts(chain) else ACCEPTS)
 

@@ -94,7 +94,7 @@ def several_chains(config: NodeConfig) -> Iterator[SeveralChains]:
         node = loop.run(_started(config))
         pairs: list[Pair] = []
         try:
-            pairs += (_pair(node, it) for it in range(len(node.layer_twos)))
+            pairs += (_pair(node, number) for number in range(len(node.layer_twos)))
             yield SeveralChains(node, loop, pairs)
         finally:
             for pair in pairs:

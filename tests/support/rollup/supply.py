@@ -85,7 +85,7 @@ async def check_books(
         supplies = [await keeper.supply(token, at, ways) for keeper in keepers]
         for supply in supplies:
             supply.check()
-        assert await keepers[0].held(token) == sum(it.owed for it in supplies)
+        assert await keepers[0].held(token) == sum(supply.owed for supply in supplies)
     for origin, token in own:
         await _check_own(keepers, origin, token, at, ways)
 
@@ -115,7 +115,7 @@ class Way(NamedTuple):
 
 async def _ways(keepers: Sequence[Bookkeeper], at: int) -> list[Way]:
     """Return everything that has left one of the chains for another, as of a block of L1."""
-    of_chain = {it.chain_id: it for it in keepers}
+    of_chain = {keeper.chain_id: keeper for keeper in keepers}
     found = []
     for keeper in keepers:
         booked: dict[tuple[int | None, int], bool] = {}

@@ -168,9 +168,9 @@ def test_deposits_are_found_in_the_blocks_that_have_them(steered: SteeredLayerOn
             assert (await found(l1, signed.hash))[0]
         chain = ZkChain(l1, MAILBOX)
         deposits = await chain.deposits(0, 2)
-        assert [it.payload for it in deposits] == [first, second]
-        assert [it.block for it in deposits] == [1, 2]
-        assert [it.priority_id for it in await chain.deposits(2, 2)] == [1]
+        assert [deposit.payload for deposit in deposits] == [first, second]
+        assert [deposit.block for deposit in deposits] == [1, 2]
+        assert [deposit.priority_id for deposit in await chain.deposits(2, 2)] == [1]
         assert await chain.deposits(0, 0) == []
         block = await l1.block(1)
         assert block is not None

@@ -55,14 +55,16 @@ def send_from_l1(chain: SettlingChain, messages: int, bundle: int = 0) -> Hash32
 
 def blocks_of(chain: SettlingChain, *hashes: Hash32) -> list[int]:
     """Seal blocks until every transaction is in one, and return which."""
-    while any(chain.blocks.locate_transaction(it) is None for it in hashes):
+    while any(
+        chain.blocks.locate_transaction(transaction_hash) is None for transaction_hash in hashes
+    ):
         before = chain.blocks.head_number
         chain.builder.seal()
         assert chain.blocks.head_number != before
         record = chain.blocks.get_record(chain.blocks.head_number or 0)
         assert record is not None
         assert record.transactions, "a block without any does not bring them closer"
-    found = [chain.blocks.locate_transaction(it) for it in hashes]
+    found = [chain.blocks.locate_transaction(transaction_hash) for transaction_hash in hashes]
     return [it.block_number for it in found if it is not None]
 
 

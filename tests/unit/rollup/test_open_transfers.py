@@ -136,7 +136,7 @@ class Bridge:
             after = page.following
 
     def summary(self) -> list[tuple[str, str]]:
-        return [(it.kind, it.status) for it in self.open()]
+        return [(transfer.kind, transfer.status) for transfer in self.open()]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_withdrawal_stays_open_however_many_blocks_follow(bridge: Bridge) -> N
     bridge.execute()
     for _ in range(300):
         bridge.chain.builder.seal()
-    assert [it.transaction for it in bridge.open()] == [name]
+    assert [transfer.transaction for transfer in bridge.open()] == [name]
 
 
 def test_a_message_is_open_until_it_can_be_proven(bridge: Bridge) -> None:
@@ -180,7 +180,9 @@ def test_a_failed_deposit_is_open_while_l1_holds_its_tokens(bridge: Bridge) -> N
     bridge.chain.builder.seal()
     failed, ether = bridge.fail_deposit(), bridge.fail_deposit()
     bridge.l1.refundable.add(failed)
-    assert [(it.kind, it.transaction) for it in bridge.open()] == [("failedDeposit", failed)]
+    assert [(transfer.kind, transfer.transaction) for transfer in bridge.open()] == [
+        ("failedDeposit", failed)
+    ]
     bridge.execute()
     assert bridge.summary() == [("failedDeposit", "claimable")]
     bridge.l1.refundable.clear()
@@ -191,7 +193,7 @@ def test_a_failed_deposit_is_open_while_l1_holds_its_tokens(bridge: Bridge) -> N
 
 def test_a_deposit_that_no_block_has_is_open(bridge: Bridge) -> None:
     names = [bridge.chain.deposit() for _ in range(3)]
-    assert [(it.kind, it.transaction) for it in bridge.open(limit=1)] == [
+    assert [(transfer.kind, transfer.transaction) for transfer in bridge.open(limit=1)] == [
         ("deposit", name) for name in names
     ]
     bridge.chain.builder.seal()
@@ -202,7 +204,7 @@ def test_pages_follow_one_another_without_gaps_and_skip_what_is_claimed(bridge: 
     names = [bridge.withdraw() for _ in range(20)]
     batch = bridge.execute()
     bridge.l1.claimed |= {(batch, leaf) for leaf in range(20) if leaf not in {3, 17}}
-    assert [it.transaction for it in bridge.open(limit=2)] == [names[3], names[17]]
+    assert [transfer.transaction for transfer in bridge.open(limit=2)] == [names[3], names[17]]
 
 
 def test_what_l1_has_claimed_is_asked_once_and_what_is_open_once_a_block(bridge: Bridge) -> None:
@@ -226,7 +228,7 @@ def test_a_claim_that_a_reorg_of_l1_removes_opens_the_withdrawal_again(bridge: B
     assert bridge.open() == []
     bridge.l1.claimed.clear()
     bridge.l1.fork = 1
-    assert [it.transaction for it in bridge.open()] == [name]
+    assert [transfer.transaction for transfer in bridge.open()] == [name]
 
 
 def test_a_revert_of_the_chain_removes_what_its_blocks_had(bridge: Bridge) -> None:
@@ -235,9 +237,9 @@ def test_a_revert_of_the_chain_removes_what_its_blocks_had(bridge: Bridge) -> No
     checkpoint = reverts.checkpoint()
     bridge.withdraw()
     assert reverts.restore(checkpoint)
-    assert [it.transaction for it in bridge.open()] == [kept]
+    assert [transfer.transaction for transfer in bridge.open()] == [kept]
     bridge.chain.builder.seal()
-    assert [it.transaction for it in bridge.open()] == [kept]
+    assert [transfer.transaction for transfer in bridge.open()] == [kept]
 
 
 def test_the_index_is_there_after_a_restart_and_after_a_rebuild(tmp_path: Path) -> None:
@@ -245,11 +247,11 @@ def test_the_index_is_there_after_a_restart_and_after_a_rebuild(tmp_path: Path) 
     name, claimed = bridge.withdraw(), bridge.withdraw()
     batch = bridge.execute()
     bridge.l1.claimed.add((batch, 1))
-    assert [it.transaction for it in bridge.open()] == [name]
+    assert [transfer.transaction for transfer in bridge.open()] == [name]
     bridge.chain.close()
     again = Bridge(tmp_path)
     again.l1.claimed.add((batch, 1))
-    assert [it.transaction for it in again.open()] == [name]
+    assert [transfer.transaction for transfer in again.open()] == [name]
     assert again.l1.calls == 1
     again.chain.close()
     store = Store.open(tmp_path, durable=False, rebuilding=True)
@@ -257,7 +259,7 @@ def test_the_index_is_there_after_a_restart_and_after_a_rebuild(tmp_path: Path) 
     store.close()
     rebuilt = Bridge(tmp_path)
     rebuilt.l1.claimed.add((batch, 1))
-    assert [it.transaction for it in rebuilt.open()] == [name]
+    assert [transfer.transaction for transfer in rebuilt.open()] == [name]
     assert rebuilt.l1.calls == 2
     rebuilt.chain.close()
     assert claimed != name

@@ -69,7 +69,7 @@ def read(l1: Recorded, first: int, last: int) -> list[int]:
 
 def test_every_block_is_asked_for_once_and_logs_are_in_order() -> None:
     l1 = Recorded(lambda number: number % 3 == 0)
-    assert read(l1, 5, 5_000) == [it for it in range(5, 5_001) if it % 3 == 0]
+    assert read(l1, 5, 5_000) == [number for number in range(5, 5_001) if number % 3 == 0]
     assert l1.ranges[0] == (5, 5 + FIRST_WINDOW - 1)
     assert all(
         right[0] == left[1] + 1 for left, right in zip(l1.ranges, l1.ranges[1:], strict=False)

@@ -43,7 +43,7 @@ from tests.support.rollup.layer_ones import (
 from tests.support.rollup.settlement_contracts import deploy_one
 
 CHAIN = Address(b"\xcc" * 20)
-TRUE, FALSE = ((it).to_bytes(32) for it in (1, 0))
+TRUE, FALSE = ((number).to_bytes(32) for number in (1, 0))
 UNKNOWN = keccak256(b"UnknownSelector(bytes4)")[:4]
 IS_DEVELOPMENT = abi.encode_call("isDevelopment()")
 PAIR = abi.encode_call("getDAValidatorPair()")

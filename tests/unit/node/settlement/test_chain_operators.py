@@ -16,7 +16,7 @@ from entresol.node.settlement.chain_operators import ChainOperators, derived_key
 from entresol.node.settlement.settlement_layer import check_development_l1
 from entresol.primitives.values import Hash32
 
-A, B, C = (Hash32(bytes([it]) * 32) for it in (1, 2, 3))
+A, B, C = (Hash32(bytes([number]) * 32) for number in (1, 2, 3))
 
 
 def operators(config: NodeConfig) -> ChainOperators:

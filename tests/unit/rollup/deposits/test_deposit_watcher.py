@@ -499,7 +499,7 @@ def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
         scenario.layer_one.restore(before)
         scenario.layer_one.mine(3)
         assert await scenario.watcher.step() == 0
-        assert [it.payload for it in scenario.chain.filler.priority] == DEPOSITS[:1]
+        assert [deposit.payload for deposit in scenario.chain.filler.priority] == DEPOSITS[:1]
         await scenario.post(OTHERS[1])
         assert await scenario.watcher.step() == 1
         scenario.chain.builder.seal()
@@ -624,7 +624,7 @@ def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -
 
     asyncio.run(whole())
     logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
-    assert [it.levelname for it in logged] == ["WARNING"]
+    assert [record.levelname for record in logged] == ["WARNING"]
 
 
 @pytest.mark.parametrize("kind", [0x00, 0x02, 0x71, 0xFE])

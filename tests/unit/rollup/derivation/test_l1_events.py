@@ -449,7 +449,7 @@ def test_events_up_to_a_position_are_left_out() -> None:
 def test_a_commit_that_is_not_complete_is_named(kept: Sequence[int], problem: str) -> None:
     l1 = ScriptedLayerOne()
     logs = l1.commit_logs(l1.batch(1))
-    l1.mine(*(logs[it] for it in kept))
+    l1.mine(*(logs[index] for index in kept))
     with pytest.raises(LayerOneMismatch, match=problem):
         events(l1)
 

@@ -76,7 +76,7 @@ class Scenario:
         await self.follow()
         while len(self.chain.filler.roots):
             self.chain.builder.seal()
-        found = [it for it in range(self.l1.number + 1) if any(self.root_at(it))]
+        found = [number for number in range(self.l1.number + 1) if any(self.root_at(number))]
         for number in found:
             assert self.root_at(number) == self.l1.blocks[number].books.root()
         return found

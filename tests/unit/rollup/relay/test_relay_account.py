@@ -95,7 +95,7 @@ def test_a_transaction_that_l1_has_dropped_is_sent_again_if_its_fee_may_not_be_h
 
 def test_two_chains_that_send_at_once_do_not_use_one_nonce(payer: Payer) -> None:
     async def play() -> None:
-        calls = (payer.account.submit(RelayCall(TARGET, bytes([it])), GAS) for it in (1, 2))
+        calls = (payer.account.submit(RelayCall(TARGET, bytes([number])), GAS) for number in (1, 2))
         first, second = await asyncio.gather(*calls)
         assert (first is None) != (second is None)
 

@@ -111,7 +111,7 @@ def problem_of(scenario: Scenario, batch: int) -> str | None:
 
 def settle_call(scenario: Scenario, batch: int, *bundles: InteropBundle) -> bytes:
     logs = scenario.batches.logs(batch)
-    return contract_of(scenario).settle_call(batch, logs, [it.message() for it in bundles])
+    return contract_of(scenario).settle_call(batch, logs, [bundle.message() for bundle in bundles])
 
 
 async def chain_balance(contracts: SettlementContracts, scenario: Scenario, chain_id: int) -> int:
@@ -148,7 +148,7 @@ def test_only_batches_with_messages_are_booked() -> None:
         completed(scenario.batcher.seal(0.0))
         assert seal_bundles(scenario, bundle()) == 3
         await settle(scenario)
-        assert [await is_settled(scenario, it) for it in (1, 2, 3)] == [False, False, True]
+        assert [await is_settled(scenario, number) for number in (1, 2, 3)] == [False, False, True]
 
     play_with_two(play)
 

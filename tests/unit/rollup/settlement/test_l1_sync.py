@@ -99,12 +99,12 @@ def test_one_wrong_total_takes_nothing_back(caplog: pytest.LogCaptureFixture) ->
         for message in (1, 2):
             scenario.seal_batch(message)
             await scenario.settle()
-        truth = [scenario.batches.settled(it, SettlementStep.EXECUTE) for it in (1, 2)]
+        truth = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
         for settler in (scenario.settler, scenario.new_settler()):
             l1.lie = "totals"
             await settler.step(0.0)
             assert not l1.lie
-            found = [scenario.batches.settled(it, SettlementStep.EXECUTE) for it in (1, 2)]
+            found = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
             assert found == truth
             assert scenario.chain.finality.finalized == scenario.chain.number
         assert "reverted the execute" not in caplog.text

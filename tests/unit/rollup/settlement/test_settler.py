@@ -449,7 +449,7 @@ def test_run_settles_and_retries_while_l1_is_unreachable(
 
     embedded(play)
     logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
-    assert [it.levelname for it in logged] == ["WARNING"]
+    assert [record.levelname for record in logged] == ["WARNING"]
 
 
 def test_no_batch_from_a_root_on_that_l1_has_replaced_is_committed() -> None:
