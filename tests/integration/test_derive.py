@@ -16,7 +16,7 @@ from entresol.counted import batches as batches_of
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.primitives.values import Address
-from entresol.rollup.data_availability import calldata_commitment
+from entresol.rollup.commitments import calldata_commitment
 from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.anvil import fresh_anvil

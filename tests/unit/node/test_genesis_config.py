@@ -63,7 +63,7 @@ def configured(
 def with_other_contracts(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create the chains with other contracts than today's."""
     with monkeypatch.context() as patch:
-        for module in ("rollup.system_contracts", "l1.deployment_steps", "node.opening.layer_one"):
+        for module in ("rollup.system_contracts", "l1.deployment", "node.opening.layer_one"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
         with opened(config):
             pass
