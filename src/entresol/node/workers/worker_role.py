@@ -17,8 +17,8 @@ from entresol.replication.upstream import ChannelUpstream
 from entresol.replication.workers.messages import LAYER_TWO, WorkerMessage
 from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
-from entresol.rollup.interop.proofs import InteropProver
-from entresol.rollup.proofs import LogProver
+from entresol.rollup.interop.interop_prover import InteropProver
+from entresol.rollup.log_prover import LogProver
 from entresol.server.pages import SharedPage
 from entresol.server.server import PortSharing
 
