@@ -8,8 +8,7 @@ from typing import Final
 from benchmarks.bench_engine import BALANCE_OF
 from benchmarks.harness import Row, Target, best_seconds
 from entresol._native import Rules, Snapshot
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv, tx_env_of
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address

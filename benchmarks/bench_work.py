@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.harness import Peer, Row, Target, best_seconds
 from entresol._native import BlockEnv, Checks, Limits, Rules, Snapshot, TxEnv, execute
 from entresol.errors import GasBudgetSpent
-from entresol.execution.call.limits import DEFAULT_LIMITS
+from entresol.execution.limits import DEFAULT_LIMITS
 from entresol.offload import POLICY
 from tests.support.evm.in_memory_state import ALICE, CONTRACT, InMemoryState
 from tests.support.evm.long_programs import INSTRUCTIONS, PRECOMPILES, SHORT, Program

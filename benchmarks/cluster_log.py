@@ -12,8 +12,8 @@ from benchmarks.harness import Row
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.lease import read_lease
 from entresol.replication.postgres.tables import read_page
-from entresol.storage.replication.entries import decode_entry
-from entresol.storage.replication.position import START, LogPosition
+from entresol.storage.log_entries import decode_entry
+from entresol.storage.tables import START, LogPosition
 from tests.support.cluster.database import EmptyCluster
 
 APPENDS: Final = 1_000

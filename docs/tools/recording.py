@@ -16,11 +16,10 @@ from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives import abi
-from entresol.primitives.addresses import create_address
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address, Hash32, create_address
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.server.handler import LocalConnection
 

@@ -8,8 +8,7 @@ import pytest
 
 from entresol import contracts
 from entresol._native import keccak256
-from entresol.primitives.addresses import create_address
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address, Hash32, create_address
 from tests.support.contracts.batches import Batch, stored
 from tests.support.contracts.engine import (
     ETHER,

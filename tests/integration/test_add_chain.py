@@ -22,7 +22,7 @@ from entresol.node.layer_twos import MAX_CHAINS
 from entresol.node.node import Node
 from entresol.node.opening.development_keys import operator_of
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.residents import Resident
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains, several_config

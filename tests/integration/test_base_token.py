@@ -14,7 +14,7 @@ from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.devnet_settings import SettingValue
 from entresol.primitives import abi
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 
 L1_CHAIN = 31337

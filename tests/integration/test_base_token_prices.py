@@ -19,7 +19,7 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import EtherPrice
-from entresol.primitives.interop.bundles import INTEROP_CENTER
+from entresol.primitives.interop_bundles import INTEROP_CENTER
 from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.contracts.engine import Contract, find

@@ -16,7 +16,7 @@ from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.devnet_settings import SettingValue
 from entresol.inprocess.interop.bundle import BundleStage, SentBundle
 from entresol.primitives import abi
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
 from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.l1_contracts import L2_ASSET_ROUTER

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from websockets.sync.client import connect
 
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from tests.support.clients.subscriber import Subscriber
 from tests.support.ecosystem.bundles import (
     MESSAGE_ROOT,

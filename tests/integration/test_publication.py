@@ -14,7 +14,7 @@ from web3 import HTTPProvider, Web3
 
 from entresol import devnet
 from entresol.errors import InvalidConfig, MethodFailed
-from entresol.execution.byte_room import MAX_PUBLISHED_TRANSACTION
+from entresol.execution.limits import MAX_PUBLISHED_TRANSACTION
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
 from entresol.node.opening.development_keys import OPERATOR

@@ -16,7 +16,7 @@ from entresol.inprocess.interop.bundle import BundleStatus, SentBundle
 from entresol.node.opening.development_keys import RELAY
 from entresol.node.settlement.chain_operators import relay_key
 from entresol.primitives import abi
-from entresol.primitives.assets import L2_BASE_TOKEN
+from entresol.primitives.base_token import L2_BASE_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
 from tests.support.inprocess_node import inprocess_node

@@ -19,8 +19,7 @@ from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
-from entresol.primitives.assets import ETH_TOKEN
-from entresol.primitives.base_token import BaseToken
+from entresol.primitives.base_token import ETH_TOKEN, BaseToken
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil
 from tests.support.cluster.postgres import Postgres

@@ -27,7 +27,7 @@ from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
 )
-from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil

@@ -13,7 +13,7 @@ import pytest
 from entresol.l1.contracts import BATCH_COMMITTED
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives import abi
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.support.contracts.engine import Contract, find

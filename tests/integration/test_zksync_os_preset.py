@@ -15,7 +15,7 @@ import pytest
 from eth_account import Account
 from web3 import Web3
 
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract
 from tests.support.hex_data import hexed

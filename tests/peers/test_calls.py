@@ -9,8 +9,7 @@ import pytest
 
 from entresol._native import Account, Rules, Snapshot
 from entresol.errors import ExecutionHalted, ExecutionReverted
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from entresol.chain.genesis.chain_config import FORKS
 from entresol.errors import DerivationAlarm
-from entresol.primitives.published.block import PublishedBlock
-from entresol.primitives.published.body import BatchHeader, PublishedBatch, encode_body
+from entresol.primitives.published.body import (
+    BatchHeader,
+    PublishedBatch,
+    PublishedBlock,
+    encode_body,
+)
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions import FeeMarketTransaction, impersonate

@@ -35,10 +35,9 @@ from entresol.l1.layer_one import L1Log, LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.operator_keys import OperatorKeys
 from entresol.primitives import abi
-from entresol.primitives.assets import asset_id
-from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
+from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice, asset_id
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
-from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, InteropBundle
+from entresol.primitives.interop_bundles import INTEROP_CENTER, BundleCall, InteropBundle
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from entresol.errors import RemoteFailed
-from entresol.execution.system_calls import HISTORY_STORAGE
+from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.fork.starting import OpenedRemote
 from entresol.fork.verify.proven_header import is_same
 from tests.support.fork.verified.recorded_remote import (

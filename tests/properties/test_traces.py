@@ -18,8 +18,7 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidTransaction, PoolRejection
-from entresol.execution.trace.block_trace import SealedBlock, trace_block
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import SealedBlock, TraceBudget, TraceLimits, trace_block
 from entresol.primitives.transactions import (
     AccessListTransaction,
     Authorization,

@@ -14,7 +14,7 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import Finality
 from entresol.chain.mempool import PoolCheckpoint
 from entresol.errors import StateMissing
-from entresol.execution.state_edits import apply_changes
+from entresol.execution.evm_env import apply_changes
 from entresol.primitives.transactions import (
     PriorityTransaction,
     SystemTransaction,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from entresol.storage.replication.entries import ConfirmedEntry, apply_to_batches
+from entresol.storage.log_entries import ConfirmedEntry, apply_to_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
 
 
 class Journal(Protocol):

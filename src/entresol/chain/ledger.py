@@ -20,7 +20,7 @@ from entresol.execution.block_executor import ParentBlock
 from entresol.execution.block_rules import prevrandao_after
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, apply_record, re_execute, recovered
-from entresol.execution.trace.block_trace import SealedBlock
+from entresol.execution.tracing import SealedBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import Snapshots

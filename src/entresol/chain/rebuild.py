@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Snapshot
 from entresol.errors import ReplayMismatch
+from entresol.execution.block_rules import check_system_transactions
 from entresol.execution.replay import apply_record
-from entresol.execution.system_transactions import check_system_transactions
 from entresol.primitives.values import Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie

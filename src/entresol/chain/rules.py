@@ -17,8 +17,8 @@ from entresol.chain.fees import (
 )
 from entresol.chain.mempool.validation import SCHEDULES, ValidationRules
 from entresol.execution.block_rules import RecordRules
-from entresol.execution.byte_room import MAX_PUBLISHED_TRANSACTION
-from entresol.primitives.interop.bundles import MAX_BUNDLE_BYTES
+from entresol.execution.limits import MAX_PUBLISHED_TRANSACTION
+from entresol.primitives.interop_bundles import MAX_BUNDLE_BYTES
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.transactions.zk import ZK_TYPE

@@ -14,7 +14,7 @@ import msgspec
 from entresol._native import Rules, wait_for_remote
 from entresol.cli.exit_codes import FAILED, SUCCEEDED
 from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, RemoteMalformed
-from entresol.execution.trace.call_frames import CALL_FRAMES
+from entresol.execution.call_frames import CALL_FRAMES
 from entresol.fork.cache.fork_cache import CacheSettings, Recording, open_cache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.replay.block_replay import (

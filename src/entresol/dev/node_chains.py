@@ -14,7 +14,7 @@ from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import BelowSettledBatch, ResetRejected, RollbackTooDeep, RollbackUnknown
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.interop.roots import ROOT_ADDED, ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_ADDED, ROOT_STORAGE
 from entresol.storage.log_index import LogQuery
 
 if TYPE_CHECKING:

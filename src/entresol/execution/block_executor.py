@@ -1,19 +1,25 @@
-"""Execute a block: from a state, a block environment and transactions to the block and its changes.
+"""Execute a block: from a state, a block environment and transactions to the block, its header and its changes.
 
 Producing a block, importing one and re-executing one all use this executor.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 from entresol._native import (
+    BLOB_GAS,
+    Limits,
     Overlay,
+    Tracer,
     TxEnv,
+    call,
     execute,
     keccak256,
+    ordered_root,
     reject,
 )
 from entresol.errors import (
@@ -25,7 +31,7 @@ from entresol.errors import (
     UnsignedTransaction,
 )
 from entresol.execution.account_senders import check_signature
-from entresol.execution.block_header import assemble_header
+from entresol.execution.block_rules import check_sender, check_succeeded
 from entresol.execution.console import BlockConsole
 from entresol.execution.evm_env import (
     IMPERSONATION_CHECKS,
@@ -34,25 +40,21 @@ from entresol.execution.evm_env import (
     BlockEnv,
     State,
     ValidationLimits,
+    apply_changes,
     overlay_on,
     priority_tx_env,
     system_tx_env,
     tx_env_of,
     unstarted_tx_env,
 )
+from entresol.execution.limits import check_blobs, check_messages, exceeds_batch
 from entresol.execution.reverts import failure_of
-from entresol.execution.state_edits import apply_changes
-from entresol.execution.system_calls import (
-    collects_requests,
-    make_system_calls,
-    requests_hash,
-    take_requests,
-)
-from entresol.execution.system_transactions import check_sender, check_succeeded
-from entresol.execution.work_budget import check_blobs, check_messages, exceeds_batch
-from entresol.primitives.interop.messages import MessageLoad
+from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.headers import EMPTY_TRIE, Header
+from entresol.primitives.interop_bundles import MessageLoad
 from entresol.primitives.l1_to_l2_gas import max_executed
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, message_logs
+from entresol.primitives.receipts import union
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_changes
 from entresol.primitives.transactions import (
     BlobTransaction,
@@ -60,17 +62,18 @@ from entresol.primitives.transactions import (
     SystemTransaction,
     Transaction,
 )
+from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from entresol import _native
-    from entresol._native import Changes, Checks, Rules
-    from entresol.execution.byte_room import ByteRoom
+    from entresol._native import Changes, Checks, Overlay, Rules
     from entresol.execution.console import ConsoleCalls
-    from entresol.execution.trace.tracing import Tracing
-    from entresol.execution.work_budget import ColdTransaction, RejectedTransaction, WorkBudget
+    from entresol.execution.evm_env import BlockEnv
+    from entresol.execution.limits import ByteRoom, ColdTransaction, RejectedTransaction, WorkBudget
     from entresol.primitives.headers import Header
+    from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
 
@@ -145,7 +148,7 @@ class BlockExecutor:
         self._outputs: dict[int, bytes] = {}
         self._messages = MessageLoad()
         self._edits: tuple[StoredChange, ...] = ()
-        self._tracing: Tracing | None = None
+        self._tracing: tuple[Tracer, Limits] | None = None
         self._edited_codes: dict[bytes, bytes] = {}
         self._blob_count = 0
         self.budget: WorkBudget | None = None
@@ -220,12 +223,14 @@ class BlockExecutor:
         self._last = ran
         return result
 
-    def trace(self, transaction: Transaction, tracing: Tracing) -> _native.ExecutionResult:
+    def trace(
+        self, transaction: Transaction, tracer: Tracer, limits: Limits
+    ) -> _native.ExecutionResult:
         """Execute `transaction` as `run` does, and return the engine's result with its trace.
 
         Raises `ExecutionStopped` at a limit, which leaves the block unchanged.
         """
-        self._tracing = tracing
+        self._tracing = tracer, limits
         try:
             self.run(transaction)
         finally:
@@ -278,7 +283,9 @@ class BlockExecutor:
 
     def _must_fit(self, transaction: Transaction) -> bool:
         """Return whether this is the first priority transaction, which is included whatever its gas limit."""
-        is_first = all(isinstance(it.payload, SystemTransaction) for it in self._transactions[:2])
+        is_first = all(
+            isinstance(before.payload, SystemTransaction) for before in self._transactions[:2]
+        )
         return is_first and isinstance(transaction.payload, PriorityTransaction)
 
     def _run_system(self, payload: SystemTransaction) -> _Ran:
@@ -358,7 +365,7 @@ class BlockExecutor:
 
     def _reject(self, payload: PriorityTransaction) -> _Ran:
         gas_used = min(payload.gas_limit, max_executed(payload, self.env.gas_limit))
-        tracer = None if self._tracing is None else self._tracing.tracer
+        tracer = None if self._tracing is None else self._tracing[0]
         tx_env = unstarted_tx_env(payload)
         ran = reject(
             self.overlay, self._rules, self._block, tx_env, gas_used=gas_used, tracer=tracer
@@ -394,3 +401,148 @@ class BlockExecutor:
             tuple(codes[code_hash] for code_hash in sorted(codes)),
             self._edits,
         )
+
+
+SYSTEM_ADDRESS: Final = Address.parse("0xfffffffffffffffffffffffffffffffffffffffe")
+BEACON_ROOTS: Final = Address.parse("0x000f3df6d732807ef1319fb7b8bb8522d0beac02")
+HISTORY_STORAGE: Final = Address.parse("0x0000f90827f1c53a10cb7a02335b175320002935")
+WITHDRAWAL_REQUESTS: Final = Address.parse("0x00000961ef480eb55e80d19ad83579a64c007002")
+CONSOLIDATION_REQUESTS: Final = Address.parse("0x0000bbddc7ce488642fb579f8b00f3a590007251")
+
+SYSTEM_CONTRACTS: Final = frozenset(
+    {BEACON_ROOTS, HISTORY_STORAGE, WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS}
+)
+"""Whom a block itself changes, whatever its transactions call."""
+
+BEACON_ROOTS_CODE: Final = Hash32.parse(
+    "0xf57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c"
+)
+"""The hash of the code that EIP-4788 defines."""
+HISTORY_STORAGE_CODE: Final = Hash32.parse(
+    "0x6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d"
+)
+"""The hash of the code that EIP-2935 defines."""
+
+RING_SIZE: Final = 8_191
+"""How many blocks both contracts remember."""
+
+SYSTEM_CALL_GAS: Final = 30_000_000
+
+_REQUESTED: Final = ((b"\x01", WITHDRAWAL_REQUESTS), (b"\x02", CONSOLIDATION_REQUESTS))
+"""By the type of their requests (EIP-7002, EIP-7251), in the order in which they are called."""
+
+
+def make_system_calls(overlay: Overlay, rules: Rules, env: BlockEnv, parent: Hash32) -> None:
+    """Call the system contracts that the block's fork has.
+
+    Those with the code that their EIP defines are not called, but written to as that code does it: it reads nothing,
+    and a fork would have to ask its remote for every slot that it overwrites.
+    """
+    fields = env.fork_fields
+    if (root := fields.parent_beacon_block_root) is not None:
+        account = overlay.account(BEACON_ROOTS)
+        if account is not None and account.code_hash == BEACON_ROOTS_CODE:
+            at = env.timestamp % RING_SIZE
+            _write(overlay, BEACON_ROOTS, {at: _word(env.timestamp), at + RING_SIZE: root})
+        else:
+            system_call(overlay, rules, env, BEACON_ROOTS, root)
+    if fields.requests_hash is not None:
+        account = overlay.account(HISTORY_STORAGE)
+        if account is not None and account.code_hash == HISTORY_STORAGE_CODE:
+            _write(overlay, HISTORY_STORAGE, {(env.number - 1) % RING_SIZE: parent})
+        else:
+            system_call(overlay, rules, env, HISTORY_STORAGE, parent)
+
+
+def collects_requests(overlay: Overlay) -> bool:
+    """Return whether a state has a contract that collects requests."""
+    accounts = (overlay.account(contract) for _, contract in _REQUESTED)
+    return any(account is not None and account.code_hash != EMPTY_CODE_HASH for account in accounts)
+
+
+def take_requests(overlay: Overlay, rules: Rules, env: BlockEnv) -> tuple[bytes, ...]:
+    """Call the contracts that collect requests, where there are any, and return the requests by type."""
+    found = []
+    for kind, contract in _REQUESTED:
+        output = system_call(overlay, rules, env, contract)
+        if output:
+            found.append(kind + output)
+    return tuple(found)
+
+
+def requests_hash(requests: Sequence[bytes]) -> Hash32:
+    """Return the hash of requests in a header (EIP-7685)."""
+    return Hash32(sha256(b"".join(sha256(request).digest() for request in requests)).digest())
+
+
+def _write(overlay: Overlay, contract: Address, slots: Mapping[int, bytes]) -> None:
+    for slot, value in slots.items():
+        overlay.set_slot(contract, _word(slot), value)
+
+
+def _word(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def system_call(
+    overlay: Overlay, rules: Rules, env: BlockEnv, contract: Address, data: bytes = b""
+) -> bytes:
+    """Call a contract as the system, and return its output; nothing of one that is not there, or that fails."""
+    account = overlay.account(contract)
+    if account is None or account.code_hash == EMPTY_CODE_HASH:
+        return b""
+    tx_env = TxEnv(
+        sender=SYSTEM_ADDRESS,
+        gas_limit=SYSTEM_CALL_GAS,
+        to=contract,
+        data=data,
+        keeps_nonce=True,
+    )
+    ran = call(overlay, rules, env.native, tx_env)
+    overlay.apply(ran)
+    return ran.output if ran.status == "success" else b""
+
+
+def assemble_header(  # noqa: PLR0913 - what a header commits to
+    env: BlockEnv,
+    body: BlockRecord,
+    *,
+    parent_hash: Hash32,
+    state_root: Hash32,
+    gas_used: int,
+    blob_count: int,
+    extra_data: bytes,
+) -> Header:
+    """Return the header of a block; of `body`, only the transactions and their results count."""
+    receipts = list(body.receipts())
+    later = env.fork_fields
+    return Header(
+        parent_hash=parent_hash,
+        beneficiary=env.beneficiary,
+        state_root=state_root,
+        transactions_root=_root([raw for raw, _ in body.transactions]),
+        receipts_root=_root([receipt.encode() for receipt in receipts]),
+        logs_bloom=union(receipt.bloom for receipt in receipts if receipt.logs),
+        number=env.number,
+        gas_limit=env.gas_limit,
+        gas_used=gas_used,
+        timestamp=env.timestamp,
+        extra_data=extra_data,
+        mix_hash=env.prevrandao,
+        base_fee_per_gas=env.base_fee,
+        withdrawals_root=later.withdrawals_root,
+        blob_gas_used=None if later.excess_blob_gas is None else BLOB_GAS * blob_count,
+        excess_blob_gas=later.excess_blob_gas,
+        parent_beacon_block_root=later.parent_beacon_block_root,
+        requests_hash=later.requests_hash,
+    )
+
+
+def roots_of_body(body: BlockRecord) -> tuple[Hash32, Hash32]:
+    """Return the roots of the transactions and of the receipts of a block."""
+    raws = [raw for raw, _ in body.transactions]
+    return _root(raws), _root([receipt.encode() for receipt in body.receipts()])
+
+
+def _root(items: list[bytes]) -> Hash32:
+    return Hash32(ordered_root(items)) if items else EMPTY_TRIE

@@ -9,7 +9,7 @@ from entresol.errors import GasBudgetSpent, StateMissing
 
 if TYPE_CHECKING:
     from entresol._native import ExecutionResult
-    from entresol.execution.call.limits import CallLimits
+    from entresol.execution.limits import CallLimits
 
 T = TypeVar("T")
 

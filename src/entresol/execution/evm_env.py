@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, Self, TypeAlias
 
 import msgspec
 
 from entresol import _native
-from entresol._native import Checks, Overlay, Rules, Snapshot, TxEnv, ZkFields
+from entresol._native import Account, Checks, Overlay, Rules, Snapshot, TxEnv, ZkFields, keccak256
 from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.headers import ForkFields, Header
+from entresol.primitives.records import StoredChange
 from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
@@ -60,6 +61,25 @@ def code_of(state: State, address: Address) -> bytes:
 def overlay_on(state: State) -> Overlay:
     """Return an overlay on `state`, whose changes leave `state` as it is."""
     return state.fork() if isinstance(state, Overlay) else Overlay(state)
+
+
+def apply_changes(
+    overlay: Overlay, changes: Iterable[StoredChange], codes: Iterable[bytes]
+) -> None:
+    """Apply the changes of a block record, or a developer's edits; `codes` has those that may be new to `overlay`."""
+    code_of = {keccak256(code): code for code in codes}
+    for change in changes:
+        if change.destroyed or change.account is None:
+            overlay.set_account(change.address, None)
+        if change.account is None:
+            continue
+        nonce, code_hash = change.account.nonce, change.account.code_hash
+        if code_hash in code_of:
+            overlay.set_code(change.address, code_of[code_hash])
+        balance = int.from_bytes(change.account.balance)
+        overlay.set_account(change.address, Account(nonce, balance, code_hash))
+        for slot, value in change.slots:
+            overlay.set_slot(change.address, slot, value.rjust(32, b"\0"))
 
 
 class BlockEnv(msgspec.Struct, frozen=True, kw_only=True, dict=True):

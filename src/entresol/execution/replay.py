@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 from entresol._native import Overlay
 from entresol.errors import BlockFull, InvalidTransaction, ReplayMismatch
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
-from entresol.execution.block_rules import RecordRules, check_block, check_signed
-from entresol.execution.evm_env import BlockEnv
-from entresol.execution.state_edits import apply_changes
-from entresol.execution.system_transactions import check_system_transactions
+from entresol.execution.block_rules import (
+    RecordRules,
+    check_block,
+    check_signed,
+    check_system_transactions,
+)
+from entresol.execution.evm_env import BlockEnv, apply_changes
 from entresol.primitives.transactions import recover_many
 
 if TYPE_CHECKING:

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert, revert_reason
+from entresol._native import PANIC_SELECTOR, describe_revert, revert_reason
 from entresol.errors import ExecutionFailed, ExecutionHalted, ExecutionReverted
 
 if TYPE_CHECKING:
     from entresol._native import ExecutionResult
-
-__all__ = [
-    "ERROR_SELECTOR",
-    "HARDHAT_PANICS",
-    "PANIC_SELECTOR",
-    "describe_revert",
-    "failure_of",
-    "hardhat_text",
-    "revert_reason",
-]
 
 HARDHAT_PANICS: Final = {
     0x01: "Assertion error",

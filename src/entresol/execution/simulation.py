@@ -10,11 +10,11 @@ import msgspec
 from entresol import _native
 from entresol._native import Rules, Trie
 from entresol.errors import ExecutionReverted
-from entresol.execution.call import overrides
-from entresol.execution.call.call import CallRequest
-from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
-from entresol.execution.call.overrides import BlockOverrides, StateOverride
+from entresol.execution import overrides
+from entresol.execution.calls import CallRequest
 from entresol.execution.evm_env import State
+from entresol.execution.limits import DEFAULT_LIMITS, CallLimits
+from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.primitives.headers import ForkFields, Header
 from entresol.primitives.values import Address, Hash32
 
@@ -141,5 +141,5 @@ def simulate(
 def _prepare(requested: BlockCalls, rules: Rules) -> _PreparedBlock:
     accounts = None if requested.accounts is None else dict(requested.accounts)
     overrides.check(accounts or {})
-    moved = overrides.precompiles_after(accounts or {}, rules)
+    moved = overrides.moved_precompiles(accounts or {}, rules)
     return _PreparedBlock(requested.calls, accounts, moved, requested.block)

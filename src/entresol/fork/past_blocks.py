@@ -8,7 +8,7 @@ from typing import Final
 
 from entresol.cache_limits import CACHES
 from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
-from entresol.execution.system_calls import HISTORY_STORAGE
+from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER, is_missing
 from entresol.fork.remote_values import DescribedBlock

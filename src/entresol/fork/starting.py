@@ -19,7 +19,7 @@ from entresol.errors import (
     RemoteTimeout,
     RemoteUnreachable,
 )
-from entresol.execution.system_calls import HISTORY_STORAGE
+from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, RemoteStart, block_at, find_start
 from entresol.fork.cache.cache_files import WantedFork

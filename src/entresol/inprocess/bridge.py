@@ -14,7 +14,7 @@ from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS, add
 from entresol.inprocess.interop.builder import BundleBuilder
 from entresol.inprocess.settling_client import SettlingClient
 from entresol.primitives import abi
-from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from web3 import Web3
 
 from entresol.contracts import artifact
 from entresol.errors import BridgeFailed
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
+from entresol.primitives.interop_bundles import INTEROP_CENTER, INTEROP_HANDLER
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT

@@ -12,12 +12,10 @@ from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected,
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives import abi
-from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import asset_id
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, asset_id
 from entresol.primitives.batches import DataScheme
 from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address, Hash32, create_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

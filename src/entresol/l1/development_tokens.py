@@ -11,9 +11,8 @@ from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.l1.deployment import DeploymentStep, creation
-from entresol.primitives.addresses import create_address
 from entresol.primitives.base_token import BaseToken
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,7 @@ from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.logs import find_logs
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.l1.layer_one import (
     DEFAULT_SENDER,

@@ -13,7 +13,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.l1.deployment import addresses_of
 from entresol.l1.development_tokens import Holding, creation_of, with_holdings
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:

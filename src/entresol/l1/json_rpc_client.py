@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from entresol._native import revert_reason
 from entresol.errors import (
     ExecutionReverted,
     LayerOneFailed,
@@ -18,7 +19,6 @@ from entresol.errors import (
     LayerOneUnreachable,
     MalformedValue,
 )
-from entresol.execution.reverts import revert_reason
 from entresol.l1.urls import Endpoint
 from entresol.primitives.values import Data
 

@@ -12,8 +12,8 @@ import msgspec
 
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.development_tokens import development_token
-from entresol.primitives.assets import ETH_TOKEN
 from entresol.primitives.base_token import (
+    ETH_TOKEN,
     ETHER_DECIMALS,
     ETHER_TOKEN,
     BaseToken,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol._native import Account, Changes
-    from entresol.primitives.interop.roots import InteropRoot
+    from entresol.primitives.interop_roots import InteropRoot
 
 VERSION: Final = 1
 

@@ -6,7 +6,7 @@ import re
 from binascii import unhexlify
 from typing import ClassVar, Final, Self
 
-from entresol._native import decode_long_hex, keccak256
+from entresol._native import decode_long_hex, keccak256, rlp_encode
 from entresol.errors import MalformedValue
 
 MAX_DIGITS_WITH_GIL: Final = 128 << 10
@@ -96,6 +96,12 @@ class Address(FixedBytes):
         case = keccak256(digits.encode()).hex()
         pairs = zip(digits, case, strict=False)
         return "0x" + "".join(d.upper() if guard >= "8" else d for d, guard in pairs)
+
+
+def create_address(creator: Address, nonce: int) -> Address:
+    """Return the address of the contract that `creator` creates with this nonce (CREATE)."""
+    digits = nonce.to_bytes((nonce.bit_length() + 7) // 8)
+    return Address(keccak256(rlp_encode([creator, digits]))[12:])
 
 
 class Hash32(FixedBytes):

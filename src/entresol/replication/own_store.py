@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from entresol.errors import DepositsNotNext
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     BlockEntry,
     ConfirmedEntry,
     UnwindEntry,
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.primitives.records import BlockRecord
-    from entresol.storage.replication.entries import Entry
-    from entresol.storage.replication.position import LogPosition
+    from entresol.storage.log_entries import Entry
     from entresol.storage.store_view import BlockReader
+    from entresol.storage.tables import LogPosition
 
 
 SLICE_SECONDS: Final = 0.005

@@ -13,7 +13,7 @@ from entresol.errors import StoreDamaged
 from entresol.listeners import Listeners
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, sealed_genesis
 from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
-from entresol.storage.replication.entries import entry_of_batch
+from entresol.storage.log_entries import entry_of_batch
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents

@@ -9,9 +9,9 @@ import msgspec
 from entresol.counted import counted
 from entresol.errors import BatchOverflow, StoreDamaged
 from entresol.primitives.batches import Batch, DataScheme
-from entresol.primitives.interop.messages import MessageLoad
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH
-from entresol.primitives.interop.roots import rolling_hash as rolling_hash_of_roots
+from entresol.primitives.interop_bundles import MessageLoad
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_BATCH
+from entresol.primitives.interop_roots import rolling_hash as rolling_hash_of_roots
 from entresol.primitives.records import roots_of
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS, PRIORITY_TYPES
 from entresol.primitives.transactions.system import SYSTEM_TYPE
@@ -29,7 +29,7 @@ from entresol.rollup.publication.publication import Publication
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.primitives.interop.roots import InteropRoot
+    from entresol.primitives.interop_roots import InteropRoot
     from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOpsBatchInfo
     from entresol.storage.store_view import BlockReader

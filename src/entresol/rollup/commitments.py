@@ -14,7 +14,7 @@ import msgspec
 from entresol._native import keccak256
 from entresol.primitives import abi
 from entresol.primitives.batches import DataScheme
-from entresol.primitives.interop.roots import ROOT_TYPE, InteropRoot
+from entresol.primitives.interop_roots import ROOT_TYPE, InteropRoot
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.priority_tree import EMPTY_LEAF, PriorityOpsBatchInfo
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import msgspec
 
 from entresol.l1.contracts import read_contract
-from entresol.primitives.assets import L2_ASSET_ROUTER, L2_BASE_TOKEN
+from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_BASE_TOKEN
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER

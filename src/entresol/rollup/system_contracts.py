@@ -11,15 +11,16 @@ from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.execution import account_senders
-from entresol.primitives.assets import (
+from entresol.primitives.base_token import (
+    ETHER_TOKEN,
     L2_ASSET_ROUTER,
     L2_BASE_TOKEN,
     L2_NATIVE_TOKEN_VAULT,
+    BaseToken,
     asset_id,
 )
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
-from entresol.primitives.interop.roots import MESSAGE_VERIFICATION, ROOT_STORAGE
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
+from entresol.primitives.interop_roots import MESSAGE_VERIFICATION, ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 

@@ -7,6 +7,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from entresol._native import has_code
 from entresol.errors import (
     AccountRejection,
     InvalidTransaction,
@@ -15,8 +16,7 @@ from entresol.errors import (
     TooManyValidations,
     ValidationsThrottled,
 )
-from entresol.execution.account_senders import has_code, runs_in_steps
-from entresol.execution.involved import Involved
+from entresol.execution.account_senders import Involved, runs_in_steps
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import ZkTransaction
 from entresol.state_missing import fork_threads, retried, waiting
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from entresol.chain.chain import Chain
-    from entresol.execution.work_budget import RejectedTransaction
+    from entresol.execution.limits import RejectedTransaction
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address, Hash32
 

@@ -10,7 +10,7 @@ from entresol.background_task import cancel
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import GasBudgetSpent, StateMissing, StoreFailed
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
 
 if TYPE_CHECKING:

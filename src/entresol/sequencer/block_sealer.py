@@ -17,7 +17,7 @@ from entresol.errors import (
     StoreFailed,
     SystemTransactionFailed,
 )
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.state_missing import MAX_FETCHES, RemotePatience
 
 if TYPE_CHECKING:

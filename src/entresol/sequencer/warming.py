@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.background_task import cancel
 from entresol.errors import BlockFull, ChainReplaced, InvalidTransaction, RemoteTimeout
 from entresol.execution.block_executor import BlockExecutor
-from entresol.execution.work_budget import ColdTransaction
+from entresol.execution.limits import ColdTransaction
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.state_missing import waiting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import describe_revert
-from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.primitives.values import Data
 from entresol.sources.causes import cause_of
 from entresol.sources.frame_places import FramePlaces, SourcePlace
@@ -15,7 +15,7 @@ from entresol.sources.walk import BOOTLOADER_TEXT, CALLS, CREATIONS, FrameWalk, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.execution.trace.call_frames import CallFrame
+    from entresol.execution.call_frames import CallFrame
     from entresol.primitives.values import Address
     from entresol.sources.registry import SourceRegistry
 

@@ -12,7 +12,7 @@ from entresol.sources.steps import StepsTooLong
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from entresol.execution.trace.call_frames import CallFrame
+    from entresol.execution.call_frames import CallFrame
     from entresol.sources.compiled import CompiledCode, CompiledContract
     from entresol.sources.registry import SourceRegistry
     from entresol.sources.steps import Step

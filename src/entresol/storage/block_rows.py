@@ -1,4 +1,4 @@
-"""The derived rows of a block: indexes, state history, codes and trie nodes."""
+"""The derived rows of a block: indexes, state history, codes and trie nodes; and its prices and rules, if they are new."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from entresol._native import (
     keccak256,
     zk_dependencies,
 )
-from entresol.errors import MalformedValue
+from entresol.errors import MalformedValue, StoreDamaged, UnreadableData
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
+from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions import (
     PriorityTransaction,
     load,
@@ -29,6 +30,8 @@ from entresol.storage import tables
 from entresol.storage.log_index import index_keys, open_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from entresol.primitives.records import BlockRecord, StoredChange
     from entresol.storage.database.key_value import KeyValueStore, Row
 
@@ -308,3 +311,47 @@ class PriceTable:
         if block and Prices.unpack(row) == self.at(block - 1):
             return []
         return [(tables.PRICES + tables.number(block), row)]
+
+
+class RulesTable:
+    """The rules of blocks; a chain that publishes nothing has none.
+
+    Remembers: the rules by which blocks are made, set by who opens the chain, and the last block with them. Persists: a row for each block whose
+    rules are not those of the block before it, in the write that appends the block.
+    """
+
+    def __init__(self, db: KeyValueStore, path: Path) -> None:
+        self._db = db
+        self._path = path
+        self.current: BlockRules | None = None
+        """Those of the next block; None if the chain publishes nothing."""
+        self._last: tuple[int, BlockRules | None] = (-1, None)
+
+    def refresh(self) -> None:
+        """Forget the last block, because all rows were replaced."""
+        self._last = (-1, None)
+
+    def at(self, block: int) -> BlockRules | None:
+        """Return the rules of a block; None if the chain publishes nothing."""
+        found = self._db.last_at_most(tables.RULES + tables.number(block), tables.RULES)
+        if found is None:
+            return None
+        try:
+            return BlockRules.decode(found[1])
+        except UnreadableData as error:
+            raise StoreDamaged(self._path, f"its block rules: {error}") from error
+
+    def changes_at(self, block: int) -> bool:
+        """Return whether a block has other rules than the one before it."""
+        return self._db.get(tables.RULES + tables.number(block)) is not None
+
+    def rows_of(self, block: int) -> list[Row]:
+        """Return the rows of a new block with the current rules; none if the block before has the same."""
+        rules = self.current
+        if rules is None:
+            return []
+        last, self._last = self._last, (block, rules)
+        # A reverted block may have left a row for this one.
+        if last == (block - 1, rules) or (block and self.at(block - 1) == rules):
+            return []
+        return [(tables.RULES + tables.number(block), rules.encode())]

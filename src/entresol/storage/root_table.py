@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.primitives.interop.roots import InteropRoot
+from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
 

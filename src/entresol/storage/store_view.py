@@ -16,17 +16,14 @@ from entresol.primitives.values import Hash32
 from entresol.storage import tables
 from entresol.storage.account_index import AccountIndex
 from entresol.storage.batch_table import BatchTable
-from entresol.storage.block_rows import PriceTable, as_published
+from entresol.storage.block_rows import PriceTable, RulesTable, as_published
 from entresol.storage.database.directory import Directory
 from entresol.storage.database.key_value import KeyValueStore, Row
 from entresol.storage.fork_table import ForkTable
-from entresol.storage.genesis_table import GenesisTable
 from entresol.storage.loaded_history import LoadedHistory
 from entresol.storage.log_index import LogQuery, OpenLogTable, candidates
 from entresol.storage.read_cache import ReadCache
-from entresol.storage.replication.position import PositionTable
-from entresol.storage.rules_table import RulesTable
-from entresol.storage.tables import StateKeys
+from entresol.storage.tables import GenesisTable, PositionTable, StateKeys
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

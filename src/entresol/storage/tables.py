@@ -1,11 +1,12 @@
-"""Key layout of the database; `docs/storage.md` describes every table.
+"""Key layout of the database, and the tables of single rows; `docs/storage.md` describes every table.
 
 Numbers in keys are big-endian, so that keys sort by number.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import contextlib
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import Account
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
@@ -14,7 +15,7 @@ from entresol.primitives.records import StoredAccount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.storage.database.key_value import KeyValueStore
+    from entresol.storage.database.key_value import KeyValueStore, Row
 
 
 RECORD: Final = b"r"
@@ -207,3 +208,98 @@ class StateKeys:
             key = found[0][: len(prefix) + size]
             yield key[len(prefix) :]
             start = key + LAST_NUMBER + b"\0"
+
+
+class GenesisTable:
+    """The hash of the genesis as it was given, its block number, and the chain id, which no block commits to.
+
+    Remembers: the block number. Persists: nothing; the store writes the rows with the genesis block.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the block number again, after the chain was created or replaced."""
+        row = self._db.get(FIRST)
+        self.number = 0 if row is None else int.from_bytes(row)
+        """The number of the genesis block: 0 unless the chain was started with another one."""
+
+    @property
+    def identity(self) -> bytes | None:
+        """The hash that identifies the chain's genesis."""
+        return self._db.get(IDENTITY)
+
+    @property
+    def chain_id(self) -> int:
+        """The chain id."""
+        return int.from_bytes(self._db.get(CHAIN_ID) or b"")
+
+    @staticmethod
+    def rows_of(identity: bytes, chain_id: int, first: int) -> list[Row]:
+        """Return the rows of a new chain whose genesis has this block number."""
+        rows = [(IDENTITY, identity), (CHAIN_ID, number(chain_id))]
+        return [*rows, (FIRST, number(first))] if first else rows
+
+
+DIGEST_SIZE: Final = 32
+
+
+class LogPosition(NamedTuple):
+    """The last entry that was applied: its number in the log, and the digest of the log up to it."""
+
+    seq: int
+    digest: bytes
+
+
+START: Final = LogPosition(0, bytes(DIGEST_SIZE))
+"""Before the first entry."""
+
+
+class PositionTable:
+    """The position of a store in the canonical log, and what L1 had confirmed there.
+
+    Remembers: the position. Persists: it, in the write of the entry that it follows.
+    """
+
+    def __init__(self, db: KeyValueStore) -> None:
+        self._db = db
+        self._position: LogPosition | None = None
+
+    def get(self) -> LogPosition:
+        """Return the position; `START` if nothing was applied."""
+        if self._position is None:
+            self._position = self._read()
+        return self._position
+
+    def _read(self) -> LogPosition:
+        row = self._db.get(POSITION)
+        if row is None:
+            return START
+        size = NUMBER_SIZE
+        return LogPosition(int.from_bytes(row[:size]), row[size:])
+
+    @contextlib.contextmanager
+    def advancing(self, position: LogPosition) -> Iterator[None]:
+        """Apply an entry: the one write within takes the position along, or it is written alone at the end."""
+        row = (POSITION, number(position.seq) + position.digest)
+        self._db.along = [row]
+        try:
+            yield
+            if self._db.along:
+                self._db.write([])
+            self._position = position
+        finally:
+            self._db.along = []
+
+    def confirmed(self) -> tuple[int, int] | None:
+        """Return the last safe and the last finalized block; None if the log has none."""
+        row = self._db.get(CONFIRMED)
+        if row is None:
+            return None
+        return int.from_bytes(row[:NUMBER_SIZE]), int.from_bytes(row[NUMBER_SIZE:])
+
+    def set_confirmed(self, safe: int, finalized: int) -> None:
+        """Persist the last safe and the last finalized block."""
+        self._db.write([(CONFIRMED, number(safe) + number(finalized))])

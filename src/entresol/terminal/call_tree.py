@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.execution.reverts import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert
-from entresol.execution.trace.call_frames import CallFrame, FrameLog
+from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert
+from entresol.execution.call_frames import CallFrame, FrameLog
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.terminal.console_log import CONSOLE, MAX_LINES, formatted_call
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.counted import counted
-from entresol.execution.trace.call_frames import decode_call_frame
+from entresol.execution.call_frames import decode_call_frame
 from entresol.fork.replay.block_replay import contract_of
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.contracts.abi_registry import AbiRegistry
-    from entresol.execution.trace.call_frames import CallFrame
+    from entresol.execution.call_frames import CallFrame
     from entresol.sources.compiled import CompiledContract
     from entresol.sources.registry import SourceRegistry
 

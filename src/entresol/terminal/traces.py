@@ -11,10 +11,9 @@ import msgspec
 
 from entresol._native import wait_for_remote
 from entresol.errors import DeadlinePassed, EntresolError
+from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.execution.evm_env import code_of
-from entresol.execution.trace.block_trace import trace_block
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_block
 from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources.registry import SourceRegistry
 from entresol.sources.steps import MAX_STEP_BYTES
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.errors import ExecutionFailed
     from entresol.execution.evm_env import State
-    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.tracing import SealedBlock
     from entresol.primitives.records import BlockRecord
     from entresol.terminal.details import LogDetails
     from entresol.terminal.formats import TransactionIncluded

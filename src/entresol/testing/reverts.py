@@ -9,9 +9,9 @@ from hexbytes import HexBytes
 from web3 import Web3
 from web3.exceptions import ContractLogicError, Web3RPCError
 
+from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR
 from entresol.contracts.abi_registry import AbiEntry, AbiKey, types_of
 from entresol.errors import MalformedValue
-from entresol.execution.reverts import ERROR_SELECTOR, PANIC_SELECTOR
 from entresol.primitives import abi
 from entresol.terminal.call_tree import describe_error
 from entresol.terminal.formats import MAX_LINE, printable

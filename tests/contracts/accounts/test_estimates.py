@@ -19,10 +19,8 @@ from entresol.errors import (
     InsufficientFunds,
     PaymasterNotSupported,
 )
-from entresol.execution.call.call import CallRequest, ZkCall, call
-from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.execution.trace.call_trace import trace_call
+from entresol.execution.calls import CallRequest, ZkCall, call, estimate_gas
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER

@@ -11,9 +11,7 @@ from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import IntrinsicGasTooLow
-from entresol.execution.call.call import CallRequest
-from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
+from entresol.execution.calls import CallRequest, estimate_gas, estimate_l1_to_l2_gas
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction, Transaction

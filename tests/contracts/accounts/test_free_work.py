@@ -22,10 +22,9 @@ from entresol.errors import (
     Throttled,
     TransactionThrottled,
 )
-from entresol.execution.account_senders import runs_in_steps
+from entresol.execution.account_senders import Involved, runs_in_steps
 from entresol.execution.evm_env import tx_env_of
-from entresol.execution.involved import Involved
-from entresol.execution.work_budget import GAS_PER_SECOND, MAX_REJECTED_GAS, WorkBudget
+from entresol.execution.limits import GAS_PER_SECOND, MAX_REJECTED_GAS, WorkBudget
 from entresol.primitives.transactions import Paymaster, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer

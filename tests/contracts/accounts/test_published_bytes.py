@@ -12,8 +12,7 @@ from entresol.chain.mempool.validation import intrinsic_gas
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import IntrinsicGasTooLow
-from entresol.execution.call.call import CallRequest
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, estimate_gas
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import (
     Access,

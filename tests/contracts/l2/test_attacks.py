@@ -7,7 +7,7 @@ import pytest
 from entresol._native import Checks, TxEnv, execute
 from entresol.errors import ExecutionReverted
 from entresol.execution.evm_env import overlay_on
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import (

@@ -12,8 +12,7 @@ from functools import partial
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.addresses import create_address
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 from tests.support.contracts.bundles import Call, PlainBundle
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Reverted
 from tests.support.contracts.interop_chains import (

@@ -7,7 +7,7 @@ from contextlib import closing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN
 from tests.support.contracts.layer_two import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import ExecutionReverted
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BRIDGEHUB, MESSAGE_ROOT, SYSTEM_CONTEXT

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
-from entresol.execution.call.call import CallRequest, run
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, estimate_gas, run
 from entresol.execution.evm_env import EvmEnv
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import FAILED, SUCCEEDED
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT

@@ -6,10 +6,9 @@ import pytest
 
 from entresol._native import rlp_encode
 from entresol.contracts import artifact
-from entresol.primitives.addresses import create_address
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.transactions import Transaction, decode
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address, Hash32, create_address
 from entresol.rollup.system_contracts import (
     DEPLOYERS,
     DETERMINISTIC_PROXY,

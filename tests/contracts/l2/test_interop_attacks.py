@@ -6,8 +6,7 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.addresses import create_address
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 from entresol.rollup.system_contracts import MULTICALL
 from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.create2 import alias

@@ -9,7 +9,7 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.errors import ExecutionReverted
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32

@@ -11,7 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
-from entresol.primitives.interop.roots import ROOT_STORAGE, InteropRoot
+from entresol.primitives.interop_roots import ROOT_STORAGE, InteropRoot
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import GENESIS, RULES

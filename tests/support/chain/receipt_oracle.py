@@ -7,12 +7,11 @@ from typing import Final
 
 from entresol._native import keccak256
 from entresol.chain.logs import LocatedLog
-from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.receipts import Log
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
-from entresol.primitives.values import Bloom
+from entresol.primitives.values import Bloom, create_address
 from entresol.rpc.render.chain_objects import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,

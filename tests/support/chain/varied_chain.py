@@ -18,7 +18,7 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.errors import EntresolError
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import (
     Access,

@@ -11,8 +11,7 @@ import msgspec
 from entresol._native import sign as sign_digest
 from entresol.contracts import artifact
 from entresol.execution.block_executor import BlockExecutor
-from entresol.execution.trace.block_trace import trace_transaction
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_transaction
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign

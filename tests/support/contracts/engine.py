@@ -22,8 +22,7 @@ from entresol._native import (
     keccak256,
 )
 from entresol.contracts import Artifact
-from entresol.primitives.addresses import create_address
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 from tests.support.evm.in_memory_state import InMemoryState
 
 if TYPE_CHECKING:

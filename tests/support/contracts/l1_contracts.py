@@ -9,9 +9,8 @@ from typing import Any
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.addresses import create_address
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address, Hash32, create_address
 from tests.support.contracts.batches import Batch, stored
 from tests.support.contracts.engine import (
     ETHER,

@@ -19,10 +19,9 @@ from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts import Artifact
 from entresol.contracts import decode as decode_artifact
-from entresol.execution.call.call import CallRequest, call
+from entresol.execution.calls import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.base_token import BaseToken
+from entresol.primitives.base_token import ETH_TOKEN, BaseToken, asset_id
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from entresol.inprocess.interop.starters import CallStarter, remote_call
-from entresol.primitives.interop import erc7930
-from entresol.primitives.interop.bundles import (
+from entresol.primitives.interop_bundles import (
     BUNDLE_SENT,
     INTEROP_CENTER,
     INTEROP_HANDLER,
     InteropBundle,
+    encode_erc7930,
 )
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract, find
 from tests.support.polling import eventually
@@ -34,7 +34,7 @@ def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
     fee = source.call_l2(CENTER, "interopProtocolFee")
     paid = sum(fee + call.value for call in calls)
     starters = [(call.to, call.data, list(call.attributes)) for call in calls]
-    chain = erc7930.encode(destination.chain_id)
+    chain = encode_erc7930(destination.chain_id)
     return source.send_l2(CENTER, "sendBundle", chain, starters, [], value=paid)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from entresol.primitives import abi
-from entresol.primitives.interop.bundles import (
+from entresol.primitives.interop_bundles import (
     BUNDLE_SENT,
     INTEROP_CENTER,
     BundleCall,

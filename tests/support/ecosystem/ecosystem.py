@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.residents import NOBODY, FailedDeposit, Resident
 from tests.support.rollup.pair import Pair

@@ -11,8 +11,8 @@ from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.interop.builder import BundleBuilder, bundles_of
 from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus, SentBundle
-from entresol.primitives.assets import L2_BASE_TOKEN, asset_id
-from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER
+from entresol.primitives.base_token import L2_BASE_TOKEN, asset_id
+from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import Contract
 from tests.support.ecosystem.bundle_ends import check_ends

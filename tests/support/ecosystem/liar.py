@@ -6,7 +6,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.interop.bundle import SentBundle
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.ecosystem.residents import Resident
 from tests.support.rollup.pair import L1_CHAIN_ID, USER

@@ -7,7 +7,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives import abi
-from entresol.primitives.interop.bundles import (
+from entresol.primitives.interop_bundles import (
     BUNDLE_SENT,
     BUNDLE_TYPE,
     INTEROP_CENTER,
@@ -15,7 +15,7 @@ from entresol.primitives.interop.bundles import (
     BundleCall,
     InteropBundle,
 )
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, LogProof, ProvenLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from eth_abi import abi
 
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract, find
 from tests.support.rollup.pair import GAS_LIMIT, GAS_PER_PUBDATA, L1_CHAIN_ID, USER, Pair

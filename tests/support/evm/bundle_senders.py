@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from entresol.chain.genesis.genesis import GenesisAccount
-from entresol.primitives.interop.bundles import INTEROP_CENTER
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_bundles import INTEROP_CENTER
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address
 from tests.support.evm.assembler import assemble

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from entresol.errors import UnknownPublishedVersion, UnreadableData
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.primitives.published.block import PublishedBlock
-from entresol.primitives.published.body import PublishedBatch, decode_body
+from entresol.primitives.published.body import PublishedBatch, PublishedBlock, decode_body
 from entresol.primitives.published.compression import decompress
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.published.genesis import PublishedGenesis

@@ -24,7 +24,7 @@ from tests.support.published.values import DEVELOPMENT_RULES
 
 if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.primitives.published.block import PublishedBlock
+    from entresol.primitives.published.body import PublishedBlock
     from entresol.primitives.published.rules import BlockRules
 
 PAYMASTER: Final = Address(b"\xb1" * 20)

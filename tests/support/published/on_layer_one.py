@@ -9,8 +9,7 @@ from entresol._native import keccak256
 from entresol.l1.availability.batch_data import BATCH_DATA
 from entresol.l1.availability.genesis_parts import GENESIS_DATA
 from entresol.primitives import abi
-from entresol.primitives.published.block import PublishedBlock
-from entresol.primitives.published.body import PublishedBatch, decode_body
+from entresol.primitives.published.body import PublishedBatch, PublishedBlock, decode_body
 from entresol.primitives.published.compression import decompress
 from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.primitives.published.limits import MAX_GENESIS_BYTES

@@ -7,8 +7,7 @@ from typing import Final
 import msgspec
 
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.primitives.published.block import encode_block
-from entresol.primitives.published.body import encode_body
+from entresol.primitives.published.body import encode_block, encode_body
 from entresol.primitives.published.limits import MAX_DECODED_BYTES, MAX_PUBLISHED_BYTES
 from tests.support.published.values import DEVELOPMENT_RULES, EVERYTHING, PUBLISHED_SMALL
 

@@ -11,9 +11,13 @@ from entresol._native import keccak256
 from entresol.errors import UnreadableData
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.primitives.interop.roots import InteropRoot
-from entresol.primitives.published.block import PublishedBlock, PublishedPrices
-from entresol.primitives.published.body import BatchHeader, PublishedBatch
+from entresol.primitives.interop_roots import InteropRoot
+from entresol.primitives.published.body import (
+    BatchHeader,
+    PublishedBatch,
+    PublishedBlock,
+    PublishedPrices,
+)
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.published.genesis import PublishedAccount, PublishedGenesis
 from entresol.primitives.published.rules import BlockRules

@@ -13,7 +13,7 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import (

@@ -12,7 +12,7 @@ from entresol.chain.fees import FeePolicy
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from entresol.chain.chain import Chain
 from entresol.errors import LayerOneRejected, MalformedValue
-from entresol.execution.call.call import CallRequest, call
+from entresol.execution.calls import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.l1.contracts import Deposit, ZkChain, read_contract
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import LayerOne
 from entresol.primitives import abi
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction

@@ -13,9 +13,8 @@ from web3.contract import Contract
 
 from entresol.chain.chain import Chain
 from entresol.errors import EntresolError, MethodFailed
-from entresol.execution.trace.block_trace import trace_block
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.execution.trace.profile import PROFILE, Profile, decode_profile
+from entresol.execution.profile import PROFILE, Profile, decode_profile
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_block
 from entresol.sources.coverage.counts import SourceCoverage
 from entresol.sources.coverage.coverage import Coverage
 from entresol.sources.folders import read_contracts

@@ -21,7 +21,7 @@ from entresol.errors import (
     StoreAnchorMismatch,
     UnknownBlock,
 )
-from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
+from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address, Hash32

@@ -5,7 +5,7 @@ import pytest
 
 from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
 from entresol.chain.rules import ChainRules, block_rules_of
-from entresol.primitives.interop.bundles import INTEROP_CENTER, INTEROP_HANDLER, MAX_BUNDLE_BYTES
+from entresol.primitives.interop_bundles import INTEROP_CENTER, INTEROP_HANDLER, MAX_BUNDLE_BYTES
 from entresol.primitives.published.rules import BlockRules
 
 RULES = ChainRules.layer_2()

@@ -18,7 +18,6 @@ from entresol.errors import (
     TooManyMessages,
 )
 from entresol.execution.evm_env import BlockEnv
-from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
 from entresol.primitives.records import StoredChange, l2_to_l1_logs_of, stored_account
@@ -31,7 +30,7 @@ from entresol.primitives.transactions import (
     Transaction,
     sign,
 )
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 from entresol.storage.store import Store
 from tests.support.chain.block_production import (
     BENEFICIARY,
@@ -451,7 +450,7 @@ def test_only_the_messenger_sends_messages(store: Store) -> None:
 def test_a_block_has_no_more_messages_than_a_batch(
     producer: Producer, monkeypatch: pytest.MonkeyPatch, last: Transaction
 ) -> None:
-    monkeypatch.setattr("entresol.execution.work_budget.MAX_LOGS_PER_BATCH", 2)
+    monkeypatch.setattr("entresol.execution.limits.MAX_LOGS_PER_BATCH", 2)
     block = producer.begin()
     block.run(call(1, 0, L1_MESSENGER))
     block.run(call(1, 1, L1_MESSENGER))
@@ -467,7 +466,7 @@ def test_a_block_has_no_more_messages_than_a_batch(
 def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
     producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entresol.execution.work_budget.MAX_LOGS_PER_BATCH", 0)
+    monkeypatch.setattr("entresol.execution.limits.MAX_LOGS_PER_BATCH", 0)
     block = producer.begin()
     with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
         block.run(call(1, 0, L1_MESSENGER))

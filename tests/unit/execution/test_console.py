@@ -4,11 +4,10 @@ import pytest
 
 from entresol._native import Snapshot
 from entresol.errors import ExecutionReverted, GasBudgetSpent
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.console import BlockConsole, ConsoleCalls, ConsoleCapture
 from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.execution.limits import CallLimits
 from entresol.primitives.values import Address
 from tests.support.evm.assembler import assemble
 from tests.support.evm.console import CONSOLE, console_call, logging, logging_code

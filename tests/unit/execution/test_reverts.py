@@ -7,13 +7,9 @@ from eth_abi.abi import encode
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entresol._native import describe_revert, revert_reason
 from entresol.errors import ExecutionHalted, ExecutionReverted
-from entresol.execution.reverts import (
-    HARDHAT_PANICS,
-    describe_revert,
-    hardhat_text,
-    revert_reason,
-)
+from entresol.execution.reverts import HARDHAT_PANICS, hardhat_text
 from tests.support.hex_data import word
 
 ERROR = bytes.fromhex("08c379a0")

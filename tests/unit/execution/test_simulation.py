@@ -32,9 +32,9 @@ from entresol.errors import (
     SimulationGasSpent,
     SimulationTooLong,
 )
-from entresol.execution.call.call import CallRequest
-from entresol.execution.call.limits import DEFAULT_LIMITS, CallLimits
-from entresol.execution.call.overrides import BlockOverrides, StateOverride
+from entresol.execution.calls import CallRequest
+from entresol.execution.limits import DEFAULT_LIMITS, CallLimits
+from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.execution.simulation import (
     HALTED,
     REVERTED,

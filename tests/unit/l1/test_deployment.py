@@ -22,7 +22,7 @@ from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import pairs_with_all, register_pairs
-from entresol.primitives.assets import ETH_TOKEN, asset_id
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
 

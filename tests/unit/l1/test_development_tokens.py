@@ -14,8 +14,7 @@ from entresol.l1.development_tokens import (
     development_token,
 )
 from entresol.l1.embedded_genesis import deployment_accounts, fund_vault
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.base_token import ETH_TOKEN, ETHER_TOKEN, BaseToken, asset_id
 from entresol.primitives.values import Address, Hash32
 
 DEPLOYER, ALICE = Address(b"\xde" * 20), Address(b"\xa1" * 20)

@@ -17,8 +17,7 @@ from entresol.l1.operator import Operator
 from entresol.l1.registration import find_ecosystem
 from entresol.node.config.schema import NodeConfig
 from entresol.node.settlement.remote_tokens import registered_token
-from entresol.primitives.addresses import create_address
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, create_address
 from tests.robustness.false_answers import FalseAnswerRemote
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one

@@ -22,9 +22,8 @@ from entresol.l1.deployment import (
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import find_ecosystem, register
-from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.base_token import ETH_TOKEN, asset_id
+from entresol.primitives.values import Address, Hash32, create_address
 from tests.support.rollup.layer_ones import ACCOUNTS, layer_one
 
 OWNER = ACCOUNTS[0]

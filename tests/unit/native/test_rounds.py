@@ -26,7 +26,7 @@ from entresol._native import (
     run_call,
     trace_call,
 )
-from entresol.execution.call.call import CallRequest
+from entresol.execution.calls import CallRequest
 from entresol.execution.simulation import (
     BlockCalls,
     SimulationBase,

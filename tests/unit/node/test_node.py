@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from entresol.errors import ListenFailed, StoreFull
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.dev_features import development_accounts

@@ -18,7 +18,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.storage import tables
 from entresol.storage.block_rows import Prices
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     BlockEntry,
     ConfirmedEntry,
     DepositsEntry,
@@ -30,7 +30,7 @@ from entresol.storage.replication.entries import (
     decode_entry,
     encode_entry,
 )
-from entresol.storage.replication.position import START
+from entresol.storage.tables import START
 from tests.support.chain.dev_chain import deposit, execute_block, open_chain, transaction
 from tests.support.chain.records import dump
 from tests.support.cluster.database import EmptyCluster, play

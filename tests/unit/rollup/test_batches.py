@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from entresol.errors import StoreDamaged
-from entresol.primitives.interop import roots
-from entresol.primitives.interop.roots import (
+from entresol.primitives import interop_roots as roots
+from entresol.primitives.interop_roots import (
     MAX_ROOTS_PER_BATCH,
     MAX_ROOTS_PER_IMPORT,
     InteropRoot,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.errors import BlockFullOfBundles, BundlesTooLarge
-from entresol.primitives.interop.messages import (
+from entresol.primitives.interop_bundles import (
     MAX_BOOKED_BYTES,
     MAX_BOOKED_LOGS,
     MessageLoad,

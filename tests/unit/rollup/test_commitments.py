@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.primitives.batches import DataScheme
-from entresol.primitives.interop.roots import InteropRoot
+from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.commitments import (
     CommitBatchInfo,

@@ -13,7 +13,7 @@ from entresol.chain.rebuild import rebuild
 from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneUnreachable
 from entresol.l1.layer_one import L1Block
-from entresol.primitives.assets import L2_ASSET_ROUTER, L2_BASE_TOKEN
+from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_BASE_TOKEN
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
 from entresol.primitives.values import Address, Hash32

@@ -11,9 +11,8 @@ import pytest
 from entresol import contracts
 from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
-from entresol.primitives.assets import ETH_TOKEN, asset_id
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
-from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
+from entresol.primitives.base_token import ETH_TOKEN, ETHER_TOKEN, BaseToken, EtherPrice, asset_id
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
 from entresol.primitives.values import Address
 from entresol.rollup import system_contracts
 from entresol.rollup.system_contracts import (

@@ -16,8 +16,8 @@ from entresol.errors import (
     TooManyValidations,
     ValidationsThrottled,
 )
-from entresol.execution.involved import Involved
-from entresol.execution.work_budget import RejectedTransaction
+from entresol.execution.account_senders import Involved
+from entresol.execution.limits import RejectedTransaction
 from entresol.primitives.transactions import Transaction, decode, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.account_validations import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import AccountRejection, ValidationsThrottled
-from entresol.execution.involved import Culprit, Involved
+from entresol.execution.account_senders import Culprit, Involved
 from entresol.primitives.values import Address
 from entresol.sequencer.account_validations import ValidationBudget
 from tests.support.contracts.accounts import GENERAL, approval_based, fill

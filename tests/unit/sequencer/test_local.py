@@ -16,7 +16,7 @@ from entresol.chain.sealing.block_builder import QUICK_EDITS
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.dev.reverts import Reverts
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.execution.trace.call_frames import CallFrame
+from entresol.execution.call_frames import CallFrame
 from entresol.primitives import abi
 from entresol.sources.compiled import CompiledCode, CompiledContract
 from entresol.sources.frame_places import FramePlaces

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources import stack_trace, steps
 from entresol.sources.registry import SourceRegistry

@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import address_of, keccak256, public_key, rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.execution.trace.call_frames import CallFrame
+from entresol.execution.call_frames import CallFrame
 from entresol.primitives.transactions import Authorization, SetCodeTransaction, sign
 from entresol.primitives.values import Address
 from entresol.sources.registry import SourceRegistry

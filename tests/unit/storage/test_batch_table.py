@@ -13,7 +13,7 @@ from entresol.primitives.batches import Batch, DataScheme, SettlementStep, Settl
 from entresol.primitives.values import Hash32
 from entresol.storage import batch_table, tables
 from entresol.storage.batch_table import BatchPosition, DepositCursor
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     SettledEntry,
     apply_to_batches,
     decode_entry,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.primitives.interop.roots import InteropRoot
+from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Hash32
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     RootsEntry,
     apply_to_batches,
     decode_entry,

@@ -4,7 +4,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.contracts.abi_registry import AbiRegistry
-from entresol.execution.trace.call_frames import CallFrame, FrameLog
+from entresol.execution.call_frames import CallFrame, FrameLog
 from entresol.primitives import abi
 from entresol.terminal.call_tree import CallTree, describe_error
 from entresol.terminal.console_log import MAX_LINES

@@ -11,7 +11,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.errors import UnknownBlock
-from entresol.execution.trace.block_trace import SealedBlock
+from entresol.execution.tracing import SealedBlock
 from entresol.primitives.values import Address, Hash32
 from entresol.terminal import traces
 from entresol.terminal.details import LogDetails

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of, text_in
-from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
-from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
+from entresol.primitives.base_token import (
+    ETHER_TOKEN,
+    L2_BASE_TOKEN,
+    L2_NATIVE_TOKEN_VAULT,
+    BaseToken,
+)
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:

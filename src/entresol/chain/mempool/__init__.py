@@ -6,11 +6,10 @@ from entresol.chain.mempool.ordering import BestTransactions
 from entresol.chain.mempool.pool import Mempool
 from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolCounts, PoolView
 from entresol.chain.mempool.validation import SCHEDULES, GasSchedule, ValidationRules, intrinsic_gas
-from entresol.execution.account_senders import AccountReader
+from entresol.execution.evm_env import State
 
 __all__ = [
     "SCHEDULES",
-    "AccountReader",
     "BestTransactions",
     "GasSchedule",
     "Mempool",
@@ -20,6 +19,7 @@ __all__ = [
     "PoolCounts",
     "PoolUpdated",
     "PoolView",
+    "State",
     "TransactionAdded",
     "TransactionDropped",
     "ValidationRules",

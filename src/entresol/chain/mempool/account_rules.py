@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol._native import (
+    charges_factory_deps,
+    check_parties,
+    has_accounts,
+    has_code,
+    is_contract_account,
+    not_an_account,
+)
 from entresol.chain.mempool.validation import intrinsic_gas
 from entresol.errors import (
     AccountRejection,
@@ -18,15 +26,7 @@ from entresol.errors import (
     Throttled,
     TransactionThrottled,
 )
-from entresol.execution.account_senders import (
-    charges_factory_deps,
-    check_parties,
-    has_accounts,
-    has_code,
-    is_contract_account,
-    not_an_account,
-)
-from entresol.execution.involved import Culprit, Involved
+from entresol.execution.account_senders import Culprit, Involved
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.chain.mempool.validation import ValidationRules
-    from entresol.execution.account_senders import AccountReader
+    from entresol.execution.evm_env import State
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
 
@@ -56,9 +56,7 @@ THROTTLE_BLOCKS: Final = 100
 _MAX_FAILING: Final = 4_096
 
 
-def check_zk_sender(
-    transaction: Transaction, accounts: AccountReader, rules: ValidationRules
-) -> bool:
+def check_zk_sender(transaction: Transaction, accounts: State, rules: ValidationRules) -> bool:
     """Reject a transaction by its sender and its payer; return whether it is a contract account's own.
 
     One of any other type than 0x71 passes.
@@ -89,9 +87,7 @@ def check_zk_sender(
     return True
 
 
-def _charged(
-    payload: ZkTransaction, accounts: AccountReader, rules: ValidationRules
-) -> tuple[bytes, ...]:
+def _charged(payload: ZkTransaction, accounts: State, rules: ValidationRules) -> tuple[bytes, ...]:
     """Return what the chain charges for: all that is published, or factory dependencies if its genesis says so."""
     if rules.charges_published:
         given = payload.paymaster
@@ -138,7 +134,7 @@ class PaymasterDebts:
             self._counted[sender_txs.sender] = pending
 
     def check(
-        self, entry: PooledTransaction, sender_txs: SenderTransactions, accounts: AccountReader
+        self, entry: PooledTransaction, sender_txs: SenderTransactions, accounts: State
     ) -> None:
         """Reject a transaction if its paymaster has too many, or too little ether for all of them."""
         if entry.paymaster is None:
@@ -155,7 +151,7 @@ class PaymasterDebts:
         if debt + entry.debt > balance:
             raise InsufficientFunds(balance, debt + entry.debt)
 
-    def are_exceeded(self, paymaster: Address, accounts: AccountReader) -> bool:
+    def are_exceeded(self, paymaster: Address, accounts: State) -> bool:
         """Return whether a paymaster has too many transactions, or too little ether for them."""
         debt, count = self._debts.get(paymaster, (0, 0))
         if count > PAYMASTER_LIMIT:
@@ -175,7 +171,7 @@ class PaymasterDebts:
             self._debts[entry.paymaster] = debt + sign * entry.debt, count + sign
 
 
-def _balance(paymaster: Address, accounts: AccountReader) -> int:
+def _balance(paymaster: Address, accounts: State) -> int:
     account = accounts.account(paymaster)
     return 0 if account is None else account.balance
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from entresol._native import is_contract_account, read_sender
 from entresol.chain.mempool.account_rules import (
     PAYMASTER_LIMIT,
     PaymasterDebts,
@@ -40,7 +41,7 @@ from entresol.errors import (
     PoolRejection,
     SenderNotEOA,
 )
-from entresol.execution.account_senders import AccountReader, is_contract_account, read_sender
+from entresol.execution.evm_env import State
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Mempool(PoolIndex):
     def __init__(
         self,
         rules: ValidationRules,
-        accounts: AccountReader,
+        accounts: State,
         *,
         base_fee: int = 0,
         config: PoolConfig | None = None,
@@ -117,7 +118,7 @@ class Mempool(PoolIndex):
     def on_block(
         self,
         included: Sequence[bytes],
-        accounts: AccountReader,
+        accounts: State,
         base_fee: int,
         *,
         touched: Iterable[bytes] | None = None,
@@ -142,7 +143,7 @@ class Mempool(PoolIndex):
         return self._refresh(senders, frozenset(included))
 
     def reset(
-        self, accounts: AccountReader, base_fee: int, *, reverted: Iterable[Transaction] = ()
+        self, accounts: State, base_fee: int, *, reverted: Iterable[Transaction] = ()
     ) -> PoolUpdated:
         """Update the pool after a reorg, and add the transactions of `reverted` blocks again."""
         self.version += 1
@@ -160,7 +161,7 @@ class Mempool(PoolIndex):
                 dropped += [TransactionDropped(evicted, PoolFull()) for evicted in added.evicted]
         return PoolUpdated(tuple(filter(self.is_pending, promoted)), tuple(dropped))
 
-    def clear(self, accounts: AccountReader) -> None:
+    def clear(self, accounts: State) -> None:
         """Drop all transactions; those to come are checked against another state."""
         self.version += 1
         self._accounts = accounts
@@ -174,7 +175,7 @@ class Mempool(PoolIndex):
             entries, len(self._senders), self._bytes, self._arrivals, self.penalties.copy()
         )
 
-    def restored(self, saved: PoolCheckpoint, accounts: AccountReader, base_fee: int) -> Mempool:
+    def restored(self, saved: PoolCheckpoint, accounts: State, base_fee: int) -> Mempool:
         """Return a pool with what a checkpoint has, on some state, to `adopt` it; any thread may call it."""
         pool = Mempool(self.rules, accounts, base_fee=base_fee, config=self.config)
         pool.order, pool.blob_base_fee = self.order, self.blob_base_fee
@@ -284,7 +285,7 @@ class Mempool(PoolIndex):
         return PoolUpdated(hashes(promoted), tuple(dropped))
 
 
-def _is_accounts_own(entry: PooledTransaction, accounts: AccountReader) -> bool:
+def _is_accounts_own(entry: PooledTransaction, accounts: State) -> bool:
     """Return whether an entry counts by the nonce of a contract account."""
     is_signed = not entry.transaction.is_impersonated
     return is_signed and is_contract_account(accounts, entry.sender)

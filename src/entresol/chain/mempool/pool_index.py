@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from entresol._native import read_sender, transaction_count
 from entresol.chain.mempool.account_rules import PaymasterDebts
 from entresol.chain.mempool.eviction import EvictionQueue
 from entresol.chain.mempool.ordering import HeadQueue, Pricing
 from entresol.chain.mempool.senders import QueueLifetime
-from entresol.execution.account_senders import AccountReader, read_sender, transaction_count
+from entresol.execution.evm_env import State
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.account_rules import Penalties
@@ -78,7 +79,7 @@ class PoolCheckpoint(msgspec.Struct, frozen=True):
 class PoolView:
     """The transactions of a mempool: pending, or queued behind a nonce gap."""
 
-    def __init__(self, accounts: AccountReader) -> None:
+    def __init__(self, accounts: State) -> None:
         self._accounts = accounts
         # A dictionary keeps the order of arrival.
         self._entries: dict[bytes, PooledTransaction] = {}
@@ -176,7 +177,7 @@ def _by_nonce(entries: list[PooledTransaction]) -> dict[int, Transaction]:
 class PoolIndex(PoolView):
     """Inserts and removes transactions that `Mempool` has checked, and orders them by what they pay."""
 
-    def __init__(self, accounts: AccountReader, pricing: Pricing, queue_seconds: float) -> None:
+    def __init__(self, accounts: State, pricing: Pricing, queue_seconds: float) -> None:
         super().__init__(accounts)
         self._pricing = pricing
         self._heads = HeadQueue(self._senders)

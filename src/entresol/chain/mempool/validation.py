@@ -40,7 +40,7 @@ from entresol.errors import (
     WrongChain,
 )
 from entresol.primitives.bytecode import byte_counts
-from entresol.primitives.interop.bundles import INTEROP_HANDLER
+from entresol.primitives.interop_bundles import INTEROP_HANDLER
 from entresol.primitives.transactions import BlobTransaction, SetCodeTransaction, ZkTransaction
 from entresol.primitives.values import Address
 

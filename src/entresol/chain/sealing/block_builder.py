@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
     from entresol.chain.sealing.pool_inclusion import Rejections
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
-    from entresol.execution.work_budget import WorkBudget
+    from entresol.execution.limits import WorkBudget
     from entresol.primitives.headers import Header
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction

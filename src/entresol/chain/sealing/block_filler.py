@@ -13,9 +13,8 @@ from entresol.chain.sealing.pool_inclusion import PoolInclusion
 from entresol.chain.sealing.root_queue import RootQueue, include_roots
 from entresol.errors import BlockFull, RemoteFailed, StateMissing
 from entresol.execution.block_executor import BlockExecutor
-from entresol.execution.byte_room import ByteRoom
-from entresol.execution.work_budget import ColdTransaction
-from entresol.primitives.published.gas_limit import gas_limit_with_room, roots_gas
+from entresol.execution.limits import ByteRoom, ColdTransaction
+from entresol.primitives.published.limits import gas_limit_with_room, roots_gas
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, Transaction
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.execution.evm_env import BlockEnv
-    from entresol.execution.work_budget import WorkBudget
+    from entresol.execution.limits import WorkBudget
     from entresol.primitives.records import StoredChange
     from entresol.primitives.values import Hash32
 

@@ -10,7 +10,7 @@ from entresol.primitives.transactions import PriorityTransaction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from entresol.execution.work_budget import ColdTransaction
+    from entresol.execution.limits import ColdTransaction
     from entresol.primitives.values import Address
 
 

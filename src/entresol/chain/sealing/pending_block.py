@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from entresol.chain.sealing.pool_inclusion import PoolInclusion
     from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
     from entresol.execution.evm_env import BlockEnv
-    from entresol.execution.work_budget import WorkBudget
-    from entresol.primitives.interop.roots import InteropRoot
+    from entresol.execution.limits import WorkBudget
+    from entresol.primitives.interop_roots import InteropRoot
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie

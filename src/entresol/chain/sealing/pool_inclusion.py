@@ -15,7 +15,7 @@ from entresol.errors import (
     StateMissing,
 )
 from entresol.execution.account_senders import runs_in_steps
-from entresol.execution.work_budget import ColdTransaction, RejectedTransaction, RejectedWork
+from entresol.execution.limits import ColdTransaction, RejectedTransaction, RejectedWork
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import SystemTransactionFailed
-from entresol.execution.system_transactions import next_salt
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_IMPORT, InteropRoot
+from entresol.execution.block_rules import next_salt
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, InteropRoot
 from entresol.primitives.transactions import SystemTransaction, Transaction
 
 if TYPE_CHECKING:

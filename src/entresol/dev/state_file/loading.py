@@ -11,8 +11,8 @@ from entresol.errors import (
     InvalidStateFile,
     ReplayMismatch,
 )
-from entresol.execution.state_edits import apply_changes
-from entresol.execution.system_transactions import check_system_transactions
+from entresol.execution.block_rules import check_system_transactions
+from entresol.execution.evm_env import apply_changes
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState

@@ -17,7 +17,7 @@ from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import FileAnchor
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
-from entresol.primitives.assets import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
+from entresol.primitives.base_token import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
 from entresol.primitives.values import Hash32
 from entresol.storage import tables

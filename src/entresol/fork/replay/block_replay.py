@@ -22,8 +22,8 @@ from entresol.errors import (
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.console import NO_CALLS, ConsoleCalls
 from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv, code_of
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
 from entresol.execution.trace.tracing import Tracing
+from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.fork.hardforks import Marks, is_before_london, marks_of
 from entresol.fork.replay.remote_transactions import (
     RemoteTransaction,

@@ -17,9 +17,13 @@ from entresol.inprocess.interop.starters import (
     remote_call,
     token_transfer,
 )
-from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, asset_id
-from entresol.primitives.interop import erc7930
-from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER, InteropBundle
+from entresol.primitives.base_token import ETH_TOKEN, L2_BASE_TOKEN, asset_id
+from entresol.primitives.interop_bundles import (
+    BUNDLE_SENT,
+    INTEROP_CENTER,
+    InteropBundle,
+    encode_erc7930,
+)
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address, Hash32
 
@@ -97,7 +101,7 @@ class BundleBuilder:
         starters = [
             (starter.to, starter.data, list(starter.attributes)) for starter in self._starters
         ]
-        chain = erc7930.encode(self._destination.l2.eth.chain_id)
+        chain = encode_erc7930(self._destination.l2.eth.chain_id)
         center = self._source.interop_center
         call = center.functions.sendBundle(chain, starters, self._attributes)
         receipt = sent(self._source, call, {"from": self._sender, "value": self._paid()})

@@ -12,7 +12,7 @@ from web3.exceptions import Web3RPCError
 from entresol.errors import BundleNotReady
 from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS
 from entresol.inprocess.interop.reverted_calls import sent
-from entresol.primitives.interop.bundles import INTEROP_CENTER
+from entresol.primitives.interop_bundles import INTEROP_CENTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from web3.types import TxReceipt
 
     from entresol.inprocess.settling_client import SettlingClient
-    from entresol.primitives.interop.bundles import InteropBundle
+    from entresol.primitives.interop_bundles import InteropBundle
 
 _INVALID_PARAMS: Final = -32602
 

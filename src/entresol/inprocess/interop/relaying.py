@@ -14,7 +14,7 @@ from entresol.inprocess.bridge import SentMessage
 from entresol.inprocess.interop.builder import bundles_of
 from entresol.inprocess.interop.bundle import BundleStatus
 from entresol.inprocess.interop.reverted_calls import reverted
-from entresol.primitives.interop.bundles import BUNDLE_SENT, INTEROP_CENTER
+from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 
 if TYPE_CHECKING:
     from web3.types import TxReceipt

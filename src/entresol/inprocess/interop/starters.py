@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from entresol.primitives import abi
-from entresol.primitives.assets import L2_ASSET_ROUTER
-from entresol.primitives.interop import erc7930
+from entresol.primitives.base_token import L2_ASSET_ROUTER
+from entresol.primitives.interop_bundles import encode_erc7930
 from entresol.primitives.values import Address, Hash32
 
 _CALL_VALUE: Final = "interopCallValue(uint256)"
@@ -35,7 +35,7 @@ class CallStarter(NamedTuple):
 def remote_call(to: Address, data: bytes, value: int = 0) -> CallStarter:
     """Return a call with data, or with nothing but a value of the destination's base token."""
     attributes = (abi.encode_call(_CALL_VALUE, value),) if value else ()
-    return CallStarter(erc7930.encode(None, to), data, attributes, value)
+    return CallStarter(encode_erc7930(None, to), data, attributes, value)
 
 
 def token_transfer(asset: Hash32, amount: int, to: Address, token: Address) -> CallStarter:
@@ -57,5 +57,5 @@ def bundle_attributes(executor: Address | None, unbundler: Address | None) -> li
 def _routed(asset: Hash32, amount: int, to: Address, token: Address, paid: int) -> CallStarter:
     burn = abi.encode(_BURN, (amount, to, token))
     data = _ROUTED + abi.encode("(bytes32,bytes)", (asset, burn))
-    router = erc7930.encode(None, L2_ASSET_ROUTER)
+    router = encode_erc7930(None, L2_ASSET_ROUTER)
     return CallStarter(router, data, (abi.encode_call(_INDIRECT, paid),), 0, paid)

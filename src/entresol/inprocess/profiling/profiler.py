@@ -10,10 +10,9 @@ import msgspec
 
 from entresol.chain.events import BlockSealed
 from entresol.errors import EntresolError, MalformedValue
-from entresol.execution.call.overrides import override
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.execution.trace.call_trace import trace_call
-from entresol.execution.trace.profile import PROFILE, decode_profile
+from entresol.execution.overrides import override
+from entresol.execution.profile import PROFILE, decode_profile
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
@@ -24,7 +23,7 @@ from entresol.sources.profile.totals import ProfileTotals
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import Event
-    from entresol.execution.trace.profile import Profile
+    from entresol.execution.profile import Profile
     from entresol.node.api.services import ApiServices
     from entresol.node.chain_service import ChainService
 

@@ -26,7 +26,7 @@ from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serv
 from entresol.node.parts.part import first_problem
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import development_contracts, fee_limits
-from entresol.primitives.addresses import create_address
+from entresol.primitives.values import create_address
 from entresol.rollup.batches import genesis_batch_hash
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from entresol.l1.deployment import (
 from entresol.l1.registration import find_ecosystem, is_registered, pairs_with_all
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
-from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import asset_id
-from entresol.primitives.values import Address
+from entresol.primitives.base_token import asset_id
+from entresol.primitives.values import Address, create_address
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.chain.genesis.base_token import base_token_of
-from entresol.execution.call.limits import CallLimits
-from entresol.execution.trace.budget import TraceLimits
+from entresol.execution.limits import CallLimits
+from entresol.execution.tracing import TraceLimits
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
 from entresol.rpc.cache import BlockLogs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.dev.keyring import Keyring
-from entresol.execution.call.estimate_gas import Unfunded
+from entresol.execution.calls import Unfunded
 from entresol.node.api.adapters import (
     NotificationRenderer,
     call_limits,

@@ -27,7 +27,7 @@ from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.tables import ClusterChain, read_chain
 from entresol.rollup.batches import seal_genesis
-from entresol.storage.replication.position import START
+from entresol.storage.tables import START
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import structs
 
 from entresol.errors import InvalidConfig
+from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.execution.evm_env import MAX_GAS_LIMIT
-from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.fork.settings import ForkSettings
 from entresol.node.config.api import worker_count
 from entresol.node.config.forking.folders import chain_folders

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.chain.genesis.fork_genesis import fork_genesis
-from entresol.execution.system_calls import BEACON_ROOTS, HISTORY_STORAGE
+from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.node.forking.first_block import seal_first_block
 
 if TYPE_CHECKING:

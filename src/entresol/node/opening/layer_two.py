@@ -26,8 +26,7 @@ from entresol.node.opening.chain_parts import (
     start_mining,
 )
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
-from entresol.primitives.assets import asset_id
-from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.base_token import ETHER_TOKEN, asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.batches import seal_genesis
 from entresol.rollup.system_contracts import InteropGenesis, system_genesis, with_salt

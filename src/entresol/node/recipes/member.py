@@ -29,7 +29,7 @@ from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
-from entresol.storage.replication.entries import BatchEntry, PublishedBatchEntry
+from entresol.storage.log_entries import BatchEntry, PublishedBatchEntry
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from entresol.node.node import Node
     from entresol.node.workers.producer_role import ProducerRole
     from entresol.rollup.l1_prices import EtherPriceWatcher
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
     from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)

@@ -32,8 +32,8 @@ from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.node.settlement.remote_tokens import requested_token
 from entresol.node.settlement.settlement_layer import fee_limits
-from entresol.primitives.addresses import create_address
-from entresol.primitives.assets import asset_id
+from entresol.primitives.base_token import asset_id
+from entresol.primitives.values import create_address
 from entresol.rollup.batches import genesis_batch_hash
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from entresol.node.dev_features import (
 )
 from entresol.node.startup.fork_info import ForkInfo
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.primitives.interop.bundles import BASE_TOKEN_HOLDER
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.chains import ChainEntry, ChainToken
 

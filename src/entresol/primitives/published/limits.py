@@ -1,11 +1,17 @@
-"""What published data is limited to, and what of it the node uses itself."""
+"""What published data is limited to, what of it the node uses itself, and the gas limit that follows from the rules."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_BATCH, MAX_ROOTS_PER_IMPORT
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_BATCH, MAX_ROOTS_PER_IMPORT, import_size
+from entresol.primitives.l1_to_l2_gas import max_room
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
+from entresol.primitives.transactions.system import import_gas
+
+if TYPE_CHECKING:
+    from entresol.primitives.transactions import PriorityTransaction
+
 
 MAX_PUBLISHED_BYTES: Final = 126_976
 """What one batch publishes as calldata: nodes of L1 take no transaction above 128 KiB."""
@@ -40,3 +46,20 @@ MAX_DEPOSITS: Final = MAX_PRIORITY_TRANSACTIONS
 MAX_BLOCK_ROOTS: Final = MAX_ROOTS_PER_IMPORT
 MAX_ROOTS: Final = MAX_ROOTS_PER_BATCH
 """The roots that the blocks of a batch import."""
+
+
+def roots_gas(count: int) -> int:
+    """Return the gas limit of the transaction that imports so many roots; 0 without any."""
+    return import_gas(import_size(count)) if count else 0
+
+
+def gas_limit_with_room(gas_limit: int, roots: int, first: PriorityTransaction | None) -> int:
+    """Return the gas limit of a block that begins with the import of so many roots and with this deposit.
+
+    It covers both, if that is possible. L1 accepts the overhead of a request on top of the gas of a block, and may have
+    accepted more before. What no L1 accepts does not fit, and is included as failed.
+    """
+    needed = roots_gas(roots)
+    if first is not None:
+        needed += min(first.gas_limit, max_room(first, gas_limit))
+    return max(gas_limit, needed)

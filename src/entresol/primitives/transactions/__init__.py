@@ -6,10 +6,12 @@ from entresol.primitives.transactions.envelope import (
     Transaction,
     decode,
     decode_many,
+    decode_published,
     impersonate,
     load,
     marked,
     may_be_unsigned,
+    recover_many,
     sign,
     unsigned,
     with_sidecar,
@@ -26,7 +28,6 @@ from entresol.primitives.transactions.ethereum import (
     SetCodeTransaction,
 )
 from entresol.primitives.transactions.priority import PriorityTransaction
-from entresol.primitives.transactions.recovery import decode_published, recover_many
 from entresol.primitives.transactions.system import SystemTransaction
 from entresol.primitives.transactions.zk import Paymaster, ZkTransaction
 

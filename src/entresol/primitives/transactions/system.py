@@ -10,7 +10,7 @@ from entresol import _native
 from entresol._native import keccak256, rlp_encode
 from entresol.errors import MalformedTransaction, MalformedValue
 from entresol.primitives import rlp
-from entresol.primitives.interop.roots import (
+from entresol.primitives.interop_roots import (
     MAX_ROOTS_PER_IMPORT,
     ROOT_STORAGE,
     InteropRoot,

@@ -14,8 +14,8 @@ from entresol.primitives.transactions import decode
 from entresol.replication.own_store import apply_entry, check_deposits
 from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
 from entresol.replication.postgres.tables import CHANNEL, digest_after
-from entresol.storage.replication.entries import BlockEntry, UnwindEntry, encode_entry, kind_of
-from entresol.storage.replication.position import LogPosition
+from entresol.storage.log_entries import BlockEntry, UnwindEntry, encode_entry, kind_of
+from entresol.storage.tables import LogPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.replication.postgres.lease import HeldLease
     from entresol.storage.block_rows import Prices
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
 
 
 _WRITE: Final = """

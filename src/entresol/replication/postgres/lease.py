@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from entresol.replication.postgres.connection import DatabaseDistance
-from entresol.storage.replication.position import LogPosition
+from entresol.storage.tables import LogPosition
 
 if TYPE_CHECKING:
     import asyncpg

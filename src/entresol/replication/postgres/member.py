@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from entresol.replication.postgres.connection import ClusterDatabase, DatabaseDistance
     from entresol.replication.postgres.lease import HeldLease
     from entresol.replication.postgres.sequencer import ClusterSequencer, ProducedRollup
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
 
 log = logging.getLogger(__name__)
 

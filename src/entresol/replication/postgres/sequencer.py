@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import GasBudgetSpent, ProducerUnavailable
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.replication.postgres.journal import ClusterJournal, PoolRows
 from entresol.sequencer.sequencer import SequencerElsewhere
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from entresol.replication.postgres.connection import DatabaseDistance
     from entresol.replication.postgres.journal import LogWriter, PoolRow
     from entresol.sequencer.sequencer import OnIncluded
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
 
 
 TICK_SECONDS: Final = 0.02

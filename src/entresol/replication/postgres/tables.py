@@ -11,8 +11,8 @@ import msgspec
 from entresol.errors import InvalidConfig, LogDamaged, LogTailLost, LogTruncated, MalformedValue
 from entresol.replication.own_store import LoggedEntry
 from entresol.replication.postgres.connection import FLAG, SCHEMA
-from entresol.storage.replication.entries import decode_entry
-from entresol.storage.replication.position import LogPosition
+from entresol.storage.log_entries import decode_entry
+from entresol.storage.tables import LogPosition
 from entresol.version import FORMAT
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions.system import UNSIGNED_TYPES
 from entresol.replication.postgres.journal import PoolChanges, PoolRow
 from entresol.rollup.settlement.pending_tx import PendingSettlement
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     BatchEntry,
     BlockEntry,
     OutgoingEntry,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from entresol.replication.postgres.journal import LogWriter
-    from entresol.storage.replication.entries import Entry
+    from entresol.storage.log_entries import Entry
 
 PAGE_ENTRIES: Final = 100
 

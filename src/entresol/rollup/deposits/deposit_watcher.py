@@ -17,7 +17,7 @@ from entresol.rollup.deposits.deposit_reader import DepositReader
 from entresol.rollup.priority_tree import Frontier, height_of
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.storage.batch_table import DepositCursor
-from entresol.storage.replication.entries import DepositsEntry
+from entresol.storage.log_entries import DepositsEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

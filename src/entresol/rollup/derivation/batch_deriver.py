@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.primitives.batches import Batch
-    from entresol.primitives.published.block import PublishedBlock
-    from entresol.primitives.published.body import PublishedBatch
+    from entresol.primitives.published.body import PublishedBatch, PublishedBlock
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import PriorityTransaction, Transaction
     from entresol.rollup.batches import SealedBatch

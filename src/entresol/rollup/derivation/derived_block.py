@@ -19,12 +19,11 @@ from entresol.errors import (
     UnreadableData,
 )
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
-from entresol.execution.block_rules import check_block, prevrandao_after
+from entresol.execution.block_rules import check_block, next_salt, prevrandao_after
 from entresol.execution.evm_env import BlockEnv
-from entresol.execution.system_transactions import next_salt
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
-from entresol.primitives.published.gas_limit import gas_limit_with_room
+from entresol.primitives.published.limits import gas_limit_with_room
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction, Transaction
 from entresol.storage.block_rows import Prices
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from entresol._native import Snapshot
     from entresol.primitives.headers import Header
-    from entresol.primitives.published.block import PublishedBlock, PublishedPrices
+    from entresol.primitives.published.body import PublishedBlock, PublishedPrices
     from entresol.primitives.published.rules import BlockRules
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.errors import MalformedValue, ReplayMismatch, SnapshotRejected
-from entresol.execution.block_executor import ExecutedBlock
-from entresol.execution.block_header import roots_of_body
+from entresol.execution.block_executor import ExecutedBlock, roots_of_body
 from entresol.execution.replay import apply_and_verify
 from entresol.storage.derivation_table import AcceptedBatch
 

@@ -15,7 +15,7 @@ from entresol.rollup.interop.root_reader import RootReader
 from entresol.rollup.interop.root_trees import MessageTrees
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.step_loop import Backoff, StepLoop
-from entresol.storage.replication.entries import RootsEntry
+from entresol.storage.log_entries import RootsEntry
 from entresol.storage.root_table import RootCursor
 
 if TYPE_CHECKING:

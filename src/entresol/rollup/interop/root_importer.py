@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol._native import keccak256
 from entresol.chain.logs import find_logs
 from entresol.errors import InteropRootReplaced
-from entresol.primitives.interop.roots import ROOT_ADDED, ROOT_STORAGE, InteropRoot
+from entresol.primitives.interop_roots import ROOT_ADDED, ROOT_STORAGE, InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
 from entresol.l1.discovery import find_deployment_block
 from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.primitives.interop.roots import InteropRoot
+from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.rollup.interop.message_root import (
     AppendedBatch,

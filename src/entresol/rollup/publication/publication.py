@@ -11,24 +11,26 @@ from entresol.chain.rules import ETHEREUM_TYPES, fee_constants_of
 from entresol.errors import BatchOverflow, NotPublishable, StoreDamaged
 from entresol.execution.block_rules import RecordRules, check_block, prevrandao_after
 from entresol.primitives.published import writer
-from entresol.primitives.published.block import (
-    EmptyRun,
-    PublishedBlock,
-    PublishedPrices,
-    block_size,
-)
 from entresol.primitives.published.body import (
     MAX_FRAME_BYTES,
     BatchHeader,
     BatchTally,
+    EmptyRun,
     PublishedBatch,
+    PublishedBlock,
+    PublishedPrices,
+    block_size,
     encode_body,
     run_after,
 )
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
-from entresol.primitives.published.gas_limit import gas_limit_with_room
-from entresol.primitives.published.limits import MAX_BLOCKS, MAX_BODY_BYTES, MAX_PUBLISHED_BYTES
+from entresol.primitives.published.limits import (
+    MAX_BLOCKS,
+    MAX_BODY_BYTES,
+    MAX_PUBLISHED_BYTES,
+    gas_limit_with_room,
+)
 from entresol.primitives.records import roots_of
 from entresol.primitives.transactions import PriorityTransaction, load, may_be_unsigned
 from entresol.primitives.transactions.priority import PRIORITY_TYPES

@@ -15,14 +15,14 @@ from entresol.chain.logs import logs_of_block
 from entresol.contracts import artifact
 from entresol.errors import MalformedValue
 from entresol.primitives import abi
-from entresol.primitives.interop.bundles import (
+from entresol.primitives.interop_bundles import (
     BUNDLE_SENT,
     INTEROP_CENTER,
     INTEROP_HANDLER,
     VERSION,
     InteropBundle,
 )
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Hash32
 from entresol.rollup.relay.dispatch import Dispatch

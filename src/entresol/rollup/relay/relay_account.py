@@ -15,10 +15,9 @@ from entresol.errors import (
     RelayOutOfFunds,
     RelayRejected,
 )
-from entresol.execution.call.call import CallRequest
-from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.calls import CallRequest, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.execution.limits import CallLimits
 from entresol.l1.contracts import read_contract
 from entresol.l1.custom_errors import failure_reason
 from entresol.l1.tx_manager import TxManager

@@ -13,11 +13,11 @@ from entresol.l1.custom_errors import failure_reason
 from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.interop.messages import MAX_BOOKED_LOGS, bundles_in, has_bundles
+from entresol.primitives.interop_bundles import MAX_BOOKED_LOGS, bundles_in, has_bundles
 from entresol.primitives.values import Hash32
 from entresol.rollup.interop.root_importer import imports_roots
 from entresol.rollup.work_queue import WorkQueue
-from entresol.storage.replication.entries import BookedEntry, UnbookedEntry
+from entresol.storage.log_entries import BookedEntry, UnbookedEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from entresol.l1.tx_manager import with_attempt
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     ConfirmedEntry,
     OutgoingEntry,
     SettledEntry,

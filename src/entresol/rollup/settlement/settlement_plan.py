@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneMismatch
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.interop.roots import ENCODED_ROOT_BYTES
+from entresol.primitives.interop_roots import ENCODED_ROOT_BYTES
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.rollup.batches import (
     commit_info_of,

@@ -11,7 +11,7 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
-    from entresol.storage.book_table import BookTable
+    from entresol.storage.batch_table import BookTable
 
 
 class BookedBatches(Protocol):

@@ -15,7 +15,7 @@ from entresol.errors import (
     SearchTooLong,
     TransactionNotFound,
 )
-from entresol.execution.trace.block_trace import trace_block, trace_transaction
+from entresol.execution.tracing import trace_block, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Data, Hash32
@@ -44,7 +44,7 @@ from entresol.rpc.types.trace_request import frame_options
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import TraceBudget
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.address_search import AddressPage, AddressSearch
     from entresol.rpc.services.block_resolver import BlockResolver

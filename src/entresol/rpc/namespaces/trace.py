@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Raw
 
-from entresol._native import Tracer, TraceWriter, execute
+from entresol._native import Tracer, TraceWriter, execute, has_code
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
     BlockNotFound,
@@ -20,10 +20,8 @@ from entresol.errors import (
     TraceTooLarge,
     TransactionNotFound,
 )
-from entresol.execution.account_senders import has_code
 from entresol.execution.evm_env import tx_env_of
-from entresol.execution.trace.block_trace import trace_block, trace_transaction
-from entresol.execution.trace.call_trace import CallSequence, trace_call
+from entresol.execution.tracing import CallSequence, trace_block, trace_call, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data, Hash32
@@ -47,8 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from entresol._native import ExecutionResult
-    from entresol.execution.trace.block_trace import SealedBlock
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import SealedBlock, TraceBudget
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.trace_runner import TraceRunner
 

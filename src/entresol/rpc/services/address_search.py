@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import TRANSACTION_GAS
 from entresol.errors import DeadlinePassed, HistoryNotLoaded, SearchTooLong
-from entresol.execution.trace.block_trace import trace_block
+from entresol.execution.tracing import trace_block
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.types.trace_request import frame_options
 
 if TYPE_CHECKING:
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import TraceBudget
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.trace_runner import TraceRunner
     from entresol.storage.store_view import BlockReader

@@ -20,8 +20,8 @@ from entresol.errors import (
     TooManyCalls,
     TooManySlots,
 )
-from entresol.execution.call.limits import CallLimits, run_limited
-from entresol.execution.call.overrides import override
+from entresol.execution.limits import CallLimits, run_limited
+from entresol.execution.overrides import override
 from entresol.offload import POLICY, Offload
 from entresol.rpc.types.simulation import OverrideLimits, state_overrides
 

@@ -20,7 +20,7 @@ from entresol.errors import (
     UnsupportedType,
     WrongChain,
 )
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import estimate_gas
 from entresol.offload import Offload
 from entresol.primitives.transactions import (
     AccessListTransaction,
@@ -37,7 +37,7 @@ from entresol.state_missing import retried
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.execution.call.call import CallRequest
+    from entresol.execution.calls import CallRequest
     from entresol.execution.evm_env import EvmEnv
     from entresol.primitives.transactions import SignedPayload
     from entresol.rpc.services.block_resolver import BlockResolver

@@ -19,7 +19,7 @@ from entresol.errors import (
     ExecutionReverted,
     GasAllowanceExceeded,
 )
-from entresol.execution.call.estimate_l1_to_l2 import gas_bounds
+from entresol.execution.calls import gas_bounds
 from entresol.execution.simulation import FAILURE_TEXTS
 from entresol.offload import POLICY
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
@@ -32,7 +32,7 @@ from entresol.rpc.services.simulation_base import simulation_base
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.execution.call.estimate_gas import Unfunded
+    from entresol.execution.calls import Unfunded
     from entresol.execution.evm_env import EvmEnv
     from entresol.execution.simulation import NextBlock
     from entresol.rpc.services.block_resolver import BlockResolver

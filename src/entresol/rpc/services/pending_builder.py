@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import ChainReplaced, GasBudgetSpent, StateMissing
-from entresol.execution.work_budget import WorkBudget
+from entresol.execution.limits import WorkBudget
 from entresol.offload import BuildFirst
 from entresol.state_missing import fork_threads, retried, waiting
 

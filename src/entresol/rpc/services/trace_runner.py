@@ -13,14 +13,14 @@ from entresol.errors import (
     TransactionIndexTooHigh,
     TransactionNotFound,
 )
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.offload import Offload
 from entresol.rpc.services.past.open_past import OpenPast
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.execution.evm_env import EvmEnv
-    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.tracing import SealedBlock
     from entresol.primitives.values import Hash32
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.types.block_id import BlockNumber

@@ -13,7 +13,7 @@ from entresol.errors import (
     TooManyFactoryDeps,
     UnserializableCall,
 )
-from entresol.execution.call.call import CallRequest, ZkCall
+from entresol.execution.calls import CallRequest, ZkCall
 from entresol.primitives.bytecode import byte_counts, eravm_hash
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.transactions import Access, Authorization, Paymaster, PriorityTransaction

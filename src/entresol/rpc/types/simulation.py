@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 import msgspec
 
 from entresol.errors import MalformedValue, TooManyOverrides
-from entresol.execution.call.bundle import Bundle
-from entresol.execution.call.overrides import BlockOverrides, StateOverride
+from entresol.execution.calls import Bundle
+from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.execution.simulation import BlockCalls, SimulationOptions
 from entresol.primitives.values import Address, Data, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.gil_turns import cooperatively

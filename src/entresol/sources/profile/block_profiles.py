@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.errors import DeadlinePassed, TraceTooLarge
-from entresol.execution.trace.block_trace import trace_block
-from entresol.execution.trace.profile import PROFILE, decode_profile
+from entresol.execution.profile import PROFILE, decode_profile
+from entresol.execution.tracing import trace_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.execution.trace.block_trace import SealedBlock
-    from entresol.execution.trace.budget import TraceBudget
-    from entresol.execution.trace.profile import Profile
+    from entresol.execution.profile import Profile
+    from entresol.execution.tracing import SealedBlock, TraceBudget
 
 
 class ProfiledTransaction(NamedTuple):

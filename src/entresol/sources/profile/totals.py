@@ -11,7 +11,7 @@ from entresol.sources.profile.amounts import Amounts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from entresol.execution.trace.profile import CodeProfile, FrameProfile, Profile
+    from entresol.execution.profile import CodeProfile, FrameProfile, Profile
 
 MAX_CODE_BYTES: Final = 64 << 20
 """Bytes of codes that are remembered; what runs of others is counted as left out."""

@@ -10,7 +10,7 @@ from entresol.sources.recording.limits import MAX_DATA_BYTES, MAX_FRAMES
 from entresol.sources.walk import CREATIONS
 
 if TYPE_CHECKING:
-    from entresol.execution.trace.call_frames import CallFrame
+    from entresol.execution.call_frames import CallFrame
     from entresol.sources.compiled import CompiledContract
     from entresol.sources.recording.storage_log import StorageOwner
     from entresol.sources.walk import FrameWalk

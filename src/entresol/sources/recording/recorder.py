@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
+from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.primitives.values import Address
 from entresol.sources.frame_places import FramePlaces
 from entresol.sources.recording.kept_codes import KeptCodes

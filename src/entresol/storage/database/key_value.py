@@ -1,37 +1,174 @@
-"""Ordered key-value store on RocksDB."""
+"""Ordered key-value store on RocksDB: its options and cursors, and its errors as those of a store."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from rocksdict import AccessType, Rdict, ReadOptions, WriteBatch
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    DbClosedError,
+    DBCompressionType,
+    DBRecoveryMode,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteOptions,
+)
 
-from entresol.errors import StoreDamaged, StoreFailed, StoreFull
-from entresol.storage.database.cursors import Cursors
-from entresol.storage.database.damage import DamageReport
-from entresol.storage.database.failures import store_error
-from entresol.storage.database.options import database_options, write_options
+from entresol.errors import EntresolError, StoreDamaged, StoreFailed, StoreFull, StoreLocked
 
 if TYPE_CHECKING:
-    from rocksdict import RdictIter, WriteOptions
+    from rocksdict import Rdict, RdictIter, WriteOptions
 
-    from entresol.storage.database.options import Recovery
+
+log = logging.getLogger(__name__)
+
+# Small, because a process runs two chains and shares a laptop.
+BLOCK_CACHE_BYTES: Final = 64 << 20
+WRITE_BUFFER_BYTES: Final = 32 << 20
+OPEN_FILES: Final = 256
+BLOOM_BITS: Final = 10
+
+Recovery: TypeAlias = Literal["stop", "reject", "skip"]
+"""How to treat an unreadable part of the write-ahead log: stop there, as a torn last write requires; reject the
+database; or skip the part."""
+
+_RECOVERY: Final = {
+    "stop": DBRecoveryMode.point_in_time,
+    "reject": DBRecoveryMode.tolerate_corrupted_tail_records,
+    "skip": DBRecoveryMode.skip_any_corrupted_record,
+}
+
+
+def database_options(*, create: bool, shared: bool, recovery: Recovery) -> Options:
+    """Return the options of a database; with `shared`, other processes read it or write it."""
+    options = Options(raw_mode=True)
+    options.create_if_missing(create)
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_compression_type(DBCompressionType.lz4())
+    # A secondary loses the tables that compactions delete, unless it has them open.
+    options.set_max_open_files(-1 if shared else OPEN_FILES)
+    options.set_keep_log_file_num(2)
+    options.set_wal_recovery_mode(_RECOVERY[recovery]())
+    table = BlockBasedOptions()
+    table.set_bloom_filter(BLOOM_BITS, False)  # noqa: FBT003 - whole-file filters
+    table.set_block_cache(Cache(BLOCK_CACHE_BYTES))
+    table.set_cache_index_and_filter_blocks(True)
+    options.set_block_based_table_factory(table)
+    return options
+
+
+def write_options(*, sync: bool, log: bool) -> WriteOptions:
+    """Return the options of writes: whether they reach the disk at once, and the write-ahead log at all."""
+    options = WriteOptions()
+    options.sync = sync
+    # A property at run time, although the binding's stub declares a method.
+    options.disable_wal = not log  # type: ignore[method-assign,assignment]
+    return options
+
+
+def store_error(path: Path, error: Exception) -> Exception:
+    """Return the store error for an error of the database in `path`; any other error as it is."""
+    if isinstance(error, DbClosedError):
+        return StoreFailed(f"the store in {path} is closed")
+    # The binding raises bare exceptions, so only their text tells them apart.
+    return _by_text(path, str(error)) if type(error) is Exception else error
+
+
+def _by_text(path: Path, text: str) -> EntresolError:
+    if (
+        "No space left" in text
+        or "Disk quota exceeded" in text
+        or f"errno = {errno.ENOSPC}" in text
+    ):
+        return StoreFull(path)
+    if "lock hold by current process" in text or "While lock file" in text:
+        return StoreLocked(path)
+    if text.startswith("Corruption") or "CURRENT" in text or "MANIFEST" in text:
+        return StoreDamaged(path, text)
+    return StoreFailed(f"the store in {path} failed: {text}")
+
+
+class Cursors:
+    """A cursor for each thread that reads: making one takes as long as a seek.
+
+    Remembers: the cursors since the last write, with what was in the database then. Assumes: `forget` after every
+    write, and before the database is closed, because a cursor keeps it open. Fails: never.
+    """
+
+    def __init__(self, db: Rdict) -> None:
+        self._db = db
+        self._by_thread: dict[int, RdictIter] = {}
+
+    def own(self) -> RdictIter:
+        """Return the cursor of this thread; where it stands is undefined."""
+        # First, so that a cursor which is made while another thread writes is forgotten with the others.
+        by_thread, thread = self._by_thread, get_ident()
+        cursor = by_thread.get(thread)
+        if cursor is None:
+            cursor = by_thread[thread] = self._db.iter()
+        return cursor
+
+    def forget(self) -> None:
+        """Let the next reads see what was written."""
+        self._by_thread = {}
+
+
+class DamageReport:
+    """What could not be read of a database, reported once.
+
+    A secondary leaves the log to the process that writes, which it tells (`Store.report_damage`).
+    Remembers: the first failure, since the same damage is met again and again. Persists: nothing. For any thread.
+    """
+
+    def __init__(self, *, is_secondary: bool = False) -> None:
+        self._is_secondary = is_secondary
+        self.first: StoreDamaged | None = None
+        """Why something could not be read; None if everything could."""
+
+    def of(self, path: Path, error: Exception) -> Exception:
+        """Return the store error for a read of the database in `path` that failed."""
+        failure = store_error(path, error)
+        # A closed database is not damaged, and what is not the database's is a bug.
+        if isinstance(error, DbClosedError) or not isinstance(failure, EntresolError):
+            return failure
+        if not isinstance(failure, StoreDamaged):
+            if self._is_secondary:
+                # The process that writes may just have replaced the file.
+                return failure
+            failure = StoreDamaged(path, str(error))
+        return self.note(failure)
+
+    def note(self, damaged: StoreDamaged) -> StoreFailed:
+        """Log the first failure with what to do, and return it."""
+        is_first, self.first = self.first is None, self.first or damaged
+        if is_first and not self._is_secondary:
+            log.error(
+                "%s. Requests that need it fail, and the rest is served. Stop the node, and run `entresol verify` on "
+                "its directory: if it reads every block, `entresol rebuild` restores the rest; otherwise restore a "
+                "copy that `entresol backup` made, or let a node of a cluster read its log again",
+                damaged,
+            )
+        return damaged
+
 
 SCAN_CHUNK: Final = 512
 
 # Opening replays the write-ahead log into a new file, so it needs some space.
 RECOVERY_FREE_BYTES: Final = 8 << 20
-
-log = logging.getLogger(__name__)
 
 _LONGEST_KEY: Final = 128
 

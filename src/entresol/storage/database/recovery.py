@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from entresol.errors import StoreDamaged
 from entresol.storage import tables
 from entresol.storage.database.key_value import KeyValueStore
-from entresol.storage.genesis_table import GenesisTable
+from entresol.storage.tables import GenesisTable
 
 if TYPE_CHECKING:
-    from entresol.storage.database.options import Recovery
+    from entresol.storage.database.key_value import Recovery
 
 # Enough to hit the gap that a lost table file leaves, and few enough to read at every start.
 SAMPLES: Final = 32

@@ -7,8 +7,7 @@ import pytest
 
 from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection
-from entresol.execution.call.call import CallRequest, ZkCall
-from entresol.execution.call.estimate_gas import estimate_gas
+from entresol.execution.calls import CallRequest, ZkCall, estimate_gas
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER

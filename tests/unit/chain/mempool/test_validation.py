@@ -8,7 +8,7 @@ import pytest
 from entresol import errors
 from entresol._native import Snapshot
 from entresol.chain.mempool import Mempool, ValidationRules
-from entresol.primitives.interop.bundles import INTEROP_HANDLER
+from entresol.primitives.interop_bundles import INTEROP_HANDLER
 from entresol.primitives.transactions import (
     AccessListTransaction,
     Authorization,

@@ -12,7 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing.root_queue import MAX_QUEUED_ROOTS, RootQueue
 from entresol.contracts import artifact
 from entresol.errors import SystemTransactionFailed
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_IMPORT, ROOT_STORAGE, InteropRoot
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, ROOT_STORAGE, InteropRoot
 from entresol.primitives.records import roots_of
 from entresol.primitives.transactions.system import SYSTEM_SENDER, SYSTEM_TYPE
 from entresol.primitives.values import Hash32

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from entresol.errors import MalformedValue, RemoteMalformed, RemoteRejected
+from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.execution.evm_env import MAX_GAS_LIMIT
-from entresol.execution.trace.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.fork.replay.block_replay import (
     BlockToReplay,
     TransactionReplay,

@@ -9,8 +9,8 @@ from entresol.inprocess.interop.starters import (
     token_transfer,
 )
 from entresol.primitives import abi
-from entresol.primitives.assets import L2_ASSET_ROUTER
-from entresol.primitives.interop import erc7930
+from entresol.primitives.base_token import L2_ASSET_ROUTER
+from entresol.primitives.interop_bundles import decode_erc7930
 from entresol.primitives.values import Address, Hash32
 
 BOB = Address(b"\x0b" * 20)
@@ -24,14 +24,14 @@ def test_a_call_without_value_has_no_attribute() -> None:
 
 def test_a_payment_is_a_call_with_nothing_but_its_value() -> None:
     starter = remote_call(BOB, b"", 7)
-    assert (erc7930.decode(starter.to), starter.data, starter.value) == ((None, BOB), b"", 7)
+    assert (decode_erc7930(starter.to), starter.data, starter.value) == ((None, BOB), b"", 7)
     assert starter.attributes == (abi.encode_call("interopCallValue(uint256)", 7),)
 
 
 def test_a_token_is_sent_by_the_router_without_value() -> None:
     starter = token_transfer(ASSET, 5, BOB, TOKEN)
     asset, burn = abi.decode("(bytes32,bytes)", starter.data[1:])
-    assert erc7930.decode(starter.to) == (None, L2_ASSET_ROUTER)
+    assert decode_erc7930(starter.to) == (None, L2_ASSET_ROUTER)
     assert (starter.data[:1], bytes(asset)) == (b"\x01", bytes(ASSET))
     assert burn == abi.encode("(uint256,address,address)", (5, BOB, TOKEN))
     assert starter.attributes == (abi.encode_call("indirectCall(uint256)", 0),)

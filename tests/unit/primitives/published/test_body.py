@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import NotPublishable, UnknownPublishedVersion, UnreadableData
-from entresol.primitives.published.block import EmptyRun, PublishedBlock, block_size, encode_block
 from entresol.primitives.published.body import (
     MAX_FRAME_BYTES,
+    EmptyRun,
     PublishedBatch,
+    PublishedBlock,
+    block_size,
     decode_body,
+    encode_block,
     encode_body,
     entries,
 )

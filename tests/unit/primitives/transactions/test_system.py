@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256, rlp_encode, stored_transaction_hash
 from entresol.errors import MalformedTransaction, UnsupportedType
-from entresol.primitives.interop.roots import (
+from entresol.primitives.interop_roots import (
     MAX_ROOTS_PER_IMPORT,
     ROOT_STORAGE,
     InteropRoot,

@@ -11,7 +11,7 @@ from entresol.errors import ClusterFenced, OutcomeUnknown
 from entresol.replication.own_store import Follower
 from entresol.replication.postgres.lease import take_lease
 from entresol.replication.postgres.tables import PostgresLog
-from entresol.storage.replication.entries import ConfirmedEntry
+from entresol.storage.log_entries import ConfirmedEntry
 from tests.support.chain.dev_chain import open_chain, transaction
 from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
 from tests.support.cluster.postgres import Postgres

@@ -7,8 +7,8 @@ import pytest
 from entresol.errors import ClusterFenced, OutcomeUnknown
 from entresol.replication.postgres.journal import PoolChanges, PoolRow, read_pool
 from entresol.replication.postgres.tables import read_page
-from entresol.storage.replication.entries import ConfirmedEntry, UnwindEntry
-from entresol.storage.replication.position import START
+from entresol.storage.log_entries import ConfirmedEntry, UnwindEntry
+from entresol.storage.tables import START
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 

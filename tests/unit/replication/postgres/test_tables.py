@@ -7,8 +7,8 @@ import pytest
 from entresol.errors import ClusterFailed, LogDamaged, LogTailLost, LogTruncated
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.tables import check_tail, read_page
-from entresol.storage.replication.entries import UnwindEntry
-from entresol.storage.replication.position import START, LogPosition
+from entresol.storage.log_entries import UnwindEntry
+from entresol.storage.tables import START, LogPosition
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 

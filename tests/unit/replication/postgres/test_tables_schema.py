@@ -10,7 +10,7 @@ from entresol.errors import InvalidConfig
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.lease import read_lease
-from entresol.storage.replication.position import START
+from entresol.storage.tables import START
 from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 

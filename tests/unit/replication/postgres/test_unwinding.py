@@ -11,7 +11,7 @@ from entresol.replication.postgres.unwinding import plan_unwind
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.settlement.pending_tx import PendingSettlement
-from entresol.storage.replication.entries import (
+from entresol.storage.log_entries import (
     Entry,
     OutgoingEntry,
     SettledEntry,

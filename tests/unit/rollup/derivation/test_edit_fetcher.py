@@ -12,8 +12,13 @@ from aiohttp import web
 
 from entresol._native import keccak256
 from entresol.errors import EditsUnavailable
-from entresol.primitives.published.block import PublishedBlock, PublishedPrices
-from entresol.primitives.published.body import BatchHeader, PublishedBatch, encode_body
+from entresol.primitives.published.body import (
+    BatchHeader,
+    PublishedBatch,
+    PublishedBlock,
+    PublishedPrices,
+    encode_body,
+)
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.edits import EditsByHash
 from entresol.primitives.values import Hash32

@@ -16,8 +16,7 @@ from entresol.l1.availability.batch_data import EventPosition
 from entresol.l1.contracts import ZkChain
 from entresol.l1.layer_one import LayerOne
 from entresol.primitives.base_token import EtherPrice
-from entresol.primitives.published.block import PublishedPrices
-from entresol.primitives.published.body import encode_body
+from entresol.primitives.published.body import PublishedPrices, encode_body
 from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.published.rules import BlockRules

@@ -11,7 +11,7 @@ import pytest
 from entresol.dev.reverts import Reverts
 from entresol.errors import InteropRootReplaced, InteropRootsMismatch, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH
-from entresol.primitives.interop.roots import MAX_ROOTS_PER_IMPORT
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy

@@ -10,17 +10,20 @@ from hypothesis import given
 
 from entresol.errors import BlockRuleBroken, NotPublishable
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
-from entresol.execution.block_rules import prevrandao_after
+from entresol.execution.block_rules import next_salt, prevrandao_after
 from entresol.execution.evm_env import BlockEnv
-from entresol.execution.system_transactions import next_salt
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
-from entresol.primitives.published.block import PublishedBlock, PublishedPrices
-from entresol.primitives.published.body import PublishedBatch, decode_body, encode_body
+from entresol.primitives.published.body import (
+    PublishedBatch,
+    PublishedBlock,
+    PublishedPrices,
+    decode_body,
+    encode_body,
+)
 from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
-from entresol.primitives.published.gas_limit import gas_limit_with_room
-from entresol.primitives.published.limits import MAX_BODY_BYTES
+from entresol.primitives.published.limits import MAX_BODY_BYTES, gas_limit_with_room
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import (
     FeeMarketTransaction,

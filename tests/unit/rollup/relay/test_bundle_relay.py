@@ -10,7 +10,7 @@ import pytest
 
 from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneFailed
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.rollup.work_queue import MAX_DELAY, MAX_TRIES
 from tests.support.ecosystem.relayed_chains import (
     DESTINATION,

@@ -18,10 +18,9 @@ from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.l1.operator import Operator
 from entresol.primitives import abi
-from entresol.primitives.assets import asset_id
-from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.base_token import ETHER_TOKEN, asset_id
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.interop.bundles import INTEROP_CENTER, BundleCall, InteropBundle
+from entresol.primitives.interop_bundles import INTEROP_CENTER, BundleCall, InteropBundle
 from entresol.primitives.transactions import decode, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.bookkeeper import BooksContract

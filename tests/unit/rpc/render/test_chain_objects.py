@@ -15,12 +15,11 @@ from eth_keys.datatypes import Signature
 
 from entresol._native import keccak256
 from entresol.chain.logs import find_logs
-from entresol.primitives.addresses import create_address
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import load, sign
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Hash32, create_address
 from entresol.rpc.cache import BlockLogs
 from entresol.rpc.render.chain_objects import (
     CONTRACT_DEPLOYED,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.dev.keyring import Keyring
-from entresol.primitives.interop.roots import ROOT_STORAGE, import_call
+from entresol.primitives.interop_roots import ROOT_STORAGE, import_call
 from entresol.primitives.transactions import SystemTransaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from tests.support.chain.api_client import ACCOUNTS, ApiClient

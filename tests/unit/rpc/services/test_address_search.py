@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.errors import DeadlinePassed, SearchTooLong
-from entresol.execution.trace.budget import TraceLimits
+from entresol.execution.tracing import TraceLimits
 from entresol.primitives.values import Address
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.block_resolver import BlockResolver

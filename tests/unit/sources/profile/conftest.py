@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.execution.trace.block_trace import trace_transaction
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
-from entresol.execution.trace.profile import PROFILE, decode_profile
+from entresol.execution.profile import PROFILE, decode_profile
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_transaction
 from entresol.sources.profile.totals import ProfileTotals
 from entresol.sources.registry import SourceRegistry
 from tests.support.chain.api_client import running_api

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from entresol.execution.trace.profile import CodeProfile, FrameProfile, Profile
+from entresol.execution.profile import CodeProfile, FrameProfile, Profile
 from entresol.primitives.abi import selector
 from entresol.sources.profile.amounts import Amounts
 from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport

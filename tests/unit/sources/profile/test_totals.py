@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.execution.trace.profile import CodeProfile, FrameProfile, Profile
+from entresol.execution.profile import CodeProfile, FrameProfile, Profile
 from entresol.sources.profile import totals as module
 from entresol.sources.profile.totals import FunctionKey, ProfileTotals
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.execution.trace.block_trace import trace_transaction
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import TraceBudget, TraceLimits, trace_transaction
 from entresol.sources.recording.recorder import record
 from entresol.sources.registry import SourceRegistry
 from tests.support.contracts.accounts import EXECUTE, ScriptedWorld

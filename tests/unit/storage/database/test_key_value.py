@@ -11,8 +11,7 @@ import pytest
 
 from entresol.errors import StoreFailed, StoreFull
 from entresol.primitives.records import BlockRecord
-from entresol.storage.database.key_value import SCAN_CHUNK, KeyValueStore
-from entresol.storage.database.options import BLOCK_CACHE_BYTES
+from entresol.storage.database.key_value import BLOCK_CACHE_BYTES, SCAN_CHUNK, KeyValueStore
 from entresol.storage.store import Store
 from tests.support.chain.records import files_of, incompressible_chain
 from tests.support.small_disk import SmallDisk, mounted_disk

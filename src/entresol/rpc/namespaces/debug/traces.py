@@ -18,10 +18,9 @@ from entresol.errors import (
     TransactionNotFound,
     UnknownTracer,
 )
-from entresol.execution.call.overrides import override
 from entresol.execution.evm_env import EvmEnv
-from entresol.execution.trace.block_trace import trace_block, trace_transaction
-from entresol.execution.trace.call_trace import CallSequence, trace_call
+from entresol.execution.overrides import override
+from entresol.execution.tracing import CallSequence, trace_block, trace_call, trace_transaction
 from entresol.offload import Offload
 from entresol.primitives.values import Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
@@ -33,7 +32,7 @@ from entresol.rpc.types.simulation import CallBundle, StateContext, state_overri
 from entresol.rpc.types.trace_request import TraceCallConfig, TraceConfig
 
 if TYPE_CHECKING:
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import TraceBudget
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.trace_runner import TraceRunner
 

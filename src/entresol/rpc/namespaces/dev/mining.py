@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
+from entresol._native import describe_revert
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import (
     InvalidInterval,
@@ -18,7 +19,6 @@ from entresol.errors import (
     TooManyToSeal,
 )
 from entresol.execution.replay import replayed
-from entresol.execution.reverts import describe_revert
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method

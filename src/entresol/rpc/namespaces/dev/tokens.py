@@ -15,9 +15,8 @@ from entresol.errors import (
     StateMissing,
     TokenSlotNotFound,
 )
-from entresol.execution.call.access_list import create_access_list
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.overrides import StateOverride, override
+from entresol.execution.calls import CallRequest, call, create_access_list
+from entresol.execution.overrides import StateOverride, override
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
     from entresol._native import Overlay
     from entresol.chain.chain import Chain
-    from entresol.execution.call.limits import CallLimits
     from entresol.execution.evm_env import EvmEnv
+    from entresol.execution.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.threads.client_threads import Threads

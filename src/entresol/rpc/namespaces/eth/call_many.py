@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
 from entresol.errors import InvalidOverride, TooManyCalls, UnknownBlock
-from entresol.execution.call.bundle import BundledResult, call_many
-from entresol.execution.call.overrides import override
-from entresol.execution.trace.block_trace import SealedBlock
+from entresol.execution.calls import BundledResult, call_many
+from entresol.execution.overrides import override
+from entresol.execution.tracing import SealedBlock
 from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -22,8 +22,8 @@ from entresol.rpc.types.simulation import CallBundle, StateContext, StateOverrid
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.execution.call.limits import CallLimits
     from entresol.execution.evm_env import EvmEnv
+    from entresol.execution.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
 

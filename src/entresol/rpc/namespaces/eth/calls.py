@@ -13,13 +13,17 @@ from entresol.errors import (
     UnknownBlock,
     UnserializableCall,
 )
-from entresol.execution.call.access_list import create_access_list
-from entresol.execution.call.call import call
-from entresol.execution.call.estimate_gas import NEVER, Unfunded, estimate_gas
-from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.calls import (
+    NEVER,
+    Unfunded,
+    call,
+    create_access_list,
+    estimate_gas,
+    estimate_l1_to_l2_gas,
+)
 from entresol.execution.console import ConsoleCapture, ReportConsole
 from entresol.execution.evm_env import EvmEnv
+from entresol.execution.limits import CallLimits
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method

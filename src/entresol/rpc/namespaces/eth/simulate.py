@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.execution.call.limits import CallLimits
+    from entresol.execution.limits import CallLimits
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.types.call_request import CallObject

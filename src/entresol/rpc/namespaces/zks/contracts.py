@@ -10,7 +10,7 @@ from msgspec import Raw
 from entresol._native import byte_array_json
 from entresol.cache_limits import CACHES
 from entresol.offload import Offload
-from entresol.primitives.assets import ETH_TOKEN
+from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method

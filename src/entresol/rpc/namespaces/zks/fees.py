@@ -13,8 +13,7 @@ from entresol.errors import (
     InvalidTransaction,
     UnserializableCall,
 )
-from entresol.execution.call.estimate_gas import estimate_gas
-from entresol.execution.call.estimate_l1_to_l2 import estimate_l1_to_l2_gas
+from entresol.execution.calls import estimate_gas, estimate_l1_to_l2_gas
 from entresol.offload import Offload
 from entresol.primitives.published.rules import PARTS
 from entresol.primitives.values import Quantity

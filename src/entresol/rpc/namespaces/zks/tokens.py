@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 
 from entresol.errors import ExecutionFailed, MalformedValue
-from entresol.execution.call.call import CallRequest, call
+from entresol.execution.calls import CallRequest, call
 from entresol.offload import Offload
 from entresol.primitives import abi
-from entresol.primitives.assets import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
+from entresol.primitives.base_token import ETH_TOKEN, L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method

@@ -8,8 +8,8 @@ from unicodedata import category
 import msgspec
 
 from entresol.errors import DeadlinePassed, ExecutionFailed, MalformedValue
-from entresol.execution.call.call import CallRequest, call
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.calls import CallRequest, call
+from entresol.execution.limits import CallLimits
 from entresol.primitives import abi
 from entresol.primitives.values import Address
 

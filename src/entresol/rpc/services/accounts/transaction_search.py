@@ -12,8 +12,8 @@ from entresol.errors import (
     NotInspectable,
     UnknownBlock,
 )
-from entresol.execution.system_calls import SYSTEM_CONTRACTS
-from entresol.execution.trace.block_trace import trace_block
+from entresol.execution.block_executor import SYSTEM_CONTRACTS
+from entresol.execution.tracing import trace_block
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.services.address_search import may_have_calls
 from entresol.rpc.types.trace_request import frame_options
@@ -21,7 +21,7 @@ from entresol.state_missing import work_clock
 from entresol.storage.account_index import targets_of
 
 if TYPE_CHECKING:
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import TraceBudget
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Address
     from entresol.rpc.services.trace_runner import TraceRunner

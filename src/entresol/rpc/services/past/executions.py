@@ -10,7 +10,7 @@ import msgspec
 from entresol.errors import MalformedValue, UnknownBlock
 from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.execution.trace.block_trace import SealedBlock
+from entresol.execution.tracing import SealedBlock
 from entresol.fork.replay.block_replay import executed_header
 from entresol.fork.replay.remote_transactions import read_transaction
 from entresol.fork.table_feed import remote_snapshot

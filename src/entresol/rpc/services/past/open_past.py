@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.execution.evm_env import EvmEnv
-    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.tracing import SealedBlock
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
     from entresol.rpc.types.block_id import BlockNumber

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.execution.trace.block_trace import trace_transaction
+from entresol.execution.tracing import trace_transaction
 from entresol.sources.recording.recordings import RecordingKey
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import MalformedValue
-from entresol.execution.trace.budget import TraceBudget, TraceLimits
+from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.execution.trace.block_trace import SealedBlock
+    from entresol.execution.tracing import SealedBlock
     from entresol.rpc.services.trace_runner import TraceRunner
     from entresol.rpc.types.block_id import BlockNumber
     from entresol.sources.profile.counts import FileCounts

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from entresol.errors import NoSources
 from entresol.execution.evm_env import code_of
-from entresol.execution.trace.block_trace import trace_transaction
-from entresol.execution.trace.call_trace import trace_call
+from entresol.execution.tracing import trace_call, trace_transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.execution.trace.block_trace import SealedBlock
-    from entresol.execution.trace.budget import TraceBudget
+    from entresol.execution.tracing import SealedBlock, TraceBudget
     from entresol.primitives.values import Address, Hash32
     from entresol.rpc.services.call_runner import CallRunner
     from entresol.rpc.services.trace_runner import TraceRunner

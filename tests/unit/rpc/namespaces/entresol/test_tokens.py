@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.contracts import artifact
-from entresol.execution.call.limits import CallLimits
+from entresol.execution.limits import CallLimits
 from entresol.primitives import abi
 from entresol.primitives.values import Address
 from entresol.rpc.namespaces.entresol.tokens import EntresolTokens, EntresolTokenTransfers

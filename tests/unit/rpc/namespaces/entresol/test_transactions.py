@@ -13,8 +13,8 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import DeadlinePassed
-from entresol.execution.system_calls import HISTORY_STORAGE
-from entresol.execution.trace.budget import TraceLimits
+from entresol.execution.block_executor import HISTORY_STORAGE
+from entresol.execution.tracing import TraceLimits
 from entresol.primitives.values import Address
 from entresol.rpc.services.accounts.transaction_search import Before, TransactionSearch
 from entresol.rpc.services.block_resolver import BlockResolver

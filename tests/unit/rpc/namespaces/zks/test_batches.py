@@ -16,7 +16,7 @@ from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchCommitments
 from entresol.offload import Offload
 from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
-from entresol.primitives.interop.roots import ROOT_STORAGE
+from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32

@@ -1,1 +1,0 @@
-"""`eth_call`, gas estimates, access lists and bundles against a state."""

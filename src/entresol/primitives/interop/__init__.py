@@ -1,1 +1,0 @@
-"""What passes from chain to chain: roots of L1, and bundles of calls."""

@@ -1,0 +1,284 @@
+"""Calls: their results, what they cost the sender, and their limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+
+from entresol._native import CancelFlag, Overlay, Rules, Snapshot, Tracer
+from entresol.errors import (
+    DeadlinePassed,
+    EmptyAuthorizations,
+    ExecutionCancelled,
+    ExecutionHalted,
+    ExecutionReverted,
+    FeeCapTooLow,
+    GasBudgetSpent,
+    InsufficientFunds,
+    IntrinsicGasTooLow,
+    MalformedValue,
+    TipAboveFeeCap,
+    WrongChain,
+)
+from entresol.execution.calls import CallRequest, call, run
+from entresol.execution.evm_env import BlockEnv, EvmEnv
+from entresol.execution.limits import CallLimits
+from entresol.primitives.transactions import Access
+from entresol.primitives.values import Address, Hash32
+from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, InMemoryState
+from tests.support.hex_data import word
+
+RICH, POOR, TO = Address(ALICE), Address(BOB), Address(CONTRACT)
+BLOCK = BlockEnv(number=10, timestamp=1_000, gas_limit=30_000_000, base_fee=7)
+RETURN_TOP = "5f 52 6020 5f f3"
+LOOP = "5b 5f 56"
+# Reverts with whatever it is called with.
+ECHO_REVERT = "36 5f 5f 37 36 5f fd"
+
+
+def evm_env(code: str, rules: Rules = RULES) -> EvmEnv:
+    return EvmEnv(Snapshot(InMemoryState.with_contract(code)), rules, BLOCK)
+
+
+def call_code(code: str, limits: CallLimits | None = None, **fields: Any) -> bytes:
+    request = CallRequest(**{"to": TO, **fields})
+    return call(evm_env(code), request, limits or CallLimits())
+
+
+def number(code: str, **fields: Any) -> int:
+    return int.from_bytes(call_code(code + RETURN_TOP, **fields))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "fields", "expected"),
+    [
+        ("33", {}, 0),
+        ("33", {"sender": POOR}, int.from_bytes(BOB)),
+        ("36", {"data": bytes(5)}, 5),
+        ("34", {"sender": RICH, "value": 5}, 5),
+        ("3a", {}, 0),
+        ("48", {}, 7),
+        ("3a", {"sender": RICH, "gas_price": 9}, 9),
+        ("3a", {"sender": RICH, "max_fee_per_gas": 9, "max_priority_fee_per_gas": 1}, 8),
+        ("3a", {"sender": RICH, "max_fee_per_gas": 9}, 7),
+        ("46", {}, 270),
+    ],
+)
+def test_the_contract_sees_the_fields_of_the_call(
+    opcode: str, fields: dict[str, Any], expected: int
+) -> None:
+    assert number(opcode, **fields) == expected
+
+
+def test_a_call_to_an_empty_account_returns_nothing() -> None:
+    assert call_code("fe", to=POOR) == b""
+
+
+def test_a_call_without_a_target_runs_init_code() -> None:
+    assert call_code("fe", to=None, data=bytes.fromhex("6001" + RETURN_TOP)) == word(1)
+
+
+@pytest.mark.parametrize("fields", [{"nonce": 7}, {"sender": TO}, {"nonce": 2**64 - 1}])
+def test_neither_nonce_nor_code_of_the_sender_matter(fields: dict[str, Any]) -> None:
+    assert number("6003", **fields) == 3
+
+
+# --- Failures ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"", "execution reverted"),
+        (bytes.fromhex("08c379a0") + encode(["string"], ["no"]), "execution reverted: no"),
+        (
+            bytes.fromhex("4e487b71") + word(0x11),
+            "execution reverted: panic: arithmetic underflow or overflow (0x11)",
+        ),
+        (
+            bytes.fromhex("deadbeef") + word(1),
+            f"execution reverted: custom error 0xdeadbeef: {1:064x}",
+        ),
+    ],
+)
+def test_a_revert_has_its_reason_and_its_data(data: bytes, text: str) -> None:
+    with pytest.raises(ExecutionReverted) as caught:
+        call_code(ECHO_REVERT, data=data)
+    assert str(caught.value) == text
+    assert caught.value.data == data
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("fe", "invalid 0xFE opcode"), ("01", "stack underflow"), ("5f 56", "invalid jump")],
+)
+def test_a_halt_has_its_reason(code: str, reason: str) -> None:
+    with pytest.raises(ExecutionHalted, match=reason):
+        call_code(code)
+
+
+def test_running_returns_a_failure_as_a_result() -> None:
+    result = run(evm_env("fe"), CallRequest(to=TO))
+    assert result.status == "halt"
+
+
+def test_a_result_can_be_applied_before_the_next_call() -> None:
+    overlay = Overlay(Snapshot(InMemoryState.with_contract("5f 54 6001 01 80 5f 55" + RETURN_TOP)))
+    there = EvmEnv(overlay, RULES, BLOCK)
+    answers = []
+    for _ in range(3):
+        result = run(there, CallRequest(to=TO))
+        overlay.apply(result)
+        answers.append(result.output)
+    assert answers == [word(1), word(2), word(3)]
+
+
+def test_a_call_can_be_traced() -> None:
+    tracer = Tracer(b'{"tracer": "callTracer"}')
+    result = run(evm_env("00"), CallRequest(to=TO), tracer=tracer)
+    assert result.trace is not None
+    assert b'"type":"CALL"' in result.trace
+
+
+# --- Fees and funds --------------------------------------------------------------
+
+
+def test_a_free_call_needs_no_funds() -> None:
+    assert number("6003", sender=POOR) == 3
+
+
+def test_a_price_of_zero_is_free() -> None:
+    assert number("6003", sender=POOR, gas_price=0) == 3
+    assert number("6003", sender=POOR, max_fee_per_gas=0, max_priority_fee_per_gas=0) == 3
+
+
+def test_a_free_call_leaves_the_senders_balance_alone() -> None:
+    assert number("33 31", sender=RICH) == ETHER
+
+
+def test_a_priced_call_is_paid_before_it_runs() -> None:
+    assert number("33 31", sender=RICH, gas=100_000, gas_price=9) == ETHER - 900_000
+
+
+@pytest.mark.parametrize("value", [1, ETHER])
+def test_value_beyond_the_balance_is_rejected(value: int) -> None:
+    with pytest.raises(InsufficientFunds, match=f"have 0 want {value}$"):
+        call_code("00", sender=POOR, value=value)
+
+
+def test_a_price_beyond_the_balance_is_rejected() -> None:
+    with pytest.raises(InsufficientFunds, match=f"have {ETHER} want {10**5 * 10**18}$"):
+        call_code("00", sender=RICH, gas=100_000, gas_price=10**18)
+
+
+def test_a_price_that_buys_no_transaction_is_rejected() -> None:
+    with pytest.raises(InsufficientFunds, match=f"have 0 want {21_000 * 7}$"):
+        call_code("00", sender=POOR, gas_price=7)
+
+
+def test_a_priced_call_without_gas_gets_what_its_sender_can_afford() -> None:
+    price = 10**12
+    gas = number("5a", sender=RICH, gas_price=price)
+    assert ETHER // price - 21_100 < gas < ETHER // price
+
+
+@pytest.mark.parametrize(
+    "fields", [{"gas_price": 6}, {"max_fee_per_gas": 6, "max_priority_fee_per_gas": 0}]
+)
+def test_a_price_below_the_base_fee_is_rejected(fields: dict[str, Any]) -> None:
+    with pytest.raises(FeeCapTooLow):
+        call_code("00", sender=RICH, **fields)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"max_fee_per_gas": 8, "max_priority_fee_per_gas": 9}, {"max_priority_fee_per_gas": 1}],
+)
+def test_a_tip_above_the_fee_cap_is_rejected(fields: dict[str, Any]) -> None:
+    with pytest.raises(TipAboveFeeCap):
+        call_code("00", sender=RICH, **fields)
+
+
+@pytest.mark.parametrize("field", ["max_fee_per_gas", "max_priority_fee_per_gas"])
+def test_prices_of_both_kinds_are_rejected(field: str) -> None:
+    fields: dict[str, Any] = {"gas_price": 9, field: 9}
+    with pytest.raises(MalformedValue, match="both gasPrice and"):
+        CallRequest(**fields)
+
+
+@pytest.mark.parametrize("field", ["gas_price", "max_fee_per_gas", "value", "chain_id"])
+def test_a_number_that_no_transaction_can_have_is_rejected(field: str) -> None:
+    fields: dict[str, Any] = {"gas": 100_000, field: 2**256}
+    with pytest.raises(MalformedValue, match="too large"):
+        call_code("00", sender=RICH, **fields)
+
+
+# --- Fields of later types -------------------------------------------------------
+
+
+def test_a_call_for_another_chain_is_rejected() -> None:
+    assert call_code("00", chain_id=270) == b""
+    with pytest.raises(WrongChain):
+        call_code("00", chain_id=1)
+
+
+def test_an_access_list_makes_slots_warm() -> None:
+    measure = "5a 6005 54 50 5a 90 03"
+    listed = (Access(TO, (Hash32(word(5)),)),)
+    assert number(measure) - number(measure, access_list=listed) == 2_000
+
+
+def test_an_empty_list_of_authorizations_is_rejected() -> None:
+    with pytest.raises(EmptyAuthorizations):
+        call_code("00", authorizations=())
+
+
+# --- Limits ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gas", "cap", "limit"),
+    [(None, 80_000, 80_000), (70_000, 80_000, 70_000), (2**80, 90_000, 90_000)],
+)
+def test_the_gas_limit_is_the_requested_one_up_to_the_cap(
+    gas: int | None, cap: int, limit: int
+) -> None:
+    left = call_code("5a" + RETURN_TOP, CallLimits(gas_cap=cap), gas=gas)
+    assert int.from_bytes(left) == limit - 21_002
+
+
+def test_a_call_may_use_more_than_a_block() -> None:
+    assert number("5a") > BLOCK.gas_limit
+
+
+def test_too_little_gas_to_start_is_rejected() -> None:
+    with pytest.raises(IntrinsicGasTooLow):
+        call_code("00", gas=20_999)
+
+
+def test_a_call_that_outgrows_its_budget_surfaces() -> None:
+    with pytest.raises(GasBudgetSpent):
+        call_code(LOOP, CallLimits(gas_budget=100_000))
+
+
+def test_a_call_within_its_budget_succeeds() -> None:
+    assert call_code("5b 6003" + RETURN_TOP, CallLimits(gas_budget=100_000)) == word(3)
+
+
+def test_a_call_without_a_budget_runs_out_of_gas() -> None:
+    with pytest.raises(ExecutionHalted, match="out of gas"):
+        call_code(LOOP, CallLimits(gas_cap=1_000_000))
+
+
+def test_a_call_is_stopped_at_its_time_limit() -> None:
+    with pytest.raises(DeadlinePassed):
+        call_code(LOOP, CallLimits(gas_cap=2**50, seconds=0.01))
+
+
+def test_a_call_is_stopped_by_its_flag() -> None:
+    flag = CancelFlag()
+    flag.set()
+    with pytest.raises(ExecutionCancelled):
+        call_code(LOOP, CallLimits(cancel=flag))
