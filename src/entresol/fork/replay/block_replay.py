@@ -22,7 +22,6 @@ from entresol.errors import (
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.console import NO_CALLS, ConsoleCalls
 from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv, code_of
-from entresol.execution.trace.tracing import Tracing
 from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.fork.hardforks import Marks, is_before_london, marks_of
 from entresol.fork.replay.remote_transactions import (
@@ -267,7 +266,7 @@ def _trace(
         first_log=sum(len(result.logs) for result in executor.results),
     )
     try:
-        ran = executor.trace(remote.transaction, Tracing(tracer, TraceBudget(LIMITS).left()))
+        ran = executor.trace(remote.transaction, tracer, TraceBudget(LIMITS).left())
     except (TraceTooLarge, DeadlinePassed) as error:
         executor.run(remote.transaction)
         return None, f"it is not traced: {error}"
