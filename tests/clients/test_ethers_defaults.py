@@ -51,7 +51,7 @@ def test_ethers_sends_one_after_another_on_the_l1() -> None:
 
 
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("check", [it for it in checks_of(FILE) if it != LOOP])
+@pytest.mark.parametrize("check", [check for check in checks_of(FILE) if check != LOOP])
 def test_ethers_works_without_options(check: str, name: str) -> None:
     problem = results(name)[check]
     assert problem is None, problem

@@ -61,7 +61,7 @@ def test_a_recipe_does_what_it_shows(name: str, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     environment = TOOLS[name](project)
-    commands = [it for it in RECIPES[name] if it.language == "sh"]
+    commands = [block for block in RECIPES[name] if block.language == "sh"]
     shown = 0
     with running_layers("embedded") as layers:
         write(project, RECIPES[name], layers)

@@ -107,7 +107,7 @@ def test_web3_reads_logs(web3: Web3) -> None:
     logs = web3.eth.get_logs({})
     assert [log["logIndex"] for log in logs] == list(range(len(logs)))
     sender = SENDERS[list(payloads()).index("access_list")]
-    (log,) = [it for it in logs if bytes(it["data"]) == b"\x12\x34"]
+    (log,) = [log for log in logs if bytes(log["data"]) == b"\x12\x34"]
     assert log["address"].lower() == str(LOGGER)
     assert bytes(log["topics"][0])[12:] == sender
     assert log["removed"] is False

@@ -274,7 +274,7 @@ def test_details_have_the_settlement_of_a_transaction(user: User) -> None:
 
 def test_batches_have_blocks(user: User) -> None:
     last = user.zksync.zks_l1_batch_number()
-    first, end = (int(it, 16) for it in user.zksync.zks_get_l1_batch_block_range(last))
+    first, end = (int(number, 16) for number in user.zksync.zks_get_l1_batch_block_range(last))
     assert 0 < first <= end <= user.zksync.block_number
 
 

@@ -98,7 +98,7 @@ def test_an_added_chain_is_in_health_metrics_and_explorer_of_every_port(one: Sev
     for url in (first, added):
         assert json.loads(get(f"{url}/health"))["chains"].keys() == {"270", "300", "31337"}
         listed = json.loads(get(f"{url}/explorer/node.json"))["chains"]
-        assert [it["id"] for it in listed] == [270, ADDED]
+        assert [chain["id"] for chain in listed] == [270, ADDED]
         assert json.loads(get(f"{url}/explorer/{ADDED}/health"))["status"] == "ready"
     assert f'entresol_head_block{{chain="{ADDED}"}} ' in get(f"{added}/metrics").decode()
 
@@ -169,7 +169,9 @@ def test_a_snapshot_from_before_a_chain_was_added_is_rejected_and_one_from_after
     before = one.pairs[0].l2("evm_snapshot")
     with one.added(chainId=ADDED) as pair:
         # Each chain is told of the other one.
-        eventually(lambda: all(it.l2("eth_blockNumber") == "0x1" for it in (pair, one.pairs[0])))
+        eventually(
+            lambda: all(layer.l2("eth_blockNumber") == "0x1" for layer in (pair, one.pairs[0]))
+        )
         after = one.pairs[0].l2("evm_snapshot")
         pair.arrived(pair.deposit(ETHER))
         for client in (pair.l1, pair.l2, one.pairs[0].l2):
@@ -218,7 +220,7 @@ def test_chains_that_are_added_at_once_are_all_added_up_to_the_most_that_a_node_
         finally:
             client.close()
 
-    threads = [threading.Thread(target=add, args=(ADDED + it,)) for it in range(MAX_CHAINS)]
+    threads = [threading.Thread(target=add, args=(ADDED + number,)) for number in range(MAX_CHAINS)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -323,7 +325,7 @@ def test_a_revert_during_an_addition_leaves_nothing_of_it(blocks: int) -> None:
 
 def _nonces(l1: Chain) -> list[int]:
     """Return how many transactions the owner and the new operator have sent."""
-    accounts = [l1.latest.account(operator_of(it).address) for it in range(2)]
+    accounts = [l1.latest.account(operator_of(number).address) for number in range(2)]
     first = l1.state_after(0).account(operator_of(0).address)
     owner, operator = [0 if account is None else account.nonce for account in accounts]
     return [owner - (0 if first is None else first.nonce), operator]

@@ -75,7 +75,9 @@ def numbered(client: Anvil) -> dict[str, Any]:
             client("anvil_rollback", 1)
         elif step == "reset":
             client("anvil_reset")
-        blocks = [client("eth_getBlockByNumber", it, False) for it in ("0x0", "0x63", "earliest")]
+        blocks = [
+            client("eth_getBlockByNumber", name, False) for name in ("0x0", "0x63", "earliest")
+        ]
         result[step] = {
             "head": client("eth_blockNumber"),
             "blocks": [block and (block["number"], block["parentHash"]) for block in blocks],
@@ -121,7 +123,7 @@ def test_blocks_and_fees_go_on_as_those_of_anvil() -> None:
         seen = []
         for client in clients:
             pay(client, 2)
-            blocks = [client("eth_getBlockByNumber", hex(it), False) for it in range(3)]
+            blocks = [client("eth_getBlockByNumber", hex(number), False) for number in range(3)]
             assert client("eth_getBalance", STRANGER, "latest") == "0x2"
             fields = ("number", "baseFeePerGas", "gasUsed", "gasLimit", "miner")
             seen.append([{key: block[key] for key in fields} for block in blocks[1:]])

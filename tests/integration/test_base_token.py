@@ -133,7 +133,7 @@ def test_ether_is_a_bridged_token_there_and_back(net: Devnet, index: int) -> Non
     assert deposit.l2["status"] == 1
     ether = bridge.l2_token("ETH")
     described = (ether.functions.name(), ether.functions.symbol(), ether.functions.decimals())
-    assert [it.call() for it in described] == ["Ether", "ETH", 18]
+    assert [function.call() for function in described] == ["Ether", "ETH", 18]
     assert ether.functions.balanceOf(account).call() == books(bridge, ETH) == 7 * 10**18
     withdrawal = bridge.withdraw(3 * 10**18, token=ETHER, to=STRANGER, sender=account)
     bridge.finalize(withdrawal)

@@ -64,7 +64,7 @@ class Priced:
         found = [
             process("zks_getFeeParams")["V2"]["conversion_ratio"] for process in self.processes
         ]
-        return [(it["numerator"], it["denominator"]) for it in found]
+        return [(params["numerator"], params["denominator"]) for params in found]
 
     def charges(self, fee: int) -> bool:
         """Return whether a call to another chain costs so much."""
@@ -193,9 +193,11 @@ def test_a_paymaster_pays_the_price_in_the_token(priced: Priced) -> None:
     call = {"from": str(USER), "to": str(RECEIVER), "type": "0x71", "eip712Meta": meta}
     fee = l2("zks_estimateFee", call)
     assert int(fee["max_fee_per_gas"], 16) == 7 * GAS_PRICE
-    before = [int(l2("eth_getBalance", it, "latest"), 16) for it in (str(USER), paymaster)]
+    before = [
+        int(l2("eth_getBalance", account, "latest"), 16) for account in (str(USER), paymaster)
+    ]
     receipt = l2.receipt(l2("eth_sendTransaction", call))
-    after = [int(l2("eth_getBalance", it, "latest"), 16) for it in (str(USER), paymaster)]
+    after = [int(l2("eth_getBalance", account, "latest"), 16) for account in (str(USER), paymaster)]
     paid = int(receipt["gasUsed"], 16) * 7 * GAS_PRICE
     assert receipt["status"] == "0x1"
     assert after == [before[0], before[1] - paid]
@@ -259,7 +261,7 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
             250_000_000,
         ]
         await node.start()
-        prices = [it.base_token.ether_price for it in (node.info(), *node.info().others)]
+        prices = [info.base_token.ether_price for info in (node.info(), *node.info().others)]
         assert prices == [EtherPrice(3, 1), EtherPrice(5, 2)]
         await node.stop()
 

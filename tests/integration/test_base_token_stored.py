@@ -30,7 +30,7 @@ def move(net: Devnet) -> None:
 
 
 def owned(net: Devnet) -> list[int]:
-    return [it.w3.eth.get_balance(STRANGER) for it in net.l2s]
+    return [layer.w3.eth.get_balance(STRANGER) for layer in net.l2s]
 
 
 def changed(index: int, settings: Mapping[str, SettingValue]) -> list[Mapping[str, SettingValue]]:
@@ -42,10 +42,10 @@ def test_a_directory_goes_on_with_the_same_tokens_alone(tmp_path: Path) -> None:
     with devnet(chains=CHAINS, data_dir=directory) as net:
         move(net)
         config, balances = net.config, owned(net)
-        prices = [it.w3.eth.gas_price for it in net.l2s]
+        prices = [layer.w3.eth.gas_price for layer in net.l2s]
     with devnet(chains=CHAINS, data_dir=directory) as net:
         assert owned(net) == balances == list(AMOUNTS)
-        assert [it.w3.eth.gas_price for it in net.l2s] == prices
+        assert [layer.w3.eth.gas_price for layer in net.l2s] == prices
         move(net)
     assert verify_chains(config) == rebuild_chains(config) == 0
     for chains, flag in (

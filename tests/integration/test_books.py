@@ -78,7 +78,7 @@ def test_bundles_that_one_transaction_cannot_book_are_booked_in_several_batches(
 ) -> None:
     here, there = net.bridges
     sent = [here.bundle(there).call(BOB, bytes(60_000)).send() for _ in range(4)]
-    assert {books_of(here, it.receipt)["status"] for it in sent} == {"settled"}
+    assert {books_of(here, transaction.receipt)["status"] for transaction in sent} == {"settled"}
 
 
 def test_books_are_settled_again_after_a_revert_of_both_layers(running: Devnet) -> None:

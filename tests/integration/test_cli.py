@@ -351,7 +351,7 @@ def test_config_out_describes_the_node(tmp_path: Path) -> None:
     assert info["available_accounts"][0] == ALICE.address.lower()
     assert info["wallet"]["mnemonic"].endswith("test junk")
     assert info["data_dir"] == str(tmp_path / "chain")
-    assert [it.name for it in tmp_path.iterdir() if "facts" in it.name] == ["facts.json"]
+    assert [path.name for path in tmp_path.iterdir() if "facts" in path.name] == ["facts.json"]
 
 
 @pytest.mark.peer
@@ -551,7 +551,7 @@ def test_a_backup_of_a_running_node_has_both_chains_which_verify_and_rebuild_cou
         eventually(lambda: run_command("backup", "--data-dir", directory, copy).returncode == 0)
     counts = [
         re.findall(r"(layer [12]): \w+ ([\d,]+) of ([\d,]+) blocks", ran.stderr)
-        for ran in (run_command(it, "--data-dir", copy) for it in ("verify", "rebuild"))
+        for ran in (run_command(name, "--data-dir", copy) for name in ("verify", "rebuild"))
     ]
     assert sorted(counts[0]) == sorted(counts[1])
     assert ("layer 2", "6", "6") in counts[0]

@@ -151,7 +151,7 @@ def test_a_node_that_has_more_than_the_log_says_so_and_does_not_produce(
     producer = cluster.producer()
     producer.client("eth_sendRawTransaction", signed_transfer(0))
     seq = producer.health()["seq"]
-    eventually(lambda: all(it.health()["seq"] >= seq for it in cluster.nodes))
+    eventually(lambda: all(node.health()["seq"] >= seq for node in cluster.nodes))
     # As if a server was promoted that had lost the end of the log.
     cluster.execute(
         "with lost as (delete from entresol.log where seq > 1) "
@@ -223,7 +223,10 @@ def go_back(cluster: ClusterProcesses) -> None:
     """Show the nodes, unwind to the genesis, and wait until everything is included again."""
     producer = cluster.producer()
     sent = [producer.client("eth_sendRawTransaction", signed_transfer(n)) for n in range(3)]
-    hashes = [producer.client("eth_getTransactionReceipt", it)["blockHash"] for it in sent]
+    hashes = [
+        producer.client("eth_getTransactionReceipt", transaction)["blockHash"]
+        for transaction in sent
+    ]
     status = cluster.run("status")
     assert f"produced by {producer.url}" in status
     eventually(lambda: all(node.url in cluster.run("status") for node in cluster.nodes))
@@ -231,9 +234,11 @@ def go_back(cluster: ClusterProcesses) -> None:
 
     def is_included_again() -> bool:
         found = [
-            node.client("eth_getTransactionReceipt", it) for it in sent for node in cluster.nodes
+            node.client("eth_getTransactionReceipt", transaction)
+            for transaction in sent
+            for node in cluster.nodes
         ]
-        return all(it is not None and it["blockHash"] not in hashes[1:] for it in found)
+        return all(entry is not None and entry["blockHash"] not in hashes[1:] for entry in found)
 
     eventually(is_included_again, lambda: "\n".join(node.printed() for node in cluster.nodes))
     heads = [node.client("eth_getBlockByNumber", "latest", False)["hash"] for node in cluster.nodes]

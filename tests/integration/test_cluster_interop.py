@@ -60,7 +60,7 @@ class Neighbours(NamedTuple):
         address = str(self.cluster.contracts()["message_root"])
         topics = [APPENDED, hexed(chain_id.to_bytes(32))]
         asked = {"fromBlock": "0x0", "address": address, "topics": topics}
-        return sorted({int(it["blockNumber"], 16) for it in self.other.l1("eth_getLogs", asked)})
+        return sorted({int(log["blockNumber"], 16) for log in self.other.l1("eth_getLogs", asked)})
 
 
 @pytest.fixture
@@ -95,7 +95,8 @@ def test_a_cluster_imports_and_books_before_and_after_a_takeover(neighbours: Nei
     (second,) = [node for node in cluster.nodes if node is not first]
     with contextlib.ExitStack() as stack:
         producer, member = (
-            stack.enter_context(contextlib.closing(neighbours.member(it))) for it in (first, second)
+            stack.enter_context(contextlib.closing(neighbours.member(entry)))
+            for entry in (first, second)
         )
         for pair in (producer, other):
             assert pair.arrived(pair.deposit(ETHER, to=USER))["status"] == "0x1"
@@ -109,12 +110,12 @@ def test_a_cluster_imports_and_books_before_and_after_a_takeover(neighbours: Nei
         assert imports_of(member) == imports_of(producer) != []
         # While nobody produces, the other chain goes on.
         first.kill()
-        waiting = [send_value(other, member, it) for it in (5, 6)]
-        proofs = [proof_of(other, it) for it in waiting]
+        waiting = [send_value(other, member, number) for number in (5, 6)]
+        proofs = [proof_of(other, transaction) for transaction in waiting]
         assert cluster.producer() is second
-        eventually(lambda: all(has_root(member, it) for it in proofs), second.printed)
-        for it in waiting:
-            assert member.l2.receipt(execute(member, other, it))["status"] == "0x1"
+        eventually(lambda: all(has_root(member, proof) for proof in proofs), second.printed)
+        for transaction in waiting:
+            assert member.l2.receipt(execute(member, other, transaction))["status"] == "0x1"
         assert received(member) == 4 + 5 + 6
         assert member.l2("zks_getL2ToL1LogProof", there, 0, MESSAGE_ROOT) == proof
         later = send_value(member, other, 7)

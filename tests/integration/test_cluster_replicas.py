@@ -107,7 +107,7 @@ def test_a_replica_waits_for_a_receipt_as_long_as_its_client_wants(
 
 def test_the_next_producer_feeds_the_subscribers_of_replicas(cluster: ClusterProcesses) -> None:
     first, _ = roles(cluster)
-    others = [it for it in cluster.nodes if it is not first]
+    others = [node for node in cluster.nodes if node is not first]
     with (
         subscribed(others[0], "newPendingTransactions") as one,
         subscribed(others[1], "newPendingTransactions") as two,

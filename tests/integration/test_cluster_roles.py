@@ -45,7 +45,7 @@ def test_a_node_produces_and_unwinds_with_the_rights_of_its_role(cluster: Cluste
     node = cluster.add("--cluster", url)
     eventually(lambda: node.health()["role"] == "producer", node.printed)
     # The second one cannot be in a block yet, so it has a row in the pool.
-    sent = [node.client("eth_sendRawTransaction", signed_transfer(it)) for it in (0, 2)]
+    sent = [node.client("eth_sendRawTransaction", signed_transfer(number)) for number in (0, 2)]
     assert node.client("eth_getTransactionReceipt", sent[0])["status"] == "0x1"
     done = run_command("cluster", "unwind", "--to", "0", "--cluster", url)
     assert done.returncode == 0, done.stderr

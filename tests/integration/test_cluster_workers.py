@@ -34,7 +34,7 @@ def cluster(postgres: Postgres, tmp_path: Path) -> Iterator[ClusterProcesses]:
 
 
 def other_than(cluster: ClusterProcesses, node: ClusterNodeProcess) -> ClusterNodeProcess:
-    (found,) = [it for it in cluster.nodes if it is not node]
+    (found,) = [log for log in cluster.nodes if log is not node]
     return found
 
 
@@ -57,13 +57,13 @@ def test_any_process_of_any_node_takes_a_transaction_and_sees_it_at_once(
             assert int(client("eth_getBalance", NOBODY, "latest"), 16) == number + 1
         for client in clients:
             eventually(lambda client=client: nonce(client) == 8)  # type: ignore[misc]
-        heads = [it("eth_getBlockByNumber", "latest", False)["hash"] for it in clients]
+        heads = [client("eth_getBlockByNumber", "latest", False)["hash"] for client in clients]
         assert len(set(heads)) == 1
         # What another node forwards may reach any process of the producer.
-        assert {it("eth_gasPrice") for it in clients} == {ours[0]("eth_gasPrice")}
+        assert {client("eth_gasPrice") for client in clients} == {ours[0]("eth_gasPrice")}
     for node in cluster.nodes:
         assert node.health()["workers"] == {"running": 1, "expected": 1, "silent": 0}
-    assert {it.health()["role"] for it in cluster.nodes} == {"producer", "replica"}
+    assert {node.health()["role"] for node in cluster.nodes} == {"producer", "replica"}
 
 
 @pytest.mark.parametrize("is_producer", [True, False])

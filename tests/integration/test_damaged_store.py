@@ -129,7 +129,7 @@ def check_damaged(clients: Sequence[HttpRpcClient], url: str, printed: Callable[
         messages = [_error(client, *read) for read in READS]
         found = [message for message in messages if message is not None]
         assert len(found) > len(READS) // 3
-        assert {it.partition(", and")[0] for it in found} == {
+        assert {message.partition(", and")[0] for message in found} == {
             "-32000: the data of the node is damaged"
         }
     status, health = eventually(lambda: _unhealthy(url), printed)

@@ -68,7 +68,9 @@ def test_the_image_is_built_from_what_there_is_and_does_not_run_as_root() -> Non
     assert steps("USER")[-1] not in {"root", "0"}
     assert steps("ENTRYPOINT") == ['["entresol"]']
     (build,) = {
-        it["build"]["dockerfile"] for it in read_compose()["services"].values() if "build" in it
+        service["build"]["dockerfile"]
+        for service in read_compose()["services"].values()
+        if "build" in service
     }
     assert (ROOT / build).samefile(CONTAINERFILE)
 

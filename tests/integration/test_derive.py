@@ -80,7 +80,7 @@ def same(derived: RpcClient, operated: RpcClient) -> int:
     """Compare every response of two nodes, and return how many there were."""
     count = 0
     for method, parameters in reads(operated):
-        found, expected = (it(method, *parameters) for it in (derived, operated))
+        found, expected = (node(method, *parameters) for node in (derived, operated))
         assert found == expected, (method, parameters)
         count += 1
     return count
@@ -223,7 +223,7 @@ def test_edits_larger_than_a_batch_are_fetched_from_the_operator(tmp_path: Path)
         pair.l2.receipt(pair.withdraw(3))
         pair.settled()
         # Two pieces, and nothing after them.
-        pieces = [pair.l2("entresol_getEdits", "0x2", hex(it << 20)) for it in range(3)]
+        pieces = [pair.l2("entresol_getEdits", "0x2", hex(number << 20)) for number in range(3)]
         assert [len(piece) > 2 for piece in pieces] == [True, True, False]
         assert pair.l2("entresol_getEdits", "0x1", "0x0") is None
 
@@ -278,7 +278,7 @@ def derivation_of(url: str) -> str | None:
 def test_a_batch_that_raises_an_alarm_is_accepted_from_a_backup_of_its_operator(
     tmp_path: Path,
 ) -> None:
-    info, operated, derived = (tmp_path / it for it in ("info.json", "operated", "derived"))
+    info, operated, derived = (tmp_path / name for name in ("info.json", "operated", "derived"))
     flags = ("--data-availability", "calldata", "--data-dir", str(operated))
     with operating(info, "--no-settle", *flags) as pair:
         pair.l2.receipt(pair.withdraw(1))

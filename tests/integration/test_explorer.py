@@ -80,9 +80,10 @@ def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, .
         assert len(urls) == 3
         for url in urls:
             ports = [
-                it["port"] for it in json.loads(fetch(url, "/explorer/node.json")[2])["chains"]
+                chain["port"]
+                for chain in json.loads(fetch(url, "/explorer/node.json")[2])["chains"]
             ]
-            assert ports == [urlsplit(it).port for it in urls[:2]]
+            assert ports == [urlsplit(url).port for url in urls[:2]]
             for chain in (270, 271):
                 assert post_to(url, f"/explorer/{chain}", "eth_chainId")["result"] == hex(chain)
                 health = json.loads(fetch(url, f"/explorer/{chain}/health")[2])

@@ -68,7 +68,7 @@ def flood(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [it for it in FLOODS if not FLOODS[it].flags])
+@pytest.mark.parametrize("name", [flood for flood in FLOODS if not FLOODS[flood].flags])
 def test_a_flood_does_not_keep_another_client_from_being_served(
     node: RunningNode, floods: FloodProcess, name: str
 ) -> None:
@@ -76,7 +76,7 @@ def test_a_flood_does_not_keep_another_client_from_being_served(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [it for it in FLOODS if FLOODS[it].flags])
+@pytest.mark.parametrize("name", [flood for flood in FLOODS if FLOODS[flood].flags])
 def test_a_flood_of_a_node_with_other_flags_lets_another_client_be_served(
     floods: FloodProcess, name: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_flood_of_one_chain_lets_clients_of_another_be_served(
     info = tmp_path / "info.json"
     flags = ("--chains", "2", "--log-level", "warning", "--config-out", str(info))
     with running_node(*flags, info=info) as node:
-        urls = [it["http_url"] for it in json.loads(info.read_text())["chains"]]
+        urls = [chain["http_url"] for chain in json.loads(info.read_text())["chains"]]
         for name in BESIDE:
             flood(floods, node, FLOODS[name], urlsplit(urls[1]).port)
         assert node.stop() == 0

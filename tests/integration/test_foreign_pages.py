@@ -88,7 +88,7 @@ async def over_websocket(node: InprocessNode, calls: list[dict[str, Any]]) -> li
 def test_a_foreign_page_does_not_make_the_node_ask_another_host(flags: tuple[str, ...]) -> None:
     with hosting() as host, inprocess_node(*QUICK, *flags) as node:
         calls = naming(host.url)
-        responses = [post(node, it, EVIL) for it in (*calls, *calls)]
+        responses = [post(node, call, EVIL) for call in (*calls, *calls)]
         responses += [post(node, call, "null") for call in calls]
         responses += asyncio.run(over_websocket(node, calls))
         chain_id = {"jsonrpc": "2.0", "id": 9, "method": "eth_chainId"}

@@ -176,9 +176,11 @@ def test_a_pair_on_disk_goes_on_without_its_remotes(tmp_path: Path) -> None:
             token = remotes.l1.token
             assert net.bridge.deposit(1_000, token=token, sender=HOLDER).l2["status"] == 1
             sent = net.bridge.withdraw(10, token=token, sender=HOLDER)
-            anchors = [it.request("anvil_nodeInfo")["forkConfig"] for it in (net.l1, net.l2)]
+            anchors = [layer.request("anvil_nodeInfo")["forkConfig"] for layer in (net.l1, net.l2)]
     with devnet(**settings) as net:
-        assert anchors == [it.request("anvil_nodeInfo")["forkConfig"] for it in (net.l1, net.l2)]
+        assert anchors == [
+            layer.request("anvil_nodeInfo")["forkConfig"] for layer in (net.l1, net.l2)
+        ]
         impersonate(net)
         bridge = net.bridge
         assert bridge.finalize(sent)["status"] == 1

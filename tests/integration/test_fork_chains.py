@@ -34,7 +34,11 @@ def test_a_fork_and_a_fresh_chain_stand_on_one_forked_l1(remotes: RemotePair) ->
     chains: Any = [{"fork_url": [remotes.l2.url], "port": 0}, {"chain_id": 6565, "port": 0}]
     with devnet(chains=chains, l1_fork_url=remotes.l1.url, no_storage_caching=True) as net:
         copy, fresh = net.l2s
-        assert [it.chain_id for it in (net.l1, copy, fresh)] == [L1_CHAIN_ID, L2_CHAIN_ID, 6565]
+        assert [layer.chain_id for layer in (net.l1, copy, fresh)] == [
+            L1_CHAIN_ID,
+            L2_CHAIN_ID,
+            6565,
+        ]
         number, _ = remotes.l2.latest
         assert (copy.w3.eth.block_number, fresh.w3.eth.block_number) == (number, 0)
         net.l1.request("anvil_impersonateAccount", HOLDER)
@@ -52,7 +56,7 @@ def test_two_chains_are_copies_of_one_with_ids_of_their_own_and_stay_so_on_disk(
     remotes: RemotePair, tmp_path: Path
 ) -> None:
     url = [remotes.l2.url]
-    chains: Any = [{"fork_url": url, "chain_id": it, "port": 0} for it in (71, 72)]
+    chains: Any = [{"fork_url": url, "chain_id": number, "port": 0} for number in (71, 72)]
     settings: dict[str, Any] = {"chains": chains, "data_dir": tmp_path / "data"}
     with devnet(**settings) as net:
         first, second = net.l2s
@@ -87,7 +91,7 @@ def test_a_fork_writes_nothing_to_a_directory_that_holds_something_else(
     settings: Any = {flag: remotes.l1.url, "data_dir": tmp_path}
     with pytest.raises(StoreForeign):
         devnet(**settings).start()
-    assert [it.name for it in tmp_path.iterdir()] == ["thesis.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_chain_that_is_added_to_a_pair_of_forks_is_none_and_begins_at_their_time(

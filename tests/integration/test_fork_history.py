@@ -103,7 +103,8 @@ def test_calls_on_the_past_are_executed_here(
     asked = proxy.methods.copy()
     same(remote, fork, "eth_call", call, number)
     traces = [
-        it("debug_traceCall", call, number, {"tracer": "callTracer"}) for it in (fork, remote.node)
+        node("debug_traceCall", call, number, {"tracer": "callTracer"})
+        for node in (fork, remote.node)
     ]
     # anvil says how much gas is left after the transaction has been paid for.
     assert [trace | {"gas": ""} for trace in traces[:1]] == [
@@ -120,7 +121,7 @@ def test_overrides_on_the_past_which_anvil_rejects(remote: RemoteAnvil, fork: An
     diff = {remote.counter: {"stateDiff": {f"0x{0:064x}": f"0x{41:064x}"}}}
     assert fork("eth_call", call, "0x3", diff) == f"0x{42:064x}"
     simulated = fork("eth_simulateV1", {"blockStateCalls": [{"calls": [call, call]}]}, "0x3")
-    assert [int(it["returnData"], 16) for it in simulated[0]["calls"]] == [3, 4]
+    assert [int(call["returnData"], 16) for call in simulated[0]["calls"]] == [3, 4]
     assert simulated[0]["parentHash"] == block_hash(remote, 3)
 
 
@@ -135,7 +136,7 @@ def test_transactions_of_the_past_are_traced_here(
             assert found[member] == expected[member], member
         steps = fork("debug_traceTransaction", sent)
         assert steps["gas"] == remote.node("debug_traceTransaction", sent)["gas"]
-        assert "SSTORE" in {it["op"] for it in steps["structLogs"]}
+        assert "SSTORE" in {step["op"] for step in steps["structLogs"]}
         frames, theirs = fork("trace_transaction", sent), remote.node("trace_transaction", sent)
         for ours, other in zip(frames, theirs, strict=True):
             assert ours["action"]["to"] == other["action"]["to"]
@@ -159,9 +160,10 @@ def test_logs_and_fees_are_joined(remote: RemoteAnvil, fork: Anvil) -> None:
         same(remote, fork, "eth_getLogs", {"blockHash": block_hash(remote, number)})
     fees = fork("eth_feeHistory", "0x6", "latest", [50])
     assert int(fees["oldestBlock"], 16) == remote.number + 2 - 5
-    assert [len(fees[it]) for it in ("baseFeePerGas", "gasUsedRatio", "reward")] == [7, 6, 6]
+    assert [len(fees[name]) for name in ("baseFeePerGas", "gasUsedRatio", "reward")] == [7, 6, 6]
     base_fees = [
-        it["baseFeePerGas"] for it in map(remote.block, range(remote.number - 3, remote.number + 1))
+        block["baseFeePerGas"]
+        for block in map(remote.block, range(remote.number - 3, remote.number + 1))
     ]
     assert fees["baseFeePerGas"][:4] == base_fees
 
@@ -173,7 +175,7 @@ def test_waiting_for_the_past_does_not_hold_up_others(
     proxy.latency = 1.0
     try:
         with ThreadPoolExecutor(1) as pool, closing(HttpRpcClient(fork.url)) as slow:
-            calls = [("eth_getBalance", [f"0x{it:040x}", "0x3"]) for it in range(1, 200)]
+            calls = [("eth_getBalance", [f"0x{number:040x}", "0x3"]) for number in range(1, 200)]
             waiting = pool.submit(slow.batch, calls)
             served = 0
             while not waiting.done():

@@ -125,7 +125,7 @@ def named(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: key if key in DERIVED else named(it, names) for key, it in value.items()}
     if isinstance(value, list):
-        return [named(it, names) for it in value]
+        return [named(entry, names) for entry in value]
     return names.get(value, value) if isinstance(value, str) else value
 
 
@@ -178,7 +178,9 @@ def check(pair: Pair, calls: Iterable[Call], *, with_pool: bool = False) -> None
 def difference(expected: Any, found: Any, path: str = "") -> str:
     """Say where two results first differ."""
     if isinstance(expected, dict) and isinstance(found, dict):
-        keys = [it for it in expected.keys() | found.keys() if expected.get(it) != found.get(it)]
+        keys = [
+            line for line in expected.keys() | found.keys() if expected.get(line) != found.get(line)
+        ]
         return difference(expected.get(keys[0]), found.get(keys[0]), f"{path}.{keys[0]}")
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         index = next(n for n, it in enumerate(expected) if it != found[n])
@@ -199,12 +201,12 @@ def fill_pool(pair: Pair, fork: RunningApi) -> None:
     """Send what waits in the pool of the chain without a fork; each sender has to be fetched first."""
     local, chain = pair.local.chain, fork.chain
     fork.call(lambda: chain.filler.roots.extend(local.filler.roots.first))
-    for it in local.filler.priority:
-        assert isinstance(it.payload, PriorityTransaction)
-        fork.call(partial(chain.enqueue, it.payload))
-    for it in local.pool:
-        sent = fork("eth_sendRawTransaction", f"0x{it.sent_raw.hex()}")
-        assert sent == str(it.hash)
+    for transaction in local.filler.priority:
+        assert isinstance(transaction.payload, PriorityTransaction)
+        fork.call(partial(chain.enqueue, transaction.payload))
+    for queued in local.pool:
+        sent = fork("eth_sendRawTransaction", f"0x{queued.sent_raw.hex()}")
+        assert sent == str(queued.hash)
 
 
 def test_blocks_are_read_alike(pair: Pair) -> None:
@@ -216,8 +218,12 @@ def test_blocks_are_read_alike(pair: Pair) -> None:
 def test_transactions_are_read_alike(pair: Pair) -> None:
     """Each is executed again to be traced."""
     block = pair.client("eth_getBlockByNumber", "latest", True)
-    chosen = [it for it in block["transactions"] if it["to"] in (f"0x{CALLER.hex()}", None)]
-    check(pair, [it for sent in chosen for it in reads_of_transaction(sent, FEW_TRACERS)])
+    chosen = [
+        transaction
+        for transaction in block["transactions"]
+        if transaction["to"] in (f"0x{CALLER.hex()}", None)
+    ]
+    check(pair, [entry for sent in chosen for entry in reads_of_transaction(sent, FEW_TRACERS)])
 
 
 @pytest.mark.parametrize("address", [SENDERS[0], CALLER, COUNTER, NOBODY])
@@ -246,7 +252,9 @@ def test_the_node_responds_alike(pair: Pair) -> None:
     """Also about the pending block and the pool, whose transactions are all cold."""
     past = ("earliest", "safe", "finalized")
     calls = [
-        it for it in reads_of_node(f"0x{SENDERS[0].hex()}") if not (it[1] and it[1][0] in past)
+        entry
+        for entry in reads_of_node(f"0x{SENDERS[0].hex()}")
+        if not (entry[1] and entry[1][0] in past)
     ]
     check(pair, calls, with_pool=True)
 
@@ -382,10 +390,13 @@ def test_a_contract_account_sends_alike() -> None:
     with remote_at(world.chain) as remote:
         fork = open_fork(remote, rules, number=head.number, clock=lambda: float(head.timestamp))
         with serve(fork) as client:
-            hashes = [client("eth_sendRawTransaction", f"0x{it.raw.hex()}") for it in sent]
+            hashes = [
+                client("eth_sendRawTransaction", f"0x{transaction.raw.hex()}")
+                for transaction in sent
+            ]
             client("evm_mine")
-            receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
-        results = [world.include(it) for it in sent]
+            receipts = [client("eth_getTransactionReceipt", name) for name in hashes]
+        results = [world.include(transaction) for transaction in sent]
         assert [int(receipt["gasUsed"], 16) for receipt in receipts] == [
             result.gas_used for result in results
         ]

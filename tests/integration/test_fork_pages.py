@@ -68,9 +68,9 @@ def test_the_metrics_of_each_layer_count_what_its_fork_asks(remotes: RemotePair)
     with devnet(
         fork_url=remotes.l2.url, l1_fork_url=remotes.l1.url, no_storage_caching=True
     ) as net:
-        before = [metrics(it.url) for it in (net.l1, net.l2)]
+        before = [metrics(layer.url) for layer in (net.l1, net.l2)]
         net.l2.request("eth_getBalance", STRANGER, "latest")
-        after = [metrics(it.url) for it in (net.l1, net.l2)]
+        after = [metrics(layer.url) for layer in (net.l1, net.l2)]
         grown = [
             now["entresol_fork_misses_total"] - was["entresol_fork_misses_total"]
             for was, now in zip(before, after, strict=True)
@@ -86,7 +86,7 @@ def test_the_metrics_of_each_layer_count_what_its_fork_asks(remotes: RemotePair)
 def test_each_of_several_chains_names_its_own_fork(remotes: RemotePair) -> None:
     chains: Any = [{"fork_url": [remotes.l2.url], "port": 0}, {"chain_id": 6565, "port": 0}]
     with devnet(chains=chains, l1_fork_url=remotes.l1.url, no_storage_caching=True) as net:
-        copy, fresh = (health(it.url) for it in net.l2s)
+        copy, fresh = (health(layer.url) for layer in net.l2s)
         assert (copy["fork"]["chainId"], copy["l1Fork"]["chainId"]) == (L2_CHAIN_ID, L1_CHAIN_ID)
         assert ("fork" in fresh, fresh["l1Fork"]["chainId"]) == (False, L1_CHAIN_ID)
         assert health(net.l1.url)["fork"]["chainId"] == L1_CHAIN_ID
@@ -121,7 +121,7 @@ def test_the_explorer_is_told_what_was_read_and_no_url(remotes: RemotePair) -> N
         text = page(f"{net.l2.url}/explorer/fork.json")
         assert "127.0.0.1" not in text
         found = json.loads(text)
-        assert [it["chainId"] for it in found.values()] == [L2_CHAIN_ID, L1_CHAIN_ID]
+        assert [entry["chainId"] for entry in found.values()] == [L2_CHAIN_ID, L1_CHAIN_ID]
         newest = found["fork"]["reads"][0]
         assert (newest["what"], newest["which"], newest["kept"]) == ("account", STRANGER, True)
         assert (

@@ -58,8 +58,8 @@ async def _repeated_in_an_error(request: web.Request) -> web.StreamResponse:
     body = json.loads(await request.read())
     error = {"code": -32000, "message": await _told(request)}
     answers = [
-        {"jsonrpc": "2.0", "id": it["id"], "error": error}
-        for it in (body if isinstance(body, list) else [body])
+        {"jsonrpc": "2.0", "id": entry["id"], "error": error}
+        for entry in (body if isinstance(body, list) else [body])
     ]
     return web.json_response(answers if isinstance(body, list) else answers[0])
 
@@ -169,7 +169,7 @@ def ask_in_vain(shown: Shown, proxy: FaultyProxy, node: Anvil, fault: faults.Fau
         ),
     ]
     proxy.fault = None
-    assert all("127.0.0.1" in it for it in failed), failed
+    assert all("127.0.0.1" in message for message in failed), failed
 
 
 def bad_urls(proxy: FaultyProxy) -> Sequence[str]:

@@ -80,7 +80,9 @@ def test_blocks_receipts_logs_and_fees_are_those_of_the_remote(
     remote: RemoteAnvil, fork: Anvil
 ) -> None:
     for number in range(READ + 1):
-        found, own = (it("eth_getBlockByNumber", hex(number), True) for it in (fork, remote.node))
+        found, own = (
+            node("eth_getBlockByNumber", hex(number), True) for node in (fork, remote.node)
+        )
         assert (
             found.items()
             >= {name: own[name] for name in own.keys() - {"size", "totalDifficulty"}}.items()

@@ -57,9 +57,9 @@ def in_one_batch(bridge: Bridge, *builders: Any) -> list[SentBundle]:
         waiting = [pool.submit(builder.send) for builder in builders]
         eventually(lambda: int(bridge.rpc("txpool_status")["pending"], 16) == len(builders))
         bridge.rpc("anvil_mine", 1)
-        sent = [it.result() for it in waiting]
+        sent = [transaction.result() for transaction in waiting]
     bridge.rpc("evm_setAutomine", True)
-    assert len({it.receipt["blockNumber"] for it in sent}) == 1
+    assert len({transaction.receipt["blockNumber"] for transaction in sent}) == 1
     return sent
 
 

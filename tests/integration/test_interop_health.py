@@ -49,7 +49,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
         )
         node = stack.enter_context(inprocess_node(*flags, info=info))
         eventually(info.exists)
-        pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+        pairs = [stack.enter_context(contextlib.closing(pair)) for pair in Pair.connect_all(info)]
         for pair in pairs:
             assert pair.arrived(pair.deposit(ETHER, to=USER))["status"] == "0x1"
         yield Remote(l1, node, pairs)

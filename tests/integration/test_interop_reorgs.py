@@ -33,7 +33,7 @@ class Remote(NamedTuple):
     def appended(self, last: int) -> list[Json]:
         """Return the events of batches that L1 has appended after a block."""
         found = self.l1("eth_getLogs", {"fromBlock": hex(last), "topics": [APPENDED]})
-        return [it for it in found if int(it["blockNumber"], 16) > last]
+        return [entry for entry in found if int(entry["blockNumber"], 16) > last]
 
     def proof(self, sent: str) -> Json:
         """Mine until L1 has confirmed the batch of a bundle, and return the proof."""
@@ -62,7 +62,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
         )
         stack.enter_context(inprocess_node(*flags, info=info))
         eventually(info.exists)
-        pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+        pairs = [stack.enter_context(contextlib.closing(pair)) for pair in Pair.connect_all(info)]
         for pair in pairs:
             sent = pair.deposit(ETHER, to=USER)
             l1("anvil_mine", hex(CONFIRMATIONS))

@@ -49,7 +49,7 @@ def has_root(pair: Pair, proof: dict[str, Any]) -> bool:
 def is_accepted(pair: Pair, source: Pair, sent: str, message: bytes, proof: dict[str, Any]) -> bool:
     """Return whether a chain accepts the proof of a message of another."""
     index = int(source.l2.receipt(sent)["transactionIndex"], 16)
-    words = [bytes.fromhex(it[2:]) for it in proof["proof"]]
+    words = [bytes.fromhex(word[2:]) for word in proof["proof"]]
     value = (index, bytes(USER), message)
     call = abi.encode_call(PROVE, source.chain_id, proof["batchNumber"], proof["id"], value, words)
     return int(pair.l2("eth_call", {"to": VERIFICATION, "data": "0x" + call.hex()}), 16) == 1

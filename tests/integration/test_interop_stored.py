@@ -53,7 +53,7 @@ def opened(
     given = (*CHAINS, *FAST, *stored, "--config-out", str(info), *flags)
     with inprocess_node(*given, info=info) as node, contextlib.ExitStack() as stack:
         eventually(info.exists)
-        pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+        pairs = [stack.enter_context(contextlib.closing(pair)) for pair in Pair.connect_all(info)]
         yield node, pairs
 
 
@@ -62,7 +62,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
     folder = tmp_path_factory.mktemp("stored")
     directory, backup = folder / "chains", folder / "backup"
     with opened(directory, folder) as (node, (source, destination)):
-        executed, ready = (send_value(source, destination, it) for it in (1, 2))
+        executed, ready = (send_value(source, destination, number) for number in (1, 2))
         assert destination.l2.receipt(execute(destination, source, executed))["status"] == "0x1"
         proof = proof_of(source, ready)
         eventually(lambda: has_root(destination, proof))

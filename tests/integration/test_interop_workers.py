@@ -59,7 +59,7 @@ def node(info: Path) -> Iterator[RunningNode]:
 def chains(node: RunningNode, info: Path) -> Iterator[Chains]:
     """Connect anew: whoever served an earlier test may be killed."""
     with contextlib.ExitStack() as stack:
-        pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+        pairs = [stack.enter_context(contextlib.closing(pair)) for pair in Pair.connect_all(info)]
         yield Chains(node, pairs)
 
 
@@ -121,11 +121,11 @@ def alike(clients: list[ProcessClient], method: str, params: list[object]) -> se
 
 def test_subscribers_and_filters_of_every_process_hear_of_an_import(chains: Chains) -> None:
     url = chains.pairs[1].l2.url
-    sockets = [connect_to(url, it) for it in (chains.node.process.pid, *workers_of(chains.node))]
+    sockets = [connect_to(url, pid) for pid in (chains.node.process.pid, *workers_of(chains.node))]
     with contextlib.ExitStack() as stack, chains.clients(1) as clients:
         address = url.replace("http:", "ws:")
         opened = [stack.enter_context(connect(address, sock=socket)) for socket in sockets]
-        subscribers = [Subscriber(it) for it in opened]
+        subscribers = [Subscriber(socket) for socket in opened]
         for subscriber in subscribers:
             subscriber("eth_subscribe", "newHeads")
             subscriber("eth_subscribe", "logs", {"address": str(ROOT_STORAGE)})
@@ -133,8 +133,8 @@ def test_subscribers_and_filters_of_every_process_hear_of_an_import(chains: Chai
         _, imported = sent_and_imported(chains)
         for subscriber in subscribers:
             seen = [subscriber.next(), subscriber.next()]
-            (log,) = [it for it in seen if "topics" in it]
-            (head,) = [it for it in seen if "parentHash" in it]
+            (log,) = [entry for entry in seen if "topics" in entry]
+            (head,) = [entry for entry in seen if "parentHash" in entry]
             assert log["transactionHash"] == imported["hash"]
             assert head["hash"] == log["blockHash"] == imported["blockHash"]
         (changed,) = clients[0]("eth_getFilterChanges", created)
@@ -154,7 +154,7 @@ def test_every_process_has_the_proof_once_l1_has_appended_the_batch(chains: Chai
             source.l1("evm_setAutomine", True)
             source.l1("evm_mine")
         # The last process first, so that the producer's response has not warmed anything.
-        proofs = [eventually(lambda it=it: it(*asked)) for it in reversed(clients)]  # type: ignore[misc]
+        proofs = [eventually(lambda client=client: client(*asked)) for client in reversed(clients)]  # type: ignore[misc]
         assert proofs[0] == proofs[1]
     before = int(destination.l2("eth_getBalance", str(RECEIVER), "latest"), 16)
     with chains.clients(1) as others:
@@ -181,8 +181,8 @@ def test_a_worker_that_replaces_another_has_proofs_and_imports(
     with chains.clients(1) as others:
         found = others[1]("eth_getTransactionByHash", later["hash"])
         assert found["blockHash"] == later["blockHash"]
-    for it in (sent, second):
-        assert destination.l2.receipt(execute(destination, source, it))["status"] == "0x1"
+    for transaction in (sent, second):
+        assert destination.l2.receipt(execute(destination, source, transaction))["status"] == "0x1"
     blocks = imported_blocks(destination)
     assert blocks == sorted(set(blocks))
     for pair in chains.pairs:

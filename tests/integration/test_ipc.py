@@ -93,7 +93,7 @@ def test_cast_reads_and_sends(node: InprocessNode, directory: Path) -> None:
 
 
 def test_documents_may_follow_each_other_without_white_space(client: IpcClient) -> None:
-    client.send(b"".join(request("eth_chainId", number=it) for it in range(3)))
+    client.send(b"".join(request("eth_chainId", number=number) for number in range(3)))
     client.send(b"[" + request("net_version") + b"]\n")
     assert [client.read()["id"] for _ in range(3)] == [0, 1, 2]
     assert client.read()[0]["result"] == "270"
@@ -104,7 +104,7 @@ def test_a_subscriber_is_notified(client: IpcClient) -> None:
     subscription = client.read()["result"]
     client.send(request("evm_mine"))
     received = [client.read() for _ in range(2)]
-    (head,) = [it["params"] for it in received if "params" in it]
+    (head,) = [entry["params"] for entry in received if "params" in entry]
     assert head["subscription"] == subscription
     assert int(head["result"]["number"], 16) >= 1
 

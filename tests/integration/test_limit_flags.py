@@ -79,7 +79,12 @@ ENDLESS, LOGGING = "0x5b5f56", "0x" + "5f5fa0" * 6
 
 def words(flags: dict[str, str]) -> list[str]:
     """Return flags as a command line has them."""
-    return ["--no-mining", "--log-level", "warning", *(it for flag in flags.items() for it in flag)]
+    return [
+        "--no-mining",
+        "--log-level",
+        "warning",
+        *(entry for flag in flags.items() for entry in flag),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +167,7 @@ def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) 
 def test_connections_have_a_limit(node: InprocessNode) -> None:
     with ExitStack() as crowd:
         clients = [crowd.enter_context(RawConnection(node.port)) for _ in range(21)]
-        statuses = [it.status for it in map(_answer_or_rejection, clients)]
+        statuses = [client.status for client in map(_answer_or_rejection, clients)]
     assert statuses.count(503) >= 1
     assert statuses.count(200) >= 15
 
@@ -258,7 +263,7 @@ def test_a_range_of_logs_has_a_limit_of_blocks_and_results(client: RawConnection
 
 def test_filters_have_a_limit_of_memory(client: RawConnection) -> None:
     # Three addresses and three topics at each of four positions take more than 3,000 bytes.
-    values = [f"0x{it:064x}" for it in range(3)]
+    values = [f"0x{number:064x}" for number in range(3)]
     long = {"address": [CONTRACT, ALICE, "0x" + "00" * 20], "topics": [values] * 4}
     first = call(client, "eth_newFilter", long)
     error = call(client, "eth_newFilter", long)

@@ -63,7 +63,7 @@ def test_a_worker_reads_within_blocks(layer: Layer) -> None:
     assert raws[index] == client("debug_getRawTransaction", sent)
     traced = client("trace_blockOpcodeGas", number)["transactions"][index]
     assert traced == client("trace_transactionOpcodeGas", sent)
-    assert {"SLOAD", "SSTORE"} <= {it["opcode"] for it in traced["opcodeGas"]}
+    assert {"SLOAD", "SSTORE"} <= {entry["opcode"] for entry in traced["opcodeGas"]}
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_fork_reads_within_the_blocks_of_its_remote(remote: RemoteAnvil, fork:
 def test_opcodes_of_the_past_are_those_of_the_remote(remote: RemoteAnvil, fork: Anvil) -> None:
     for sent in remote.calls[:-1]:
         used_gas = sum(
-            it["gasUsed"] for it in fork("trace_transactionOpcodeGas", sent)["opcodeGas"]
+            entry["gasUsed"] for entry in fork("trace_transactionOpcodeGas", sent)["opcodeGas"]
         )
         gas = int(remote.node("eth_getTransactionReceipt", sent)["gasUsed"], 16)
         assert used_gas + 21_000 == gas
@@ -105,7 +105,7 @@ def test_opcodes_of_the_past_are_those_of_the_remote(remote: RemoteAnvil, fork: 
 @pytest.mark.peer
 def test_opcode_gas_is_what_steps_of_a_real_anvil_cost() -> None:
     with running_anvil("--steps-tracing") as node, inprocess_anvil("anvil") as ours:
-        counted = [opcode_gas(it) for it in (node, ours)]
+        counted = [opcode_gas(peer) for peer in (node, ours)]
     assert counted[0] == counted[1]
 
 
@@ -123,4 +123,4 @@ def opcode_gas(node: Anvil) -> dict[str, tuple[int, int]]:
             gas[step["op"]] += step["gasCost"]
         counts = Counter(step["op"] for step in steps)
         return {opcode: (count, gas[opcode]) for opcode, count in counts.items()}
-    return {it["opcode"]: (it["count"], it["gasUsed"]) for it in traced}
+    return {entry["opcode"]: (entry["count"], entry["gasUsed"]) for entry in traced}

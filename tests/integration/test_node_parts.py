@@ -86,7 +86,9 @@ def test_a_node_whose_part_fails_to_start_leaves_nothing_open(
     asyncio.run(play())
     assert opened() <= before
     assert [
-        it.name for it in set(threading.enumerate()) - threads if it.name.startswith("node")
+        thread.name
+        for thread in set(threading.enumerate()) - threads
+        if thread.name.startswith("node")
     ] == []
 
 

@@ -59,7 +59,7 @@ def flags(anvil: Anvil, path: Path) -> list[str]:
 
 
 def l1_config(anvil: Anvil) -> L1Config:
-    secrets = [str(it.secret) for it in (COMMITTER, PROVER, EXECUTOR)]
+    secrets = [str(account.secret) for account in (COMMITTER, PROVER, EXECUTOR)]
     names = ("operator_key", "prove_key", "execute_key")
     return L1Config(l1_url=anvil.url, **dict(zip(names, secrets, strict=True)))  # type: ignore[arg-type]
 
@@ -69,15 +69,19 @@ def nonces(anvil: Anvil) -> list[int]:
     sent = (
         anvil("eth_getTransactionCount", str(account.address), "latest") for account in accounts
     )
-    return [int(it, 16) for it in sent]
+    return [int(transaction, 16) for transaction in sent]
 
 
 def settlement_transactions(anvil: Anvil) -> list[tuple[str, str]]:
     """Return the selector and the sender of each transaction that settled something."""
     head = int(anvil("eth_blockNumber"), 16)
     blocks = [anvil("eth_getBlockByNumber", hex(number), True) for number in range(head + 1)]
-    found = [(it["input"][:10], it["from"]) for block in blocks for it in block["transactions"]]
-    return [it for it in found if it[0] in SELECTORS]
+    found = [
+        (transaction["input"][:10], transaction["from"])
+        for block in blocks
+        for transaction in block["transactions"]
+    ]
+    return [entry for entry in found if entry[0] in SELECTORS]
 
 
 def health(url: str) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
             assert pair.proven(pair.withdraw(amount))
         pair.settled()
         sent = settlement_transactions(anvil)
-        assert {it[0] for it in sent} == SELECTORS.keys()
+        assert {transaction[0] for transaction in sent} == SELECTORS.keys()
         assert all(sender == str(SELECTORS[selector].address) for selector, sender in sent)
         eventually(lambda: len(balances(node.url)) == 3)
         accounts = {step: address for step, (address, _) in balances(node.url).items()}
@@ -119,7 +123,7 @@ def test_each_step_is_sent_by_its_key_and_each_balance_is_in_the_metrics(
         assert len(warned) == 1
         assert "the key of the operator that commits is publicly known" in warned[0]
         printed = node.printed() + get(f"{node.url}/metrics").decode() + info.read_text()
-        assert not any(it.secret.hex() in printed for it in (PROVER, EXECUTOR))
+        assert not any(account.secret.hex() in printed for account in (PROVER, EXECUTOR))
         pair.close()
         assert node.stop() == 0
 
@@ -136,7 +140,7 @@ def test_a_key_without_ether_does_not_stop_the_others(anvil: Anvil, tmp_path: Pa
         eventually(lambda: name in (health(node.url)["operator"] or ""))
         eventually(lambda: name in (health(node.url)["settlement"] or ""))
         anvil("anvil_setBalance", str(EXECUTOR.address), hex(ETHER))
-        assert all(pair.proven(it) for it in sent)
+        assert all(pair.proven(transaction) for transaction in sent)
         eventually(lambda: health(node.url)["settlement"] is None)
         pair.close()
         assert node.stop() == 0

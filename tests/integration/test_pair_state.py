@@ -81,7 +81,7 @@ def test_steps_that_l1_no_longer_has_are_taken_again(method: str) -> None:
         details = pair.l2("zks_getL1BatchDetails", 1)
         assert [details[f"{step}TxHash"] for step in STEPS] == [done[0], None, None]
         assert settled_in_metrics(pair.l2.url) == [1, 1, 0, 0]
-        tags = [pair.l2("eth_getBlockByNumber", it, False) for it in ("safe", "finalized")]
+        tags = [pair.l2("eth_getBlockByNumber", name, False) for name in ("safe", "finalized")]
         assert [int(tag["number"], 16) for tag in tags] == [before, 0]
         for step in STEPS:
             again = pair.l2(f"anvil_zks_{step}Batch", 1)
@@ -102,14 +102,14 @@ def test_a_deposit_that_l1_no_longer_has_comes_into_no_block_of_the_l2(pair: Pai
 
 
 def test_a_reset_starts_both_layers_again(pair: Pair) -> None:
-    genesis = [it("eth_getBlockByNumber", "0x0", False)["hash"] for it in (pair.l1, pair.l2)]
+    genesis = [layer("eth_getBlockByNumber", "0x0", False)["hash"] for layer in (pair.l1, pair.l2)]
     for layer in (pair.l1, pair.l2):
         bridges(pair)
         assert layer("anvil_reset") is None
         assert heads(pair)[1] == 0
         assert received(pair) == 0
         assert [
-            it("eth_getBlockByNumber", "0x0", False)["hash"] for it in (pair.l1, pair.l2)
+            layer("eth_getBlockByNumber", "0x0", False)["hash"] for layer in (pair.l1, pair.l2)
         ] == genesis
     bridges(pair)
 
@@ -225,7 +225,8 @@ def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
     )
     with running_pair(*flags) as pair:
         firsts = [
-            it("eth_getBlockByNumber", "earliest", False)["number"] for it in (pair.l1, pair.l2)
+            layer("eth_getBlockByNumber", "earliest", False)["number"]
+            for layer in (pair.l1, pair.l2)
         ]
         assert firsts == [hex(1000), hex(100)]
         assert pair.l2("eth_getBlockByNumber", "0x0", False) is None
@@ -241,7 +242,10 @@ def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
 def open_transfers(pair: Pair) -> list[tuple[str, str, str]]:
     found: dict[str, Any] = pair.l2("entresol_getOpenTransfers")
     assert found["next"] is None
-    return [(it["kind"], it["status"], it["transactionHash"]) for it in found["transfers"]]
+    return [
+        (transfer["kind"], transfer["status"], transfer["transactionHash"])
+        for transfer in found["transfers"]
+    ]
 
 
 def test_a_withdrawal_is_listed_until_it_is_claimed_and_again_after_a_revert() -> None:

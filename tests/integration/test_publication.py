@@ -223,13 +223,20 @@ def test_edits_larger_than_a_batch_are_published_by_hash_and_the_chain_goes_on(
 def test_large_transactions_are_divided_over_blocks_and_none_is_lost() -> None:
     with publishing(mining=False) as net:
         sent = [
-            transfer(net.l2, data=f"0x{(bytes([it + 1]) * 50_000).hex()}", gas=hex(5_000_000))
-            for it in range(7)
+            transfer(net.l2, data=f"0x{(bytes([number + 1]) * 50_000).hex()}", gas=hex(5_000_000))
+            for number in range(7)
         ]
-        while any(net.l2.request("eth_getTransactionReceipt", it) is None for it in sent):
+        while any(
+            net.l2.request("eth_getTransactionReceipt", transaction) is None for transaction in sent
+        ):
             net.l2.request("evm_mine")
         assert (
-            len({net.l2.request("eth_getTransactionReceipt", it)["blockNumber"] for it in sent})
+            len(
+                {
+                    net.l2.request("eth_getTransactionReceipt", transaction)["blockNumber"]
+                    for transaction in sent
+                }
+            )
             == 4
         )
         checked(net)
@@ -350,7 +357,7 @@ def test_changed_rules_are_published_before_the_first_block_that_has_them(tmp_pa
         transfer(net.l2)
         batches = checked(net)
     changed = [block.rules for batch in batches.values() for block in batch.blocks if block.rules]
-    assert [it.gas_limit for it in changed] == [40_000_000]
+    assert [transaction.gas_limit for transaction in changed] == [40_000_000]
 
 
 def test_the_pool_is_closed_while_l1_is_behind_and_deposits_go_on() -> None:

@@ -98,4 +98,6 @@ def test_both_readers_read_the_genesis_of_a_chain(devnet: Devnet) -> None:
     assert genesis["timestamp"] == int(header["timestamp"], 16)
     for account in devnet.l2.accounts:
         address = bytes.fromhex(account.address[2:])
-        assert any(it["address"] == address and it["balance"] for it in genesis["accounts"])
+        assert any(
+            account["address"] == address and account["balance"] for account in genesis["accounts"]
+        )

@@ -82,7 +82,7 @@ def rich(client: HttpRpcClient, *numbers: int) -> None:
 
 
 def sends(*raws: str) -> list[tuple[str, list[object]]]:
-    return [("eth_sendRawTransaction", [it]) for it in raws]
+    return [("eth_sendRawTransaction", [raw]) for raw in raws]
 
 
 def test_the_transactions_of_a_batch_share_blocks_and_keep_their_order(
@@ -93,7 +93,7 @@ def test_the_transactions_of_a_batch_share_blocks_and_keep_their_order(
     to = address(secret(3))
     raws = [raw(nonce, secret(by), to, tip=by) for nonce in range(20) for by in (1, 2)]
     hashes = client.batch(sends(*raws))
-    receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
+    receipts = [client("eth_getTransactionReceipt", name) for name in hashes]
     assert {receipt["status"] for receipt in receipts} == {"0x1"}
     places = [
         (int(receipt["blockNumber"], 16), int(receipt["transactionIndex"], 16))
@@ -130,7 +130,7 @@ def test_a_contract_that_a_batch_deploys_is_called_by_another_sender_after_it(
     deploy = raw(0, deployer, gas=200_000, value=0, data=DEPLOY + code)
     call = raw(0, secret(21), created, gas=100_000, value=7, tip=10**9)
     sent = client.batch(sends(deploy, call))
-    receipts = [client("eth_getTransactionReceipt", it) for it in sent]
+    receipts = [client("eth_getTransactionReceipt", transaction) for transaction in sent]
     assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     assert client("eth_getBalance", str(created), "latest") == "0x0"
 
@@ -155,7 +155,7 @@ def test_a_batch_overflows_into_further_blocks() -> None:
         rich(client, 1)
         to = address(secret(2))
         hashes = client.batch(sends(*(raw(nonce, secret(1), to) for nonce in range(200))))
-        receipts = [client("eth_getTransactionReceipt", it) for it in hashes]
+        receipts = [client("eth_getTransactionReceipt", name) for name in hashes]
         blocks = [int(receipt["blockNumber"], 16) for receipt in receipts]
         assert blocks == sorted(blocks)
         assert len(set(blocks)) >= 200 * 21_000 // 1_000_000
@@ -227,7 +227,7 @@ class Flood:
             client("anvil_setBalance", sender, hex(10**20))
             first = int(client("eth_getTransactionCount", sender, "latest"), 16)
             for nonce in range(first, first + 100 * BATCH, BATCH):
-                raws = [raw(it, secret(number), to) for it in range(nonce, nonce + BATCH)]
+                raws = [raw(name, secret(number), to) for name in range(nonce, nonce + BATCH)]
                 results = client.batch(sends(*raws))
                 self.acknowledged += [result for result in results if isinstance(result, str)]
         except (OSError, http.client.HTTPException, msgspec.DecodeError):
@@ -256,6 +256,6 @@ def test_what_a_flood_was_acknowledged_survives(tmp_path: Path, number: signal.S
         client = HttpRpcClient(running.url)
         for first in range(0, len(acknowledged), 100):
             some = acknowledged[first : first + 100]
-            receipts = client.batch([("eth_getTransactionReceipt", [it]) for it in some])
+            receipts = client.batch([("eth_getTransactionReceipt", [name]) for name in some])
             assert all(receipt is not None and receipt["status"] == "0x1" for receipt in receipts)
         client.close()

@@ -66,10 +66,10 @@ class Shell:
 def put_token(remote: Anvil) -> None:
     """Put a token at the address of the real one, with a balance of the holder, and go to the block of the page."""
     made = artifact("TestERC20")
-    arguments = "".join(it.to_bytes(32, "big").hex() for it in (96, 160, 6))
+    arguments = "".join(number.to_bytes(32, "big").hex() for number in (96, 160, 6))
     strings = "".join(
-        len(it).to_bytes(32, "big").hex() + it.ljust(32, b"\0").hex()
-        for it in (b"USD Coin", b"USDC")
+        len(entry).to_bytes(32, "big").hex() + entry.ljust(32, b"\0").hex()
+        for entry in (b"USD Coin", b"USDC")
     )
     sender = remote("eth_accounts")[0]
     sent = remote(
@@ -106,4 +106,4 @@ def test_the_tutorial_of_a_real_token_prints_what_it_shows(tmp_path: Path) -> No
     assert remote.url.encode() not in (tmp_path / "fork.sqlite").read_bytes()
     (tmp_path / "test_more.py").write_text(files["test_more.py"], encoding="utf-8")
     missed = shell.run(miss)
-    assert [it for it in plain(miss.output or "") if it not in "\n".join(plain(missed))] == []
+    assert [line for line in plain(miss.output or "") if line not in "\n".join(plain(missed))] == []

@@ -131,11 +131,11 @@ def test_a_chain_is_registered_once_and_found_again(deployed: Deployed, tmp_path
     assert own == msgspec.structs.replace(
         shared, chain=own.chain, legacy_bridge=shared.asset_router
     )
-    counts = [sent_by(deployed.anvil, it.address) for it in (OWNER, SECOND)]
+    counts = [sent_by(deployed.anvil, account.address) for account in (OWNER, SECOND)]
     without = deployed.second(data_dir=str(tmp_path / "chain"), bridgehub=None)
     for again in (config, without, deployed.second()):
         assert opened(again)[0].contracts == own
-    assert [sent_by(deployed.anvil, it.address) for it in (OWNER, SECOND)] == counts
+    assert [sent_by(deployed.anvil, account.address) for account in (OWNER, SECOND)] == counts
     # The contract, the right to settle, and each of two chains told of the other.
     assert counts[1] == 4
 
@@ -143,7 +143,7 @@ def test_a_chain_is_registered_once_and_found_again(deployed: Deployed, tmp_path
 def test_several_chains_are_registered_by_a_second_node(deployed: Deployed) -> None:
     key = str(OWNER.secret)
     layers = opened(deployed.second(chains="2", bridgehub_owner_key=key))
-    assert len({it.contracts.chain for it in (deployed.first, *layers)}) == 3
+    assert len({layer.contracts.chain for layer in (deployed.first, *layers)}) == 3
     assert len({layer.operator_keys.deployer.address for layer in layers}) == 2
 
 
@@ -173,8 +173,8 @@ def test_without_the_owners_key_the_error_has_the_call_to_make(
     assert Address.parse(found["owner"]) == OWNER.address
 
     # The owner makes it as it says, and the next start completes the rest.
-    arguments = (271, *(Address.parse(found[it]) for it in ("manager", "chain")))
-    words = (bytes.fromhex(found[it][2:]) for it in ("token", "genesis"))
+    arguments = (271, *(Address.parse(found[name]) for name in ("manager", "chain")))
+    words = (bytes.fromhex(found[name][2:]) for name in ("token", "genesis"))
     hub = Contract(Address.parse(found["bridgehub"]), find("Bridgehub"))
     data = hexed(hub.encode("registerChain", *arguments, *words))
     call = {"from": str(OWNER.address), "to": str(hub.address), "data": data}
@@ -204,8 +204,8 @@ def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_
     with killed_at_each_line() as lines:
         layers = completed(lambda: opened(config))
     assert [line for line in lines if line.startswith("registering chain")] == [
-        f"registering chain {it} at {layers[0].contracts.bridgehub.checksummed()}"
-        for it in (271, 272)
+        f"registering chain {number} at {layers[0].contracts.bridgehub.checksummed()}"
+        for number in (271, 272)
     ]
     # Each was registered once, and created once; the first operator sent ether to the second, and told all of all.
     assert sent_by(deployed.anvil, OWNER.address) == before + 2

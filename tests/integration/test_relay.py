@@ -61,7 +61,7 @@ def test_value_arrives_on_either_chain_by_itself(net: Devnet) -> None:
 
 
 def test_the_relay_is_funded_by_a_deposit_so_that_books_stay_exact(net: Devnet) -> None:
-    eventually(lambda: all(it.w3.eth.get_balance(RELAY_ADDRESS) > ETHER for it in net.l2s))
+    eventually(lambda: all(layer.w3.eth.get_balance(RELAY_ADDRESS) > ETHER for layer in net.l2s))
     assert net.l1.w3.eth.get_balance(RELAY_ADDRESS) < 10_000 * ETHER
 
 

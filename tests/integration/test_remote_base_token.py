@@ -130,7 +130,7 @@ def test_a_chain_is_found_from_the_bridgehub_with_its_token(anvil: Anvil) -> Non
 def test_chains_with_two_tokens_are_one_deployment_that_may_be_killed_between_any_two_steps(
     anvil: Anvil, tmp_path: Path
 ) -> None:
-    tokens = [create_token(anvil, it) for it in ("ONE", "TWO")]
+    tokens = [create_token(anvil, name) for name in ("ONE", "TWO")]
     file = tmp_path / "node.toml"
     tables = [f'[[chains]]\nchain_id = {it}\nbase_token = "{token}"\n'
               for it, token in zip((270, 271, 272), (tokens[0], tokens[1], tokens[1]), strict=True)]  # fmt: skip
@@ -140,7 +140,7 @@ def test_chains_with_two_tokens_are_one_deployment_that_may_be_killed_between_an
     config = SETTINGS.load(flags, {}, file)
     with killed_at_each_line():
         layers, found = completed(lambda: opened(config))
-    assert [it.symbol for it in found] == ["ONE", "TWO", "TWO"]
+    assert [token.symbol for token in found] == ["ONE", "TWO", "TWO"]
     assert len({layer.contracts.chain for layer in layers}) == 3
     # Two tokens are registered, two operators get ether, and each chain is told of the others.
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")

@@ -207,7 +207,7 @@ def test_only_the_accounts_of_a_custom_mnemonic_are_funded_on_a_remote_l1(anvil:
     mnemonic = "legal winner thank year wave sausage worth useful legal winner thank yellow"
     chain = ChainConfig(accounts=2, mnemonic=mnemonic)
     with contextlib.closing(layer_two(configured(anvil, chain=chain))) as opened_chain:
-        assert funded(opened_chain) == {it.address for it in derive(mnemonic, 2)}
+        assert funded(opened_chain) == {account.address for account in derive(mnemonic, 2)}
 
 
 @pytest.mark.parametrize("accounts", [None, 0])
@@ -242,7 +242,7 @@ def layer_two(config: NodeConfig) -> Chain:
 def funded(chain: Chain) -> set[Address]:
     """Return who has something in the genesis, but for what backs bundles."""
     alloc = chain.genesis.alloc
-    return {it for it in alloc if alloc[it].balance and it != BASE_TOKEN_HOLDER}
+    return {address for address in alloc if alloc[address].balance and address != BASE_TOKEN_HOLDER}
 
 
 @pytest.mark.parametrize("is_mined", [True, False])

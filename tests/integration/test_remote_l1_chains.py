@@ -74,7 +74,9 @@ def test_two_chains_settle_on_one_deployment_before_and_after_a_restart(
     sent = 0
     for start in (("--deploy-l1",), ()):
         with inprocess_node(*flags, *start, info=info), contextlib.ExitStack() as stack:
-            pairs = [stack.enter_context(contextlib.closing(it)) for it in Pair.connect_all(info)]
+            pairs = [
+                stack.enter_context(contextlib.closing(pair)) for pair in Pair.connect_all(info)
+            ]
             assert pairs[0].call_l1(pairs[0].bridgehub, "getAllZKChainChainIDs") == (270, 271)
             sent = sent or nonce(anvil)
             for pair in pairs:
@@ -91,9 +93,9 @@ def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
 ) -> None:
     config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
     first, second = opened(config)
-    accounts = [it.operator_keys.deployer.address for it in (first, second)]
+    accounts = [layer.operator_keys.deployer.address for layer in (first, second)]
     assert accounts[0] == OPERATOR.address
-    assert accounts[1] not in {it.address for it in derive(DEVELOPMENT_MNEMONIC, 20)}
+    assert accounts[1] not in {account.address for account in derive(DEVELOPMENT_MNEMONIC, 20)}
     assert int(anvil("eth_getBalance", str(accounts[1]), "latest"), 16) == 10 * ETHER
     assert first.contracts.bridgehub == second.contracts.bridgehub
     assert first.contracts.chain != second.contracts.chain
@@ -104,10 +106,10 @@ def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
     sent = nonce(anvil)
     assert sent == STEPS + 3 + 1 + PAIRS
     for again in (config, configured(anvil, data_dir=str(tmp_path / "chains"))):
-        assert [it.contracts for it in opened(again)] == [first.contracts, second.contracts]
+        assert [layer.contracts for layer in opened(again)] == [first.contracts, second.contracts]
     # From the Bridgehub alone, too.
     found = opened(configured(anvil, bridgehub=str(first.contracts.bridgehub)))
-    assert [it.contracts for it in found] == [first.contracts, second.contracts]
+    assert [layer.contracts for layer in found] == [first.contracts, second.contracts]
     assert nonce(anvil) == sent
 
 
@@ -129,9 +131,9 @@ def test_a_start_that_was_killed_between_two_manifests_is_completed(
 ) -> None:
     directory = tmp_path / "chains"
     config = configured(anvil, data_dir=str(directory), deploy_l1=True)
-    contracts = [it.contracts for it in opened(config)]
+    contracts = [pair.contracts for pair in opened(config)]
     (directory / "271" / MANIFEST_FILE).unlink()
-    assert [it.contracts for it in opened(config)] == contracts
+    assert [pair.contracts for pair in opened(config)] == contracts
     assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
 
 

@@ -33,7 +33,7 @@ LONG: list[tuple[str, list[Any]]] = [
     ("eth_simulateV1", [{"blockStateCalls": [{"calls": [SPENDING]}] * 2}, "latest"]),
     ("eth_sendTransaction", [SPENDING]),
     ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest"}]),
-    ("eth_getProof", [ALICE, [hex(it) for it in range(20)], "latest"]),
+    ("eth_getProof", [ALICE, [hex(number) for number in range(20)], "latest"]),
     ("eth_getBlockByNumber", ["pending", True]),
     ("debug_traceBlockByNumber", ["0x2"]),
     ("debug_traceCall", [{**SPENDING, "gas": hex(100_000)}, "latest", {}]),
@@ -103,7 +103,7 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
             (api, replacing, given),
         ]
         async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as group:
-            running = [group.create_task(call(*it)) for it in calls]
+            running = [group.create_task(call(*entry)) for entry in calls]
         return [(it[1], task.result()) for it, task in zip(calls, running, strict=True)]
 
     async def live() -> list[Any]:
@@ -112,7 +112,9 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
         await node.start()
         try:
             api = (node.layer_one if is_layer_one else node.layer_two).api
-            return [it for methods in (LONG, SETTLING) for it in await race(node, api, methods)]
+            return [
+                entry for methods in (LONG, SETTLING) for entry in await race(node, api, methods)
+            ]
         finally:
             await node.stop()
 

@@ -43,9 +43,9 @@ def test_no_receipt_of_some_hundred_transactions_of_every_type_differs(
     for number in range(varied.first, varied.last + 1):
         code = replay(anvil, tmp_path, "--block", str(number), "--json")
         found = json.loads(capsys.readouterr().out)
-        different = [it for it in found["replayed"] if not it["same"]]
+        different = [transaction for transaction in found["replayed"] if not transaction["same"]]
         assert (code, different) == (0, [])
-        types |= {it["type"] for it in found["replayed"]}
+        types |= {transaction["type"] for transaction in found["replayed"]}
         count += found["transactions"]
     assert types == {0, 1, 2, 3, 4}
     assert count == varied.sent >= 150
@@ -59,9 +59,9 @@ def hashes(anvil: Anvil, number: int) -> list[str]:
 
 def failed(anvil: Anvil, number: int) -> str:
     """Return a transaction of a block that reverted with a reason."""
-    for it in hashes(anvil, number):
-        if anvil("eth_getTransactionByHash", it)["to"] == str(REVERTER):
-            return it
+    for name in hashes(anvil, number):
+        if anvil("eth_getTransactionByHash", name)["to"] == str(REVERTER):
+            return name
     raise AssertionError(number)
 
 

@@ -34,7 +34,10 @@ def test_no_receipt_of_a_chain_that_py_evm_made_differs(
             words = ["--block", str(number), "--fork-url", node.url, "--fork-cache", str(tmp_path)]
             code = main(["replay", *words, "--json"])
             found = json.loads(capsys.readouterr().out)
-            assert (code, [it for it in found["replayed"] if not it["same"]]) == (0, [])
+            assert (
+                code,
+                [transaction for transaction in found["replayed"] if not transaction["same"]],
+            ) == (0, [])
             count += found["transactions"]
         assert count == node.sent
 
@@ -56,7 +59,10 @@ def test_each_block_is_replayed_by_the_rules_of_its_own_hardfork(
             words = ["--block", str(number), "--fork-url", node.url, "--fork-cache", str(tmp_path)]
             code = main(["replay", *words, "--json"])
             found = json.loads(capsys.readouterr().out)
-            assert (code, [it for it in found["replayed"] if not it["same"]]) == (0, [])
+            assert (
+                code,
+                [transaction for transaction in found["replayed"] if not transaction["same"]],
+            ) == (0, [])
             block = node.do_eth_getBlockByNumber(hex(number), False)
             receipts = node.do_eth_getBlockReceipts(block["hash"])
             statuses.append([int(receipt["status"], 16) for receipt in receipts])

@@ -116,7 +116,7 @@ def test_any_process_of_any_member_takes_a_senders_transactions_in_order(
     cluster: ClusterProcesses, paymaster: Address, role: str, process: str, send: Send
 ) -> None:
     producer = cluster.producer()
-    (replica,) = [it for it in cluster.nodes if it is not producer]
+    (replica,) = [node for node in cluster.nodes if node is not producer]
     node = producer if role == "producer" else replica
     pid = processes_of(node.running)[process == "worker"]
     # What is in a block is there at once at the producer.

@@ -65,7 +65,9 @@ def settlement_health(pair: Pair) -> str | None:
 
 
 def heads(pair: Pair) -> tuple[str, str]:
-    l1, l2 = (it("eth_getBlockByNumber", "latest", False)["hash"] for it in (pair.l1, pair.l2))
+    l1, l2 = (
+        layer("eth_getBlockByNumber", "latest", False)["hash"] for layer in (pair.l1, pair.l2)
+    )
     return l1, l2
 
 
@@ -94,7 +96,7 @@ def test_both_layers_are_reverted_together_and_settlement_goes_on(
             if randomness.random() < 0.5:
                 pair.proven(undone[0])
             assert layer("evm_revert", checkpoint) is True
-            gone = [pair.l2("eth_getTransactionReceipt", it) for it in undone]
+            gone = [pair.l2("eth_getTransactionReceipt", transaction) for transaction in undone]
             assert gone == [None] * len(undone)
             assert pair.l1("eth_getBlockByHash", before[0], False) is not None
             assert pair.l2("eth_getBlockByHash", before[1], False) is not None
@@ -111,8 +113,8 @@ def test_time_can_be_moved_on_either_layer(tmp_path: Path) -> None:
             pair.arrived(pair.deposit(ETHER))
             assert pair.l1.receipt(pair.claim(pair.withdraw(1)))["status"] == "0x1"
         times = [
-            int(it("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-            for it in (pair.l1, pair.l2)
+            int(layer("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+            for layer in (pair.l1, pair.l2)
         ]
         assert times[0] - times[1] > 29 * DAY
         pair.l2("anvil_mine", "0x40")
@@ -182,7 +184,7 @@ def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Pat
             pair.l2("anvil_zks_executeBatch", 1)
         assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] is None
         receipt = pair.l1.receipt(pair.l2("anvil_zks_commitBatch", 1))
-        (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BATCH_COMMITTED)]
+        (event,) = [log for log in receipt["logs"] if log["topics"][0] == str(BATCH_COMMITTED)]
         assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
@@ -208,7 +210,7 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
         # The layer 2 goes on, deposits included.
         assert pair.arrived(pair.deposit(1))["status"] == "0x1"
         sent.append(pair.send_message(b"later"))
-        assert all(pair.l2.receipt(it)["status"] == "0x1" for it in sent)
+        assert all(pair.l2.receipt(transaction)["status"] == "0x1" for transaction in sent)
         assert pair.totals() == (0, 0, 0)
         allow(pair, "add")
         pair.l2("anvil_zks_commitBatch", 1)
@@ -258,7 +260,7 @@ def test_messages_are_proven_by_the_index_in_their_block_at_any_batch_size(
         for step in ("commit", "prove", "execute"):
             pair.l2(f"anvil_zks_{step}Batch", 1)
         receipts = [pair.l2.receipt(it) for it, _, _ in sent]
-        assert [int(it[field], 16) for it in receipts] == [0, 1, 2] * 3
+        assert [int(receipt[field], 16) for receipt in receipts] == [0, 1, 2] * 3
         for (transaction, by, message), receipt in zip(sent, receipts, strict=True):
             shown = receipt | {"l1BatchTxIndex": receipt[field]}
             proof = pair.proven(transaction)
@@ -281,7 +283,7 @@ def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:
         places = []
         for transaction, index in asked:
             proof, receipt = pair.proven(transaction, index), pair.l2.receipt(transaction)
-            position = [it["logIndex"] for it in messages_in(receipt)][index]
+            position = [log["logIndex"] for log in messages_in(receipt)][index]
             block = int(receipt["blockNumber"], 16)
             by_message = pair.l2(
                 "zks_getL2ToL1MsgProof",

@@ -79,7 +79,7 @@ def test_the_node_retries_an_l1_that_is_down_and_goes_on(
         pair.l1.close()
         anvil.stop()
         sent = [pair.withdraw(number) for number in range(1, 4)]
-        assert all(pair.l2.receipt(it)["status"] == "0x1" for it in sent)
+        assert all(pair.l2.receipt(transaction)["status"] == "0x1" for transaction in sent)
         eventually(lambda: health(node.url)["settlement"])
         eventually(lambda: health(node.url)["deposits"])
         anvil.start()

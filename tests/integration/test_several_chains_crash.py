@@ -83,7 +83,7 @@ def test_what_any_of_three_chains_acknowledged_survives_kills_under_load(tmp_pat
                 thread.join()
             for pair in pairs:
                 pair.close()
-        if life >= KILLS and all(it.deposits and it.sent for it in traffic):
+        if life >= KILLS and all(of_chain.deposits and of_chain.sent for of_chain in traffic):
             break
     with running_node(*flags(tmp_path), info=tmp_path / "info.json") as node:
         for of_chain, pair in zip(traffic, Pair.connect_all(tmp_path / "info.json"), strict=True):

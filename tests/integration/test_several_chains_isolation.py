@@ -56,11 +56,11 @@ def reported_by_all(chains: SeveralChains, problem: str) -> None:
     """Wait until every port says which chain has this problem, and that only that one has."""
 
     def is_reported() -> bool:
-        return all(problem in str(it["chains"]["271"]) for it in health(chains).values())
+        return all(problem in str(page["chains"]["271"]) for page in health(chains).values())
 
     eventually(is_reported, lambda: str(health(chains)))
     for name, found in health(chains).items():
-        assert {it: found["chains"][it] for it in NAMES if it != "271"} == dict.fromkeys(
+        assert {name: found["chains"][name] for name in NAMES if name != "271"} == dict.fromkeys(
             ("270", "272", L1)
         )
         if name != "271":
@@ -83,7 +83,7 @@ def test_each_port_has_the_health_and_the_metrics_of_its_chain_by_name(
         samples = [line for line in page.splitlines() if not line.startswith("#")]
         own = [sample for sample in samples if not sample.startswith("entresol_chain_problem")]
         assert own
-        assert all(f'{{chain="{name}"' in it for it in own), own
+        assert all(f'{{chain="{name}"' in line for line in own), own
         assert f'entresol_head_block{{chain="{name}"}} 0' in own
         assert sum(sample.startswith("entresol_chain_problem{") for sample in samples) == len(NAMES)
 
@@ -115,7 +115,7 @@ def test_a_chain_whose_operator_cannot_pay_leaves_the_others_alone(chains: Sever
     assert pair.call_l1(pair.chain, "getTotalBatchesCommitted") == 0
     pair.l1("anvil_setBalance", operator, funds)
     chains.goes_on(BAD)
-    eventually(lambda: all(it["status"] == "ready" for it in health(chains).values()))
+    eventually(lambda: all(page["status"] == "ready" for page in health(chains).values()))
 
 
 def test_a_chain_whose_disk_fails_leaves_the_others_alone(

@@ -107,7 +107,7 @@ def check_root(store: Store) -> None:
         if account is None:
             continue
         storage = HexaryTrie({})
-        for _, slot in (it for it in slots if it[0] == address):
+        for _, slot in (slot for slot in slots if slot[0] == address):
             if value := store.slot(address, slot, store.head_number):
                 storage[keccak256(slot)] = rlp.encode(value)
         state[keccak256(address)] = rlp.encode(

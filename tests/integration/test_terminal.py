@@ -185,8 +185,10 @@ def test_anvil_prints_the_same(tmp_path: Path) -> None:
             )
         lines = path.read_text().splitlines()
     lines = lines[next(n for n, line in enumerate(lines) if "Listening on" in line) + 1 :]
-    expected = "\n".join(it.text for it in PRINTED).splitlines()
-    assert [line for line in lines if line and line != "eth_call"] == [it for it in expected if it]
+    expected = "\n".join(block.text for block in PRINTED).splitlines()
+    assert [line for line in lines if line and line != "eth_call"] == [
+        line for line in expected if line
+    ]
 
 
 def test_the_l1_alone_prints_the_same(tmp_path: Path) -> None:

@@ -42,14 +42,16 @@ def test_the_tests_of_the_tutorial_pass(tmp_path: Path) -> None:
 def test_wrong_tests_of_the_tutorial_show_what_it_says(tmp_path: Path) -> None:
     runs = PytestRuns(tmp_path)
     wrong = [block for block in files_of(TESTING) if block.output is not None]
-    write(runs, [it for it in files_of(TESTING) if it.title == "conftest.py"] + wrong)
+    write(runs, [block for block in files_of(TESTING) if block.title == "conftest.py"] + wrong)
     ran = runs.run("-q")
     assert summary_of(ran.stdout) == f"{len(wrong)} failed", ran.stdout
-    expected = [line for it in wrong for line in (it.output or "").splitlines()]
-    assert [it for it in expected if it not in ran.stdout] == []
+    expected = [line for block in wrong for line in (block.output or "").splitlines()]
+    assert [line for line in expected if line not in ran.stdout] == []
 
 
-PROGRAMS: Final = [it for it in blocks_of(TESTING) if it.language == "python" and not it.title]
+PROGRAMS: Final = [
+    block for block in blocks_of(TESTING) if block.language == "python" and not block.title
+]
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))

@@ -127,7 +127,7 @@ def filled(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, str):
         return value.format(**names)
     if isinstance(value, list):
-        return [filled(it, names) for it in value]
+        return [filled(entry, names) for entry in value]
     if isinstance(value, dict):
         return {key: filled(it, names) for key, it in value.items()}
     return value
@@ -249,7 +249,7 @@ def test_subscribers_of_a_worker_are_notified(node: RunningNode) -> None:
         subscriber("eth_subscribe", "logs", {"address": names["contract"]})
         logged = send(other, to=names["contract"], gas="0x20000")
         seen = [subscriber.next() for _ in range(2)]
-        (log,) = [it for it in seen if it.get("transactionHash") == logged]
+        (log,) = [entry for entry in seen if entry.get("transactionHash") == logged]
         assert log["removed"] is False
         other("evm_revert", snapshot)
         removed = subscriber.next()
@@ -292,7 +292,12 @@ def test_subscribers_of_a_worker_see_what_came_and_went_as_those_of_the_producer
         last = producer("eth_getBlockByNumber", "latest", False)["hash"]
         seen = [list(until(subscriber, last)) for subscriber in subscribers]
     assert seen[0] == seen[1]
-    assert [it.get("removed") for it in seen[0] if "removed" in it] == [False, False, True, True]
+    assert [entry.get("removed") for entry in seen[0] if "removed" in entry] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_metrics_and_health_speak_for_the_whole_node(node: RunningNode) -> None:
@@ -319,7 +324,7 @@ def test_every_process_reads_the_index_of_accounts(node: RunningNode) -> None:
         sent = send(clients[0], to=target, value="0x1")
         for client in clients:
             page = client("entresol_getAccountTransactions", target)
-            assert [it["hash"] for it in page["transactions"]] == [sent]
+            assert [transaction["hash"] for transaction in page["transactions"]] == [sent]
             assert client("entresol_findHashes", sent[:20])["transactions"] == [sent]
 
 

@@ -111,12 +111,12 @@ def kill_one(node: RunningNode, randomness: random.Random) -> None:
     doomed, doom = Load(node, victim), randomness.randrange(20)
     eventually(lambda: doomed.done > doom)
     os.kill(victim, signal.SIGKILL)
-    before = [it.done for it in loads]
+    before = [load.done for load in loads]
     eventually(lambda: all(it.done > was + 5 for it, was in zip(loads, before, strict=True)))
     eventually(lambda: health(node) == ALL_RUNNING)
     for load in (*loads, doomed):
         load.stop()
-    assert [it.failure for it in loads] == [None, None]
+    assert [load.failure for load in loads] == [None, None]
     assert doomed.failure is not None
     assert victim not in workers_of(node)
     with closing(ProcessClient(node.url, max(workers_of(node)))) as newest:
@@ -148,7 +148,7 @@ def test_a_signal_to_stop_lets_requests_in_progress_finish() -> None:
                 client.post({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": endless})
             )
 
-        threads = [threading.Thread(target=request, args=(it,)) for it in clients]
+        threads = [threading.Thread(target=request, args=(client,)) for client in clients]
         for thread in threads:
             thread.start()
         eventually(lambda: metric(node, "requests_total") >= len(pids))
@@ -174,9 +174,11 @@ def resident_bytes(pid: int) -> int:
 def send_and_drop(client: ProcessClient, count: int) -> None:
     """Send transactions of 120 KiB, which do not stay in the pool."""
     transfer = {"from": ALICE.address, "to": BOB.address, "data": "0x" + "00" * (120 << 10)}
-    for it in range(count):
-        client("eth_sendTransaction", {**transfer, "gas": hex(2_000_000), "nonce": hex(it % 10)})
-        if it % 10 == 9:
+    for number in range(count):
+        client(
+            "eth_sendTransaction", {**transfer, "gas": hex(2_000_000), "nonce": hex(number % 10)}
+        )
+        if number % 10 == 9:
             client("anvil_dropAllTransactions")
 
 

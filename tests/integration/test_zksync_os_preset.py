@@ -42,8 +42,8 @@ def info(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def pair(info: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
     pairs = Pair.connect_all(info)
     yield pairs[CHAINS.index(request.param)]
-    for it in pairs:
-        it.close()
+    for found in pairs:
+        found.close()
 
 
 def l1_urls(info: Path) -> list[str]:
@@ -102,7 +102,9 @@ def test_the_bridgehub_knows_every_chain_and_what_pays_for_its_gas(pair: Pair) -
 
 
 def test_the_key_of_the_guides_deposits_to_each_chain_and_withdraws_from_it(pair: Pair) -> None:
-    balances = [int(it("eth_getBalance", RICH.address, "latest"), 16) for it in (pair.l1, pair.l2)]
+    balances = [
+        int(layer("eth_getBalance", RICH.address, "latest"), 16) for layer in (pair.l1, pair.l2)
+    ]
     assert min(balances) > 1_000 * ETHER
     receiver, me = Address(bytes([pair.chain_id % 256]) * 20), Address.parse(RICH.address)
     request = (pair.chain_id, ETHER + FEE, receiver, ETHER, b"", GAS_LIMIT, GAS_PER_PUBDATA, (), me)

@@ -22,7 +22,7 @@ from tests.support.rpc_client import HttpRpcClient
 
 ACTION: Final = ROOT / "action.yml"
 STOP_ACTION: Final = ROOT / ".github" / "actions" / "stop" / "action.yml"
-SCRIPTS: Final = {it.stem: it for it in sorted((ROOT / ".github" / "actions").rglob("*.sh"))}
+SCRIPTS: Final = {path.stem: path for path in sorted((ROOT / ".github" / "actions").rglob("*.sh"))}
 INPUTS: Final = {"FLAGS": "", "PORT": "0", "L1_PORT": "0", "TIMEOUT": "60"}
 
 
@@ -204,9 +204,9 @@ def test_it_is_an_action_by_the_schema_of_github(path: Path) -> None:
 @pytest.mark.parametrize("path", [ACTION, STOP_ACTION], ids=["start", "stop"])
 def test_inputs_reach_scripts_only_by_the_environment(path: Path) -> None:
     declared = loaded(path)
-    commands = [it["run"] for it in declared["runs"]["steps"] if "run" in it]
+    commands = [step["run"] for step in declared["runs"]["steps"] if "run" in step]
     assert commands != []
-    assert [it for it in commands if "${{" in it] == []
+    assert [command for command in commands if "${{" in command] == []
     for command in commands:
         (name,) = re.findall(r'GITHUB_ACTION_PATH"?/([\w./]+\.sh)', command)
         assert os.access(path.parent / name, os.X_OK)
@@ -214,7 +214,7 @@ def test_inputs_reach_scripts_only_by_the_environment(path: Path) -> None:
 
 def test_the_start_declares_what_its_script_reads_and_writes() -> None:
     declared = loaded(ACTION)
-    (step,) = (it for it in declared["runs"]["steps"] if it.get("id") == "start")
+    (step,) = (step for step in declared["runs"]["steps"] if step.get("id") == "start")
     assert step["env"].keys() == INPUTS.keys()
     script = SCRIPTS["start"].read_text(encoding="utf-8")
     assert set(re.findall(r'echo "([a-z0-9-]+)=', script)) == declared["outputs"].keys()

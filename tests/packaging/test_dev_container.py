@@ -40,16 +40,18 @@ def image(container: dict[str, Any]) -> str:
 
 def test_it_has_members_of_the_specification_alone(container: dict[str, Any]) -> None:
     assert container.keys() == MEMBERS
-    assert {it["onAutoForward"] for it in container["portsAttributes"].values()} <= AUTO_FORWARD
+    assert {port["onAutoForward"] for port in container["portsAttributes"].values()} <= AUTO_FORWARD
     assert all(
-        it.keys() == {"label", "onAutoForward"} for it in container["portsAttributes"].values()
+        port.keys() == {"label", "onAutoForward"} for port in container["portsAttributes"].values()
     )
 
 
 def test_it_forwards_the_ports_of_both_layers_with_their_names(container: dict[str, Any]) -> None:
     config = NodeConfig()
     assert container["forwardPorts"] == [config.server.port, config.l1.l1_port]
-    labels = [container["portsAttributes"][str(it)]["label"] for it in container["forwardPorts"]]
+    labels = [
+        container["portsAttributes"][str(port)]["label"] for port in container["forwardPorts"]
+    ]
     assert labels == ["Layer 2, and its explorer", "Layer 1"]
 
 

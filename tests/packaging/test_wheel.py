@@ -87,7 +87,11 @@ def test_one_wheel_serves_every_python_from_3_11_on() -> None:
 
 def test_no_file_names_a_folder_of_this_machine(wheel: ZipFile, source: Path) -> None:
     with tarfile.open(source) as archive:
-        texts = {it.name: archive.extractfile(it) for it in archive.getmembers() if it.isfile()}
+        texts = {
+            getmember.name: archive.extractfile(getmember)
+            for getmember in archive.getmembers()
+            if getmember.isfile()
+        }
         contents = {name: file.read() for name, file in texts.items() if file is not None}
     contents |= {name: wheel.read(name) for name in wheel.namelist() if name != NATIVE}
     assert [name for name, data in contents.items() if str(ROOT).encode() in data] == []
@@ -118,7 +122,7 @@ def test_the_page_has_the_sizes_of_what_was_built(wheel: ZipFile, source: Path) 
         ("the source distribution", (source.stat().st_size,)),
     ):
         (line,) = (line for line in page.splitlines() if line.startswith(f"| {row}"))
-        told = [float(it) for it in re.findall(r"([\d.]+) MB", line)]
+        told = [float(word) for word in re.findall(r"([\d.]+) MB", line)]
         assert told == pytest.approx([size / 1e6 for size in sizes], rel=0.1), line
 
 

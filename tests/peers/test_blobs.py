@@ -125,7 +125,7 @@ def test_a_blob_transaction_has_the_same_objects(peers: Peers, form: Form) -> No
         sent,
         but=frozenset({"blockHash", "blockTimestamp", *BLOBS_IN_OBJECTS}),
     )
-    assert shown["blobVersionedHashes"] == ["0x" + it.hex() for it in sidecar.hashes]
+    assert shown["blobVersionedHashes"] == ["0x" + name.hex() for name in sidecar.hashes]
     assert not BLOBS_IN_OBJECTS & shown.keys()
     assert alike(peers, "anvil_getBlobsByTransactionHash", sent) == sidecar.json()["blobs"]
     for name, blob in zip(sidecar.hashes, sidecar.json()["blobs"], strict=True):
@@ -219,7 +219,7 @@ def test_the_node_signs_and_sends_blobs(peers: Peers, form: Form) -> None:
 def test_a_sidecar_that_is_not_whole_is_rejected(peers: Peers, missing: str) -> None:
     sidecar = sample_sidecar(1)
     fields = {**BLOB_FIELDS, **sidecar.json(), "maxFeePerBlobGas": "0x1"}
-    fields["blobVersionedHashes"] = ["0x" + it.hex() for it in sidecar.hashes]
+    fields["blobVersionedHashes"] = ["0x" + name.hex() for name in sidecar.hashes]
     del fields[missing]
     for method in ("eth_sendTransaction", "eth_signTransaction", "eth_fillTransaction"):
         assert "missing sidecar" in rejections(peers, method, fields)[0]

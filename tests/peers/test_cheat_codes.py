@@ -130,7 +130,7 @@ def test_pending_transactions_are_sealed_when_automine_is_on_again(
         peer("evm_setAutomine", False)
         sent = [peer("eth_sendTransaction", {"from": ALICE, "to": STRANGER}) for _ in range(2)]
         assert peer("evm_setAutomine", True) is None
-        assert len({peer.receipt(it)["blockNumber"] for it in sent}) == 1
+        assert len({peer.receipt(transaction)["blockNumber"] for transaction in sent}) == 1
 
 
 @pytest.mark.parametrize("layer", ["l1", "l2"])

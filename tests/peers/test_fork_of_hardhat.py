@@ -101,7 +101,7 @@ def test_transactions_logs_and_fees_are_those_of_the_remote(
     below = {"fromBlock": "0x0", "toBlock": hex(remote.number), "address": remote.counter}
     same(remote, fork, "eth_getLogs", below)
     joined = fork("eth_getLogs", below | {"toBlock": "latest"})
-    assert [int(it["data"], 16) for it in joined] == [1, 2, 3, 4]
+    assert [int(log["data"], 16) for log in joined] == [1, 2, 3, 4]
     same(remote, fork, "eth_feeHistory", "0x5", hex(remote.number - 1), [50])
     assert len(fork("eth_feeHistory", "0x5", "latest", [50])["gasUsedRatio"]) == 5
 

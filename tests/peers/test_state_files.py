@@ -57,9 +57,13 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
     """Return what clients see of the chain: head, blocks, receipts, logs, code, storage, accounts."""
     head = int(peer("eth_blockNumber"), 16)
     blocks = [peer("eth_getBlockByNumber", hex(number), False) for number in range(head + 1)]
-    sent = [it for block in blocks[1:] for it in block["transactions"]]
-    signed = [it for it in sent if peer("eth_getTransactionByHash", it) is not None]
-    receipts = [peer("eth_getTransactionReceipt", it) for it in signed[:2]]
+    sent = [transaction for block in blocks[1:] for transaction in block["transactions"]]
+    signed = [
+        transaction
+        for transaction in sent
+        if peer("eth_getTransactionByHash", transaction) is not None
+    ]
+    receipts = [peer("eth_getTransactionReceipt", name) for name in signed[:2]]
     logs = peer("eth_getLogs", {"fromBlock": "0x0", "address": contract})
     return {
         "hashes": [block["hash"] for block in blocks],
@@ -73,8 +77,11 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
         "code": peer("eth_getCode", contract, "latest"),
         "slot": peer("eth_getStorageAt", contract, "0x0", "latest"),
         "accounts": [
-            (peer("eth_getBalance", it, "latest"), peer("eth_getTransactionCount", it, "latest"))
-            for it in (ALICE, BOB, STRANGER)
+            (
+                peer("eth_getBalance", entry, "latest"),
+                peer("eth_getTransactionCount", entry, "latest"),
+            )
+            for entry in (ALICE, BOB, STRANGER)
         ],
     }
 
@@ -102,16 +109,16 @@ def test_transactions_without_a_signature_have_the_hashes_of_anvil(layers: Layer
                 call = {"from": sender, "to": BOB, "value": "0x1", "gas": "0x5208", **price}
                 sent.append(anvil("eth_sendTransaction", call))
         dump = anvil("anvil_dumpState")
-        expected = [anvil("eth_getTransactionByHash", it) for it in sent]
+        expected = [anvil("eth_getTransactionByHash", transaction) for transaction in sent]
     assert layers.l1("anvil_loadState", dump)
     fields = ("hash", "from", "nonce", "blockNumber", "r", "s")
-    loaded = [layers.l1("eth_getTransactionByHash", it) for it in sent]
-    assert [[it[key] for key in fields] for it in loaded] == [
-        [it[key] for key in fields] for it in expected
+    loaded = [layers.l1("eth_getTransactionByHash", transaction) for transaction in sent]
+    assert [[transaction[key] for key in fields] for transaction in loaded] == [
+        [line[key] for key in fields] for line in expected
     ]
-    assert [layers.l1("eth_getTransactionReceipt", it)["from"] for it in sent] == [
-        it["from"] for it in expected
-    ]
+    assert [
+        layers.l1("eth_getTransactionReceipt", transaction)["from"] for transaction in sent
+    ] == [line["from"] for line in expected]
 
 
 def test_states_of_earlier_blocks_are_read(layers: Layers) -> None:
@@ -199,7 +206,7 @@ def test_the_same_request_has_the_same_effect(
             (
                 result,
                 head["number"],
-                [it["value"] for it in head["transactions"]],
+                [transaction["value"] for transaction in head["transactions"]],
                 peer("eth_getTransactionCount", ALICE, "latest"),
                 int(peer("eth_getBalance", BOB, "latest"), 16) % 10**6,
             )

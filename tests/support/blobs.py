@@ -52,7 +52,7 @@ class SampleSidecar(NamedTuple):
     def json(self) -> dict[str, list[str]]:
         """Return the fields of a transaction object."""
         return {
-            name: ["0x" + it.hex() for it in getattr(self, name)]
+            name: ["0x" + part.hex() for part in getattr(self, name)]
             for name in ("blobs", "commitments", "proofs")
         }
 
@@ -65,7 +65,9 @@ def versioned_hash(commitment: bytes) -> bytes:
 @cache
 def sample_blob(seed: int) -> bytes:
     """Return a blob whose field elements depend on `seed`."""
-    return b"".join((seed * FIELD_ELEMENTS + it).to_bytes(32) for it in range(FIELD_ELEMENTS))
+    return b"".join(
+        (seed * FIELD_ELEMENTS + number).to_bytes(32) for number in range(FIELD_ELEMENTS)
+    )
 
 
 @cache
@@ -110,7 +112,7 @@ def blob_transaction(
     signed = [
         *fields,
         encode_uint(signature[64]),
-        *(encode_uint(int.from_bytes(it)) for it in (signature[:32], signature[32:64])),
+        *(encode_uint(int.from_bytes(word)) for word in (signature[:32], signature[32:64])),
     ]
     items = signed if sidecar is None else [signed, *sidecar.items()]
     return b"\x03" + rlp_encode(items)

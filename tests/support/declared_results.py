@@ -38,8 +38,10 @@ _ZERO_HASH: Final = f"0x{'00' * 32}"
 def check_response(methods: Mapping[str, Method], request: Any, response: Any) -> list[str]:
     """Check a response, or those of a batch, against the declarations; return the methods whose results it checked."""
     if isinstance(request, list) and isinstance(response, list):
-        calls = {it["id"]: it for it in request if isinstance(it, dict) and "id" in it}
-        pairs = [(calls[it["id"]], it) for it in response if it["id"] in calls]
+        calls = {
+            entry["id"]: entry for entry in request if isinstance(entry, dict) and "id" in entry
+        }
+        pairs = [(calls[entry["id"]], entry) for entry in response if entry["id"] in calls]
     elif isinstance(request, dict) and isinstance(response, dict):
         pairs = [(request, response)]
     else:

@@ -187,7 +187,9 @@ def dump(store: Store) -> dict[bytes, bytes]:
     reverted += [row for row in rows if row[:1] == tables.OPEN_LOGS and _block_of_log(row) > head]
     reverted += [row for row in rows if row[:1] in _HOLDINGS and _first_block(rows[row]) > head]
     hashes = {
-        tables.NUMBER_OF_HASH + rows[it] for it in reverted if it[:1] == tables.HASH_OF_NUMBER
+        tables.NUMBER_OF_HASH + rows[entry]
+        for entry in reverted
+        if entry[:1] == tables.HASH_OF_NUMBER
     }
     return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
 

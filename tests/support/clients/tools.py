@@ -49,7 +49,7 @@ def python_tools(home: Path) -> dict[str, str]:
 
 def foundry() -> dict[str, str]:
     """Return the environment of Foundry, with npm's compiler, since it would download one."""
-    folders = {find_program(it).parent for it in ("forge", "cast")}
+    folders = {find_program(name).parent for name in ("forge", "cast")}
     return tool_environment(
         PATH=_path(*folders), FOUNDRY_SOLC=str(COMPILER), FOUNDRY_OFFLINE="true"
     )

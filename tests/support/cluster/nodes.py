@@ -162,7 +162,7 @@ class ClusterProcesses:
                         return node
             return None
 
-        return eventually(found, lambda: "\n".join(it.printed() for it in self.nodes))
+        return eventually(found, lambda: "\n".join(node.printed() for node in self.nodes))
 
     def run(self, *arguments: str) -> str:
         """Run a command of operators on the cluster, and return what it prints."""

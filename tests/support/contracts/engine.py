@@ -232,7 +232,9 @@ def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Ar
     ]
     plain = [field for field in entry["inputs"] if not field["indexed"]]
     indexed = [field for field in entry["inputs"] if field["indexed"]]
-    fields = dict(zip((it["name"] for it in plain), abi.decode(types(plain), data), strict=True))
+    fields = dict(
+        zip((line["name"] for line in plain), abi.decode(types(plain), data), strict=True)
+    )
     for field, word in zip(indexed, topics[1:], strict=True):
         fields[field["name"]] = abi.decode([type_of(field)], word)[0]
     return Event(address, entry["name"], fields, topics, data)

@@ -210,7 +210,7 @@ class LayerOne:
     def add(self, *sent: Sent) -> int:
         """Settle a batch with these bundles of one chain, and return its number."""
         source = sent[0].source
-        self.batches[source].append([it.log for it in sent])
+        self.batches[source].append([transaction.log for transaction in sent])
         return len(self.batches[source])
 
     @property

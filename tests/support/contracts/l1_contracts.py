@@ -143,9 +143,9 @@ class Deployed:
         """Return the bundles that the last transaction has left out, by their logs, each with its reason."""
         found = self.engine.events(self.message_root)
         return {
-            it.fields["logIndex"]: error_of(it.fields["reason"])
-            for it in found
-            if it.name == "BundleLeftOut"
+            entry.fields["logIndex"]: error_of(entry.fields["reason"])
+            for entry in found
+            if entry.name == "BundleLeftOut"
         }
 
     def settled_proof(self, *logs: L2ToL1Log, index: int) -> tuple[int, list[bytes]]:

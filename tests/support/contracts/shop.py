@@ -19,7 +19,7 @@ FILE: Final = "src/Shop.sol"
 def forge_report() -> dict[str, Any]:
     """Return forge's report, by the name of the contract."""
     report = json.loads((FOLDER / "forge.json").read_bytes())
-    return {it["contract"].rpartition(":")[2]: it for it in report}
+    return {entry["contract"].rpartition(":")[2]: entry for entry in report}
 
 
 class ShopRun:

@@ -58,7 +58,7 @@ def cases_of(settings: str) -> list[FailureCase]:
 @cache
 def right_lines() -> dict[str, Lines]:
     """Return the lines of each case: Hardhat's without an optimizer, unless it has none, or wrong ones."""
-    return {it.name: it.expected or it.hardhat for it in cases_of("plain")}
+    return {case.name: case.expected or case.hardhat for case in cases_of("plain")}
 
 
 class FailingContracts:
@@ -111,4 +111,8 @@ class FailingContracts:
     def lines(self, case: FailureCase) -> Lines:
         """Return the lines of the node's stack trace."""
         trace = self._request("entresol_getCallStackTrace", self.transaction(case))
-        return [] if trace is None else [(it["function"], it["line"]) for it in trace["frames"]]
+        return (
+            []
+            if trace is None
+            else [(frame["function"], frame["line"]) for frame in trace["frames"]]
+        )

@@ -76,7 +76,7 @@ def compare_responses(derived: RpcClient, operated: RpcClient) -> int:
     """Compare everything that two nodes say of their blocks, transactions, states and batches; return how much."""
     count, reads = 0, _reads(operated)
     while calls := list(islice(reads, _REQUESTS)):
-        found, expected = (_outcomes(it, calls) for it in (derived, operated))
+        found, expected = (_outcomes(node, calls) for node in (derived, operated))
         for call, ours, theirs in zip(calls, found, expected, strict=True):
             assert ours == theirs, (call, ours, theirs)
         count += len(calls)
@@ -84,7 +84,7 @@ def compare_responses(derived: RpcClient, operated: RpcClient) -> int:
 
 
 def _outcomes(node: RpcClient, calls: Sequence[Call]) -> list[Any]:
-    return [str(it) if isinstance(it, RpcError) else it for it in node.batch(calls)]
+    return [str(call) if isinstance(call, RpcError) else call for call in node.batch(calls)]
 
 
 def _reads(node: RpcClient) -> Iterator[Call]:
@@ -116,7 +116,7 @@ def _reads(node: RpcClient) -> Iterator[Call]:
 
 def compare_stores(derived: Path, operated: Path) -> int:
     """Compare all rows of two directories that no node has open, byte for byte; return how many there are."""
-    found, expected = (_rows(it) for it in (derived, operated))
+    found, expected = (_rows(node) for node in (derived, operated))
     head = int.from_bytes(expected[tables.HEAD])
     assert [key for key in expected.keys() - found.keys() if _is_needed(key, head)] == []
     assert found.keys() - expected.keys() == set()

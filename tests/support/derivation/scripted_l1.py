@@ -319,7 +319,7 @@ class ScriptedDeriver:
         found = deposits(batch.first_priority_id, batch.l1_transactions)
         if len(found) != batch.l1_transactions:
             raise DerivationAlarm(claim.number, "deposits", len(found), batch.l1_transactions)
-        self.deposits += [it.nonce for it in found]
+        self.deposits += [deposit.nonce for deposit in found]
         for payload in found:
             self._chain.enqueue(payload)
         count = batch.last_block - batch.first_block + 1

@@ -225,7 +225,7 @@ def without_precompile_calls(trace: Trace, *_: object) -> Trace:
 def renumbered(address: list[int], removed: list[list[int]]) -> list[int]:
     """Return the address of a frame without its removed siblings, and those of its ancestors."""
     return [
-        index - sum(it[:-1] == address[:depth] and it[-1] < index for it in removed)
+        index - sum(entry[:-1] == address[:depth] and entry[-1] < index for entry in removed)
         for depth, index in enumerate(address)
     ]
 

@@ -40,7 +40,7 @@ def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
 
 def bundle_in(receipt: Json) -> InteropBundle:
     """Return the bundle that a transaction has sent."""
-    (event,) = [it for it in receipt["logs"] if it["topics"][0] == str(BUNDLE_SENT)]
+    (event,) = [log for log in receipt["logs"] if log["topics"][0] == str(BUNDLE_SENT)]
     return InteropBundle.of_event(bytes.fromhex(event["data"][2:]))[2]
 
 
@@ -65,7 +65,7 @@ def execute(destination: Pair, source: Pair, sent: str) -> str:
     receipt = source.l2.receipt(sent)
     bundle = bundle_in(receipt)
     message = (int(receipt["transactionIndex"], 16), INTEROP_CENTER, bundle.message())
-    words = [bytes.fromhex(it[2:]) for it in proof["proof"]]
+    words = [bytes.fromhex(word[2:]) for word in proof["proof"]]
     claim = (source.chain_id, proof["batchNumber"], proof["id"], message, words)
     return destination.send_l2(HANDLER, "executeBundle", bundle.encode(), claim)
 
@@ -75,8 +75,12 @@ def imports_of(destination: Pair) -> list[Json]:
     found = []
     for number in range(int(destination.l2("eth_blockNumber"), 16) + 1):
         block = destination.l2("eth_getBlockByNumber", hex(number), True)
-        found += [it for it in block["transactions"] if it["type"] == "0x7d"]
-    return [{name: it[name] for name in it if not name.startswith("l1Batch")} for it in found]
+        found += [
+            transaction for transaction in block["transactions"] if transaction["type"] == "0x7d"
+        ]
+    return [
+        {name: entry[name] for name in entry if not name.startswith("l1Batch")} for entry in found
+    ]
 
 
 def imported_blocks(destination: Pair) -> list[int]:

@@ -44,7 +44,7 @@ class Ecosystem:
             return pair.l2("eth_getTransactionReceipt", transaction) is not None
 
         self._withdrawals = [withdrawal for withdrawal in self._withdrawals if has(*withdrawal)]
-        self._failed = [it for it in self._failed if has(it[0], it[1].transaction)]
+        self._failed = [client for client in self._failed if has(client[0], client[1].transaction)]
 
     def meet(self, pairs: Sequence[Pair]) -> None:
         """Use the chains of a node that has just started; snapshots do not last."""
@@ -109,7 +109,7 @@ class Ecosystem:
 
     def recover(self) -> None:
         """Claim back a deposit that failed."""
-        possible = [it for it in self._failed if it[0] not in self.stopped]
+        possible = [client for client in self._failed if client[0] not in self.stopped]
         if possible:
             place, failed = chosen = self.random.choice(possible)
             self._failed.remove(chosen)

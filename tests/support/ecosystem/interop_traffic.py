@@ -90,7 +90,9 @@ class InteropTraffic:
 
     def look(self) -> None:
         """Find all bundles that the chains have sent."""
-        self.bundles = {bytes(it.hash): it for source in self.bridges for it in self._sent(source)}
+        self.bundles = {
+            bytes(entry.hash): entry for source in self.bridges for entry in self._sent(source)
+        }
 
     def _sent(self, source: Bridge) -> Iterator[SentBundle]:
         event: Any = {
@@ -233,7 +235,7 @@ class InteropTraffic:
         if bundle is None:
             return
         before = bundle.call_statuses
-        wanted = [0 if it else self.random.randrange(3) for it in before]
+        wanted = [0 if entry else self.random.randrange(3) for entry in before]
         executed = [at for at, it in enumerate(wanted) if it == CallStatus.EXECUTED]
         self._try(
             lambda sender: bundle.unbundle(wanted, sender), bundle, executed, _unbundler(bundle)

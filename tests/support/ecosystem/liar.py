@@ -53,7 +53,8 @@ class Liar:
         """Make some out of nothing."""
         token = self._bridge.l2_token(str(self.token))
         held, supply = (
-            it.call() for it in (token.functions.balanceOf(SENDER), token.functions.totalSupply())
+            entry.call()
+            for entry in (token.functions.balanceOf(SENDER), token.functions.totalSupply())
         )
         edited = {"balanceOf": {USER: held + amount}, "totalSupply": supply + amount}
         for slot, word in storage_of(artifact("BridgedStandardERC20"), edited).items():

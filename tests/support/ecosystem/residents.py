@@ -84,7 +84,7 @@ class Resident:
                 bytes.fromhex(failed.transaction[2:]),
             ),
             *(proof["batchNumber"], proof["id"], int(receipt["l1BatchTxIndex"], 16)),
-            [bytes.fromhex(it[2:]) for it in proof["proof"]],
+            [bytes.fromhex(word[2:]) for word in proof["proof"]],
         )
         types = "uint256,address,bytes32,bytes,bytes32,uint256,uint256,uint16,bytes32[]"
         function = f"bridgeRecoverFailedTransfer({types})"

@@ -287,7 +287,9 @@ class RootsLayerOne:
 
     def _played(self, block: int | Hash32 | None) -> _Played:
         found = [
-            it for it in self.blocks if block is None or block in (it.block.number, it.block.hash)
+            word
+            for word in self.blocks
+            if block is None or block in (word.block.number, word.block.hash)
         ]
         if not found:
             raise LayerOneRejected("eth_call", -32000, "there is no such block")

@@ -46,7 +46,7 @@ class SeveralChains(NamedTuple):
         number = int(l2("eth_blockNumber"), 16)
         while number:
             sent = l2("eth_getBlockByNumber", hex(number), True)["transactions"]
-            if not sent or any(it["type"] != "0x7d" for it in sent):
+            if not sent or any(transaction["type"] != "0x7d" for transaction in sent):
                 break
             number -= 1
         return number
@@ -63,8 +63,8 @@ class SeveralChains(NamedTuple):
         head, last = int(self.pairs[0].l1("eth_blockNumber"), 16), batches.last()
         numbers = range(1, 1 + (0 if last is None or len(self.pairs) == 1 else last.number))
         found = [batches.get(number) for number in numbers]
-        sending = [it.number for it in found if it is not None and it.has_messages]
-        is_booked = all(batches.books.get(it) is not None for it in sending)
+        sending = [entry.number for entry in found if entry is not None and entry.has_messages]
+        is_booked = all(batches.books.get(entry) is not None for entry in sending)
         return is_booked and roots.block == head and not roots.importer.pending
 
     @contextlib.contextmanager
@@ -115,5 +115,5 @@ def _pair(node: Node, index: int) -> Pair:
     assert layer_one is not None
     contracts = msgspec.structs.asdict(node.rollups[index].settlement_layer.contracts)
     named = {name: it for name, it in contracts.items() if it is not None}
-    l1, l2 = (HttpRpcClient(f"http://{it.address}") for it in (layer_one, layer_two))
+    l1, l2 = (HttpRpcClient(f"http://{layer.address}") for layer in (layer_one, layer_two))
     return Pair(l1, l2, named, layer_two.chain.rules.chain_id)

@@ -49,4 +49,4 @@ ALLOC = {address: GenesisAccount(code=code, nonce=1) for address, code in CODES.
 
 def flood(messages: int, bundle: int = 0, *, length: int = 32) -> bytes:
     """Return the input that has the flooder send so many messages, and then a bundle of this length."""
-    return b"".join(it.to_bytes(32) for it in (length, messages, bundle))
+    return b"".join(entry.to_bytes(32) for entry in (length, messages, bundle))

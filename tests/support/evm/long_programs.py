@@ -55,7 +55,7 @@ def _precompile(address: int, data: bytes, fork: str = "osaka") -> Program:
 
 
 def _modexp(size: int, exponent: bytes, fork: str, *, is_odd: bool = True) -> Program:
-    lengths = b"".join(it.to_bytes(32) for it in (size, len(exponent), size))
+    lengths = b"".join(entry.to_bytes(32) for entry in (size, len(exponent), size))
     base, modulus = b"\xfe" * size, b"\xff" * (size - 1) + (b"\xfd" if is_odd else b"\xfe")
     return _precompile(5, lengths + base + exponent + modulus, fork)
 

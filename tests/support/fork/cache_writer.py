@@ -25,4 +25,4 @@ def main(place: str, first: int, count: int, step: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(it) for it in sys.argv[2:]))
+    main(sys.argv[1], *(int(entry) for entry in sys.argv[2:]))

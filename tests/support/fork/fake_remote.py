@@ -139,9 +139,19 @@ class FakeRemote:
                 known.append(key)
             else:
                 self.table.fail([key], error)
-        accounts = [(it[1], *self._account(it[1])) for it in known if it[0] == "account"]
-        slots = [(it[1], it[2], self._slot(it[1], it[2])) for it in known if it[0] == "slot"]
-        hashes = [(it[1], self.hashes.get(it[1], bytes(32))) for it in known if it[0] == "hash"]
+        accounts = [
+            (entry[1], *self._account(entry[1])) for entry in known if entry[0] == "account"
+        ]
+        slots = [
+            (entry[1], entry[2], self._slot(entry[1], entry[2]))
+            for entry in known
+            if entry[0] == "slot"
+        ]
+        hashes = [
+            (entry[1], self.hashes.get(entry[1], bytes(32)))
+            for entry in known
+            if entry[0] == "hash"
+        ]
         if accounts:
             self.table.put_accounts(accounts)
         if slots:

@@ -208,7 +208,7 @@ class FaultyProxy:
             for n, it in enumerate(members)
             if n not in rejected
         ]
-        found = {it["id"]: it for it in await self._ask(passed)} if passed else {}
+        found = {entry["id"]: entry for entry in await self._ask(passed)} if passed else {}
         responses = []
         for n, member in enumerate(members):
             answer = {"error": rejected[n]} if n in rejected else self._lied(member, found[n])
@@ -311,7 +311,7 @@ def faulty_proxy(node: str | Node) -> Iterator[FaultyProxy]:
 
 async def _cancelled(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """End requests that never get a response."""
-    left = [it for it in tasks if it is not asyncio.current_task()]
+    left = [task for task in tasks if task is not asyncio.current_task()]
     for task in left:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)

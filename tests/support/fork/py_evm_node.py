@@ -137,7 +137,7 @@ def served(node: PyEvmNode) -> Iterator[None]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             response: Any = (
-                [node.respond(it) for it in request]
+                [node.respond(entry) for entry in request]
                 if isinstance(request, list)
                 else node.respond(request)
             )

@@ -77,7 +77,7 @@ class RemoteNode:
 @contextlib.contextmanager
 def served_chain(blocks: int = BLOCKS) -> Iterator[ApiClient]:
     """Open a chain with some blocks, twelve seconds apart."""
-    storage = {Hash32(slot_of(it)): Hash32(slot_of(2 * it)) for it in range(1, SLOTS)}
+    storage = {Hash32(slot_of(number)): Hash32(slot_of(2 * number)) for number in range(1, SLOTS)}
     accounts = {
         CONTRACT: GenesisAccount(code=CODE, nonce=1, storage=storage),
         HOLDER: GenesisAccount(balance=BALANCE, nonce=NONCE),
@@ -155,4 +155,4 @@ def read(remote: RemoteChain, method: str, *params: object) -> Any:
 
 def doubled(proof: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the slots of a proof with other values."""
-    return [it | {"value": hex(2 * int(it["value"], 16) + 1)} for it in proof["storageProof"]]
+    return [node | {"value": hex(2 * int(node["value"], 16) + 1)} for node in proof["storageProof"]]

@@ -89,8 +89,8 @@ class PublishedOnL1(NamedTuple):
     ) -> None:
         step = int(block["timestamp"], 16) - int(before["timestamp"], 16)
         assert published.timestamp_step == step
-        types = [int(it["type"], 16) for it in block["transactions"]]
-        assert published.deposits == sum(it in PRIORITY_TYPES for it in types)
+        types = [int(transaction["type"], 16) for transaction in block["transactions"]]
+        assert published.deposits == sum(kind in PRIORITY_TYPES for kind in types)
         assert bool(published.roots) == (SYSTEM_TYPE in types)
         own = [
             self.l2("eth_getRawTransactionByHash", it["hash"])

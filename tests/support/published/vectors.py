@@ -65,7 +65,7 @@ def _plain(value: Any) -> Any:
             return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     if hasattr(value, "_asdict"):
         return {name: _plain(it) for name, it in value._asdict().items()}
-    return [_plain(it) for it in value]
+    return [_plain(entry) for entry in value]
 
 
 def encoded() -> bytes:

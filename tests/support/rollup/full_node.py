@@ -188,8 +188,8 @@ class FullNode:
             self.transaction(LOOPER, by=by, gas=TRANSACTION_GAS - 10_000_000 * by, tip=1 + by)
             for by in range(2)
         ]
-        for it in looping:
-            self.chain.add(it)
+        for transaction in looping:
+            self.chain.add(transaction)
         left = PoolConfig().limit - len(looping)
         nonces = [self.chain.pool.next_nonce(account.address) for account in self.accounts[:10]]
         for n in range(left):

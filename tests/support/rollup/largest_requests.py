@@ -154,7 +154,7 @@ def _calls(full: FullNode) -> Iterator[Request]:
     deep = [{"address": str(RECEIVER), "storageKeys": words(_MOST_WORDS)}]
     wide = [{"address": address} for address in addresses(BODY_BYTES // 60)]
     listed: list[dict[str, Any]] = [
-        {"to": full.alice, "from": full.alice, "accessList": it} for it in (deep, wide)
+        {"to": full.alice, "from": full.alice, "accessList": entry} for entry in (deep, wide)
     ]
     slots = {str(RECEIVER): {"stateDiff": {word: word for word in words(OVERRIDE_LIMITS.slots)}}}
     accounts = {address: {"balance": "0x1"} for address in addresses(OVERRIDE_LIMITS.accounts)}

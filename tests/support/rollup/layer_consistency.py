@@ -87,14 +87,18 @@ async def check_deposits(chain: Chain, rollup: Rollup) -> None:
     l1 = rollup.settlement_layer.l1
     contract = ZkChain(l1, rollup.settlement_layer.contracts.chain)
     sent = await contract.deposits(0, await l1.block_number())
-    assert [it.priority_id for it in sent] == list(range(len(sent)))
+    assert [transaction.priority_id for transaction in sent] == list(range(len(sent)))
     executed = [
         record.transaction(index)
         for record in chain.blocks.records()
         for index in range(len(record.transactions))
     ]
-    ours = [it.hash for it in executed if isinstance(it.payload, PriorityTransaction)]
-    assert ours == [it.payload.hash() for it in sent]
+    ours = [
+        transaction.hash
+        for transaction in executed
+        if isinstance(transaction.payload, PriorityTransaction)
+    ]
+    assert ours == [transaction.payload.hash() for transaction in sent]
 
 
 async def check_settlement(chain: Chain, rollup: Rollup, nonce: int | None) -> None:
@@ -119,14 +123,22 @@ async def check_settlement(chain: Chain, rollup: Rollup, nonce: int | None) -> N
         for topic in (BATCH_COMMITTED, BATCHES_VERIFIED, BATCH_EXECUTED)
     ]
     everything = list(range(1, last.number + 1))
-    assert [_number(it, 1) for it in committed] == [_number(it, 1) for it in executed] == everything
-    assert [n for it in proven for n in range(_number(it, 1) + 1, _number(it, 2) + 1)] == everything
+    assert (
+        [_number(entry, 1) for entry in committed]
+        == [_number(transaction, 1) for transaction in executed]
+        == everything
+    )
+    assert [
+        n for entry in proven for n in range(_number(entry, 1) + 1, _number(entry, 2) + 1)
+    ] == everything
     for step, logs in ((SettlementStep.COMMIT, committed), (SettlementStep.EXECUTE, executed)):
         recorded = [batches.settled(number, step) for number in everything]
-        assert [it and it.transaction for it in recorded] == [log.transaction_hash for log in logs]
+        assert [entry and entry.transaction for entry in recorded] == [
+            log.transaction_hash for log in logs
+        ]
     if nonce is None:
         return
-    used = {it.transaction_hash for it in (*committed, *proven, *executed)}
+    used = {transaction.transaction_hash for transaction in (*committed, *proven, *executed)}
     nonces = [await l1.nonce(key.address) for key in rollup.settlement_layer.operator_keys.keys]
     assert sum(nonces) - nonce == len(used)
 

@@ -91,14 +91,14 @@ class Pair:
         return [
             cls(
                 HttpRpcClient(known["l1"]["http_url"]),
-                CheckedRpcClient(it["http_url"]),
+                CheckedRpcClient(chain["http_url"]),
                 {
                     name: Address.parse(text)
-                    for name, text in {**shared, "chain": it["contract"]}.items()
+                    for name, text in {**shared, "chain": chain["contract"]}.items()
                 },
-                it["chain_id"],
+                chain["chain_id"],
             )
-            for it in known["chains"]
+            for chain in known["chains"]
         ]
 
     @property
@@ -280,7 +280,7 @@ class Pair:
     def _is_settled(self) -> bool:
         for number in range(self.number_of("latest"), self.number_of("finalized"), -1):
             block = self.l2("eth_getBlockByNumber", hex(number), True)
-            if any(it["type"] != "0x7d" for it in block["transactions"]):
+            if any(transaction["type"] != "0x7d" for transaction in block["transactions"]):
                 return False
         return True
 

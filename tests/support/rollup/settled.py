@@ -15,4 +15,4 @@ def settled_in_metrics(url: str) -> list[int]:
         re.search(rf"^entresol_settlement_{step}_batch (\d+)$", metrics, re.MULTILINE)
         for step in steps
     )
-    return [int(it[1]) for it in found if it is not None]
+    return [int(entry[1]) for entry in found if entry is not None]

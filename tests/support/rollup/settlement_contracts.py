@@ -88,12 +88,12 @@ async def deploy(
         first_nonce=await l1.nonce(owner.address),
         chains=tuple(
             RegisteredChain(
-                chain_id=it,
+                chain_id=entry,
                 operator=validator,
                 genesis_batch_hash=genesis_hash,
                 data_scheme=data_scheme,
             )
-            for it in (chain_id, *chains_beside)
+            for entry in (chain_id, *chains_beside)
         ),
     )
     operator = Operator(l1, owner.secret)

@@ -124,7 +124,7 @@ class Scenario:
     def pending(self) -> PendingSettlement:
         """Return the only pending transaction."""
         found = [self.settler.pending(step) for step in SettlementStep]
-        (pending,) = [it for it in found if it is not None]
+        (pending,) = [entry for entry in found if entry is not None]
         return pending
 
     def pass_over(self) -> None:

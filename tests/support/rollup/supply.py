@@ -101,7 +101,7 @@ async def _check_own(
     ]
     for supply in abroad:
         supply.check()
-    there = sum(it.owed for it in abroad)
+    there = sum(entry.owed for entry in abroad)
     assert home.locked(token) == there + _sent(ways, origin, asset) + _due(ways, origin, asset)
 
 
@@ -131,14 +131,16 @@ async def _ways(keepers: Sequence[Bookkeeper], at: int) -> list[Way]:
 
 def _sent(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
     named = (way for way in ways if (way.crossing.source, way.crossing.asset) == (chain_id, asset))
-    return sum(it.crossing.amount for it in named if not it.is_booked)
+    return sum(entry.crossing.amount for entry in named if not entry.is_booked)
 
 
 def _due(ways: Iterable[Way], chain_id: int, asset: Hash32) -> int:
     named = (
         way for way in ways if (way.crossing.destination, way.crossing.asset) == (chain_id, asset)
     )
-    return sum(it.crossing.amount for it in named if it.is_booked and not it.is_executed)
+    return sum(
+        entry.crossing.amount for entry in named if entry.is_booked and not entry.is_executed
+    )
 
 
 class Bookkeeper:
@@ -209,7 +211,7 @@ class Bookkeeper:
             owed=await self._owed(asset, at),
             circulating=self._sum(last) - withdrawn - held - await self._unbacked(asset),
             burnt=sum(_burnt(record) for record in self._store.records()) + self._burnt_fees(),
-            arriving=sum(it.payload.to_mint for it in pending),
+            arriving=sum(transaction.payload.to_mint for transaction in pending),
             leaving=await self._leaving(asset),
             sent=_sent(ways, self.chain_id, asset),
             due=_due(ways, self.chain_id, asset),

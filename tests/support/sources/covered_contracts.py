@@ -117,8 +117,8 @@ def coverage_of(chain: Chain, output: Path) -> Coverage:
     """Return the coverage of the transactions of a chain."""
     contracts = list(read_contracts([str(output)]))
     coverage, registry = Coverage(contracts), SourceRegistry(lambda: contracts)
-    for it in profiles_of(chain):
-        for code in it.codes:
+    for block in profiles_of(chain):
+        for code in block.codes:
             found = registry.find(bytes.fromhex(code.code[2:]), is_creation=code.is_creation)
             if found is not None:
                 executions = {pc: times for pc, times, _ in code.steps}
@@ -130,6 +130,6 @@ def profiles_of(chain: Chain) -> Iterator[Profile]:
     """Yield what ran of each transaction of a chain."""
     for number in range(1, chain.number + 1):
         budget = TraceBudget(TraceLimits())
-        for it in trace_block(chain.ledger.sealed_block(number), PROFILE, budget):
-            assert not isinstance(it.outcome, EntresolError)
-            yield decode_profile(it.outcome.trace or b"")
+        for entry in trace_block(chain.ledger.sealed_block(number), PROFILE, budget):
+            assert not isinstance(entry.outcome, EntresolError)
+            yield decode_profile(entry.outcome.trace or b"")

@@ -128,7 +128,7 @@ class _Soak:
         )
         self._outcomes.named.clear()
         twins.compare_all()
-        self._outcomes.wrong += [f"in calm: {it}" for it in self._outcomes.named]
+        self._outcomes.wrong += [f"in calm: {entry}" for entry in self._outcomes.named]
         self._outcomes.named = named
 
     @contextmanager

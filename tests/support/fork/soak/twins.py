@@ -226,7 +226,7 @@ def _picked(fields: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _receipt(receipt: dict[str, Any]) -> dict[str, Any]:
-    logs = [_picked(it, _LOG) for it in receipt["logs"]]
+    logs = [_picked(log, _LOG) for log in receipt["logs"]]
     return _picked(receipt, _RECEIPT) | {"logs": logs}
 
 

@@ -75,7 +75,7 @@ def record() -> None:
         "queries": [
             [query.method, query.params, [_hex(key) for key in query.keys]] for query in queries
         ],
-        "responses": [responses[it] for it in sorted(responses)],
+        "responses": [responses[response] for response in sorted(responses)],
         "own": own,
     }
     RECORDED.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
@@ -166,7 +166,7 @@ def _asked(anvil: Anvil, method: str, params: list[Any]) -> Response:
 
 
 def _hex(key: tuple[Any, ...]) -> list[str]:
-    return [key[0], *(it.hex() for it in key[1:])]
+    return [key[0], *(word.hex() for word in key[1:])]
 
 
 if __name__ == "__main__":

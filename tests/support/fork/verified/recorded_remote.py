@@ -192,12 +192,12 @@ def recorded() -> Recorded:
     responses = {
         key_of(method, params): response for method, params, response in found["responses"]
     }
-    queries = [_query(*it) for it in found["queries"]]
+    queries = [_query(*query) for query in found["queries"]]
     return Recorded(Hash32.parse(found["anchor"]), queries, responses, found["own"])
 
 
 def _query(method: str, params: list[Any], keys: list[list[str]]) -> Query:
-    parsed = [(kind, *(bytes.fromhex(it) for it in rest)) for kind, *rest in keys]
+    parsed = [(kind, *(bytes.fromhex(line) for line in rest)) for kind, *rest in keys]
     return Query(method, tuple(params), cast("tuple[StateKey, ...]", tuple(parsed)))
 
 
