@@ -18,7 +18,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Offload(Generic[_T_co]):
-    """What a method returns if it turns out to need a thread: the work that is left."""
+    """The result of a method that turns out to need a thread: the work that is left."""
 
     __slots__ = ("work",)
 

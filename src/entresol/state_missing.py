@@ -1,4 +1,4 @@
-"""What to do if a read needs a value of a fork's remote chain that is not here yet, and raises `StateMissing`.
+"""The ways out if a read needs a value of a fork's remote chain that is not here yet, and raises `StateMissing`.
 
 Nothing waits on the event loop. What is short and changes the chain is called again there once the values are fetched
 (`retried`). What executes code goes on on a thread of the fork's own, in rounds that fetch many values at once

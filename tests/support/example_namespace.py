@@ -153,7 +153,7 @@ class Toy:
         return "x" * min(length, 100_000)
 
     def not_a_method(self) -> int:
-        """Return something that is no method."""
+        """Return something that is not a method."""
         return 1
 
     def _on_main(self) -> bool:

@@ -140,5 +140,5 @@ def _internal(error: Exception, method: str) -> ErrorObject:
 
 
 def _printable(text: str) -> str:
-    """Make `text` encodable: the reason of a revert may be no valid Unicode."""
+    """Make `text` encodable: the reason of a revert may not be valid Unicode."""
     return text.encode(errors="replace").decode()

@@ -196,7 +196,7 @@ def _marked(kind: type) -> tuple[tuple[str, Mark], ...]:
     found: dict[str, object] = {}
     for ancestor in reversed(kind.__mro__):
         found |= vars(ancestor)
-    marks = ((name, getattr(it, MARK, None)) for name, it in found.items())
+    marks = ((name, getattr(value, MARK, None)) for name, value in found.items())
     return tuple((name, mark) for name, mark in marks if isinstance(mark, Mark))
 
 

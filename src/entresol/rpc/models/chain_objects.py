@@ -16,7 +16,7 @@ class LogInfo(ResultModel, frozen=True, kw_only=True):
 
     address: Annotated[Address, says("The contract that emitted it.")]
     topics: Annotated[list[Hash32], says("Up to four words, by which logs are found.")]
-    data: Annotated[Data, says("What is no topic.")]
+    data: Annotated[Data, says("The data beside the topics.")]
     block_hash: Annotated[Hash32, says("The hash of its block.")]
     block_number: Annotated[Quantity, says("The number of its block.")]
     l1_batch_number: Annotated[Quantity | None, says("The batch, once it is sealed.")]

@@ -53,7 +53,7 @@ class KnownContract(ResultModel, frozen=True, kw_only=True):
 
     name: Annotated[str, says("Its name in the source.")]
     file: Annotated[str, says("The source, as the compiler names it.")]
-    abi: Annotated[list[AbiItem], says("Its ABI, without what is no entry of one.")]
+    abi: Annotated[list[AbiItem], says("Its ABI, without items that are not entries.")]
     omitted: Annotated[
         int, says("Entries that were left out: beyond 2,000, or beyond 2 MiB of a response.")
     ]

@@ -326,7 +326,9 @@ class StructLog(ResultModel, frozen=True, kw_only=True):
         list[Hash32] | UnsetType, says("The memory in words, if any; with `enableMemory`.")
     ] = UNSET
     refund: Annotated[int | UnsetType, says("The refund so far, unless zero.")] = UNSET
-    error: Annotated[str | UnsetType, says("Why the step failed; a revert is no failure.")] = UNSET
+    error: Annotated[str | UnsetType, says("Why the step failed; a revert is not a failure.")] = (
+        UNSET
+    )
     storage: Annotated[
         dict[Hash32, Hash32] | UnsetType,
         says("With SLOAD and SSTORE: slots of the contract seen so far; unless `disableStorage`."),
@@ -347,7 +349,7 @@ class GethFrameLog(ResultModel, frozen=True, kw_only=True):
 
     address: Annotated[Address, says("The contract that emitted it.")]
     topics: Annotated[list[Hash32], says("Up to four of them.")]
-    data: Annotated[Data, says("What is no topic.")]
+    data: Annotated[Data, says("The data beside the topics.")]
     position: Annotated[Quantity, says("How many calls of the frame precede it.")]
     index: Annotated[Quantity, says("Its index in the block.")]
 

@@ -50,7 +50,7 @@ def execution_overview(
     gas = [0] * len(recording.sources)
     for (source, _), sums in lines.items():
         gas[source] += sums.gas
-    names = {it.name: number for number, it in reversed([*enumerate(recording.sources)])}
+    names = {source.name: number for number, source in reversed([*enumerate(recording.sources)])}
     return ExecutionOverview(
         transaction_hash=transaction,
         block_hash=block,
@@ -66,11 +66,11 @@ def execution_overview(
         omitted_frames=recording.omitted_frames,
         sources=[
             ExecutedSource(
-                name=it.name,
-                text=None if it.text is None else it.text.decode(errors="replace"),
+                name=source.name,
+                text=None if source.text is None else source.text.decode(errors="replace"),
                 gas=gas[number],
             )
-            for number, it in enumerate(recording.sources)
+            for number, source in enumerate(recording.sources)
         ],
         omitted_sources=recording.omitted_sources,
         optimized=recording.is_optimized,

@@ -51,19 +51,19 @@ class ResetOptions:
 
 
 class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
-    """The remote that the chain is a fork of; of the URL scheme, host and port. All null if it is none."""
+    """The remote that the chain is a fork of; of the URL scheme, host and port. All null if it is not a fork."""
 
     fork_url: Annotated[
-        str | None, says("Scheme, host and port of the remote; null if the chain is no fork.")
+        str | None, says("Scheme, host and port of the remote; null if it is not a fork.")
     ] = None
     fork_block_number: Annotated[
         int | None,
-        says("The number of the block that a fork stands on; null if the chain is none."),
+        says("The number of the block that a fork stands on; null if it is not a fork."),
     ] = None
     fork_retry_backoff: Annotated[
         int | None,
         says(
-            "Milliseconds before a request to the remote is tried again; null if the chain is no fork."
+            "Milliseconds before a request to the remote is tried again; null if it is not a fork."
         ),
     ] = None
 
@@ -73,7 +73,7 @@ class ForkedNetwork(JsonModel, frozen=True, kw_only=True):
 
     chain_id: Annotated[int, says("The chain id.")]
     fork_block_number: Annotated[
-        int, says("The number of the block that a fork stands on; null if the chain is none.")
+        int, says("The number of the block that a fork stands on; null if it is not a fork.")
     ]
     fork_block_hash: Annotated[Hash32, says("The hash of the block that the fork stands on.")]
 

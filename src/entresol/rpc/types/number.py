@@ -31,7 +31,7 @@ class Number256(Quantity):
                 try:
                     return int.__new__(cls, text, 16)
                 except ValueError:
-                    pass  # Reported below, and the prefix alone is none.
+                    pass  # Reported below, and the prefix alone is not a number.
             if text.isascii() and text.isdigit():
                 return cls(int(text[:_MAX_DIGITS]))
             # As in anvil, the prefix alone is zero.

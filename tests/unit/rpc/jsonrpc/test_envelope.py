@@ -56,13 +56,13 @@ def test_an_id_comes_back_as_it_was_sent(dispatcher: Dispatcher, identity: str) 
         (b'{"jsonrpc":"2.0","id":1,"method":"toy_chainId","params":[Infinity]}', -32700, None),
         (b'{"jsonrpc":"2.0","id":01,"method":"toy_chainId"}', -32700, None),
         (b'{"jsonrpc":"2.0","id":"\\x","method":"toy_chainId"}', -32700, None),
-        # Half of a surrogate pair is no text.
+        # Half of a surrogate pair is not text.
         (request("toy_chainId", params=["\ud800"]), -32700, None),
         (b"[" + CHAIN_ID + b"," + request("toy_chainId", params=["\ud800"]) + b"]", -32700, None),
         (b"[" * 100_000, -32700, None),
         (b"[" * 100_000 + b"]" * 100_000, -32700, None),
         (b'{"x":' * 100_000 + b"1" + b"}" * 100_000, -32700, None),
-        # An object that is no request, with an id to response to.
+        # An object that is not a request, with an id to respond to.
         (b'{"id":5}', -32600, 5),
         (b'{"id":5,"method":"toy_chainId"}', -32600, 5),
         (b'{"id":5,"jsonrpc":"1.0","method":"toy_chainId"}', -32600, 5),

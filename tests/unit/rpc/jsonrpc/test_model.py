@@ -92,7 +92,7 @@ ERA = {
 }  # fmt: skip
 """The members of objects of zksync-era, which are all always there."""
 SOMETIMES = {"L2ToL1LogProof": {"gatewayBlockNumber"}}
-"""Those that some requests alone have."""
+"""Members that some requests alone have."""
 
 
 @pytest.mark.parametrize("name", ERA)
