@@ -2,94 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.model import says
-from entresol.rpc.models.chain_objects import (
-    AccessListTransactionInfo,
-    BlobTransactionInfo,
-    BlockSummary,
-    FeeMarketTransactionInfo,
-    LegacyTransactionInfo,
-    PriorityTransactionInfo,
-    SetCodeTransactionInfo,
-    SystemTransactionInfo,
-    ZkTransactionInfo,
-)
+from entresol.rpc.models.chain_objects import BlockSummary, TransactionBase, TransactionInfo
 
 Output: TypeAlias = Annotated[Data, says("What it returned, or reverted with.")]
 RevertReason: TypeAlias = Annotated[str | UnsetType, says("Why it failed, if it did.")]
 
 
-class MinedLegacyTransaction(LegacyTransactionInfo, frozen=True, kw_only=True, tag="0x0"):
-    """A sealed transaction of type 0x0, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedAccessListTransaction(AccessListTransactionInfo, frozen=True, kw_only=True, tag="0x1"):
-    """A sealed transaction of type 0x1, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedFeeMarketTransaction(FeeMarketTransactionInfo, frozen=True, kw_only=True, tag="0x2"):
-    """A sealed transaction of type 0x2, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
+def _mined(kind: type[TransactionBase]) -> type[msgspec.Struct]:
+    """Return the model of sealed transactions of a type."""
+    tag = kind.__struct_config__.tag
+    return msgspec.defstruct(
+        f"Mined{kind.__name__.removesuffix('Info')}",
+        [("output", Output), ("revert_reason", RevertReason, UNSET)],
+        bases=(kind,),
+        namespace={"__doc__": f"A sealed transaction of type {tag}, with what it returned."},
+        frozen=True,
+        kw_only=True,
+        tag=tag,
+    )
 
 
-class MinedBlobTransaction(BlobTransactionInfo, frozen=True, kw_only=True, tag="0x3"):
-    """A sealed transaction of type 0x3, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedSetCodeTransaction(SetCodeTransactionInfo, frozen=True, kw_only=True, tag="0x4"):
-    """A sealed transaction of type 0x4, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedZkTransaction(ZkTransactionInfo, frozen=True, kw_only=True, tag="0x71"):
-    """A sealed transaction of type 0x71, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedPriorityTransaction(PriorityTransactionInfo, frozen=True, kw_only=True, tag="0xff"):
-    """A sealed transaction of type 0xff, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-class MinedSystemTransaction(SystemTransactionInfo, frozen=True, kw_only=True, tag="0x7d"):
-    """A sealed transaction of type 0x7d, with what it returned."""
-
-    output: Output
-    revert_reason: RevertReason = UNSET
-
-
-MinedTransaction: TypeAlias = (
-    MinedLegacyTransaction
-    | MinedAccessListTransaction
-    | MinedFeeMarketTransaction
-    | MinedBlobTransaction
-    | MinedSetCodeTransaction
-    | MinedZkTransaction
-    | MinedPriorityTransaction
-    | MinedSystemTransaction
-)
+if TYPE_CHECKING:
+    MinedTransaction: TypeAlias = TransactionInfo
+else:
+    MinedTransaction = reduce(or_, map(_mined, get_args(TransactionInfo)))
 
 
 class MinedBlock(BlockSummary, frozen=True, kw_only=True):
