@@ -46,8 +46,7 @@ ELSEWHERE: Final = {
     "ethers-defaults.mjs",
     "viem-defaults.mjs",
 }
-"""What test_javascript_bridges.py, test_ecosystem.py, test_javascript_blobs.py, test_ethers_defaults.py, test_zksync_ethers_tokens.py,
-test_interop.py and test_hardhat.py run, and what they use."""
+"""Files that other tests of this folder run, and modules."""
 
 
 def test_no_file_is_missing() -> None:

@@ -76,7 +76,7 @@ ELSEWHERE: Final = {
     OFFLINE,
     BROWSER,
 }
-"""What the files use, and what is run by hand."""
+"""Modules that the files use, and files that are run by hand."""
 
 
 def test_no_file_is_missing() -> None:

@@ -1,4 +1,4 @@
-"""What clients of a replica see: subscriptions of its own, and everything that only the producer knows."""
+"""A replica's clients: subscriptions of its own, and everything that only the producer knows."""
 
 from __future__ import annotations
 

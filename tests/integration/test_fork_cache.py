@@ -1,4 +1,4 @@
-"""What a fork has read, across processes: files for tests without a network, and restarts without the remote."""
+"""Reads of a fork, across processes: files for tests without a network, and restarts without the remote."""
 
 from __future__ import annotations
 

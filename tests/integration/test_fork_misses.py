@@ -210,7 +210,7 @@ def fill_pool(pair: Pair, fork: RunningApi) -> None:
 
 
 def test_blocks_are_read_alike(pair: Pair) -> None:
-    """What blocks have read is forgotten, and fetched again for traces."""
+    """The reads of blocks are forgotten, and fetched again for traces."""
     block = pair.client("eth_getBlockByNumber", "latest", False)
     check(pair, reads_of_block(block, FEW_TRACERS))
 
@@ -379,7 +379,7 @@ def given(param: object, results: list[tuple[Any, Any]], side: int) -> object:
 
 
 def test_a_contract_account_sends_alike() -> None:
-    """What it reads while it validates and executes is the remote's: its code, its slots, its nonce."""
+    """All that it reads to validate and execute is the remote's: its code, its slots, its nonce."""
     world = ScriptedWorld()
     account, paymaster = world.account(is_logged=False), world.paymaster()
     sent = [
@@ -405,7 +405,7 @@ def test_a_contract_account_sends_alike() -> None:
 
 
 def test_a_batch_keeps_its_order(pair: Pair) -> None:
-    """What misses a value is called again before what follows it."""
+    """A call that misses a value runs again before the next one."""
     with remote_of(pair.genesis) as remote, serve(pair.open(remote, None)) as fork:
         results = fork.batch(
             [

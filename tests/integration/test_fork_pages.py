@@ -1,4 +1,4 @@
-"""What `/health`, `/metrics` and the explorer of each layer say of its fork."""
+"""The fork of each layer in `/health`, `/metrics` and the explorer."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ FAULTS: Final = (
 
 
 class Shown:
-    """What a node has shown, by where."""
+    """Texts that a node has shown, by where."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""What a block executes in vain is bounded, whoever is to blame."""
+"""Work that a block does in vain is bounded, whoever is to blame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /health says over HTTP when a chain cannot import, or when L1 replaces a root that was imported."""
+"""/health over HTTP when a chain cannot import, or when L1 replaces a root that was imported."""
 
 from __future__ import annotations
 

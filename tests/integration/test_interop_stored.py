@@ -30,7 +30,7 @@ FAST = ("--settle-interval", "0.05", "--l1-delay", "0")
 
 
 class Stored(NamedTuple):
-    """What a node has left behind: bundles that are executed, ready, and just sent."""
+    """Files that a node has left behind, with bundles that are executed, ready, and just sent."""
 
     directory: Path
     backup: Path
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
     fresh: str
     proof: dict[str, Any]
     imports: list[dict[str, Any]]
-    """Those of the destination when the backup was made."""
+    """Imports of the destination when the backup was made."""
 
 
 @contextlib.contextmanager

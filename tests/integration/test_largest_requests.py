@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 MAX_SECONDS = 0.1
 """Nearly three times what the longest takes on a slow machine: a pool of 20,000 that is dropped."""
 MAX_SECONDS_OF_A_REVERT = 0.02
-"""What a revert may take, and the full pending block: five times what they take on a slow machine."""
+"""The time of a revert, and of the full pending block: five times what they take on a slow machine."""
 
 REVERTS = frozenset({"evm_revert", "anvil_revert", "anvil_rollback"})
 

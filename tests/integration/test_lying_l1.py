@@ -57,7 +57,7 @@ HURRY = 3
 
 
 class Services:
-    """What a node runs beside L1, a step at a time."""
+    """The services that a node runs beside L1, a step at a time."""
 
     def __init__(self, scenario: Scenario, remote: LyingRemote) -> None:
         self.scenario = scenario

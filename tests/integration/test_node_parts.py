@@ -1,4 +1,4 @@
-"""What happens to a node of any recipe if one of its parts fails: to start, or while it runs."""
+"""A node of any recipe one of whose parts fails: to start, or while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running chain publishes on L1, read from its logs by both readers."""
+"""The publications of a running chain on L1, read from its logs by both readers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ README: Final = "README.md"
 BY_HAND: Final = "docs/tutorials/by-hand.md"
 LANGUAGES: Final = {README: {"sh", "python"}, BY_HAND: {"sh", "python", "js"}}
 OTHERS: Final = {README: ["make run\n", "make test\n"], BY_HAND: ["make run\n"]}
-"""What is neither a program nor a session."""
+"""Blocks that are neither programs nor sessions."""
 
 
 def is_session(block: Block) -> bool:

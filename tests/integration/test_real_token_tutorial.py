@@ -26,7 +26,7 @@ USDC: Final = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 HOLDER: Final = "0x28C6c06298d514Db089934071355E5743bf21d60"
 MINTED: Final = 10**12
 VARYING: Final = re.compile(r"0x[0-9a-f]{64}|\d+(?= values)|\d+\.\d+s")
-"""What depends on the token, and on how fast the machine is."""
+"""Values that depend on the token, and on how fast the machine is."""
 
 
 class Shell:

@@ -1,4 +1,4 @@
-"""What holds for a whole run of the tests: where its files are, how many examples it tries, what it releases."""
+"""Settings of a whole run of the tests: where its files are, how many examples it tries, what it releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What developers do with both layers: revert them, move the time, settle by hand, and break settlement."""
+"""Both layers in the hands of developers, who revert them, move the time, settle by hand, and break settlement."""
 
 from __future__ import annotations
 

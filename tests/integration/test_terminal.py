@@ -1,4 +1,4 @@
-"""What a real node prints of transactions: console.log, failures, call trees."""
+"""The output of a node for transactions: console.log, failures, call trees."""
 
 from __future__ import annotations
 

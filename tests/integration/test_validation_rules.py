@@ -1,4 +1,4 @@
-"""What a pool allows a validation, and what --disable-validation-rules changes about it."""
+"""The rules of validations in the pool, with and without --disable-validation-rules."""
 
 from __future__ import annotations
 

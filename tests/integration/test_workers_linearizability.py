@@ -28,7 +28,7 @@ class Version(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What one request has shown, and when."""
+    """The result of one request, and when it was there."""
 
     began: float
     ended: float

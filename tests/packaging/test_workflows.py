@@ -13,7 +13,7 @@ from tests.support.docs.pages import ROOT
 WORKFLOWS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 MAKEFILE: Final = (ROOT / "Makefile").read_text(encoding="utf-8")
 RUN_IN_CI: Final = {"wheel", "docs-site", "unit"}
-"""What `make test` builds and runs, whole or, of `unit`, by its tests."""
+"""Targets that `make test` builds and runs, whole or, of `unit`, by its tests."""
 
 
 def targets_of(workflow: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""What is left of a client's settings after `anvil_reset` of a fork, beside anvil's."""
+"""Settings of a client that outlive `anvil_reset` of a fork, beside anvil's."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ STOP_SECONDS: Final = 5.0
 """Then it is killed."""
 
 AUTOMINE_SECONDS: Final = 5.0
-"""What is still pending then cannot be mined, as with too low a fee."""
+"""A transaction that is still pending then cannot be mined, as with too low a fee."""
 
 _PACKAGES: Final = Path(__file__).resolve().parent.parent / "node_modules" / "@foundry-rs"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}

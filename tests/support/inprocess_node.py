@@ -43,7 +43,7 @@ class InprocessNode:
         self._loop = loop
         self._log = log
         self.output = self.printed()
-        """What it had printed when it was ready."""
+        """All that it had printed when it was ready."""
 
     @property
     def port(self) -> int:

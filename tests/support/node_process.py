@@ -17,7 +17,7 @@ from tests.support.polling import PATIENCE_SECONDS, eventually
 
 ENTRESOL = (sys.executable, "-m", "entresol")
 DEVELOPMENT_FLAGS = ("--accounts", "10", "--dev-methods", "--expose-unlocked-accounts")
-"""What gives a node on a remote L1 the accounts and the methods of a development pair."""
+"""Flags that give a node on a remote L1 the accounts and the methods of a development pair."""
 
 _LISTENING = re.compile(rb"Listening on ([^\s\"]+)[\s\"]")
 
@@ -29,7 +29,7 @@ class RunningNode:
         self.process = process
         self.url = url
         self.output = _read(log).decode()
-        """What it had printed when it was ready."""
+        """All that it had printed when it was ready."""
         self._log = log
 
     @property

@@ -18,7 +18,7 @@ from tests.support.chain.dev_chain import GENESIS, RULES
 
 L1_CHAIN_ID = 31337
 GENESIS_NONCE = 1
-"""That of the bootloader, as of every contract of the genesis."""
+"""The address of the bootloader, as of every contract of the genesis."""
 ROOT_CONTRACT = GenesisAccount(code=bytes(artifact("L2InteropRootStorage").runtime), nonce=1)
 _BOOTLOADER = GenesisAccount(code=bytes(artifact("Bootloader").runtime), nonce=GENESIS_NONCE)
 IMPORTING = msgspec.structs.replace(

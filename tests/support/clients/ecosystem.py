@@ -47,7 +47,7 @@ class ClientChain(NamedTuple):
     l1_url: str
     key: str
     known: dict[str, Any]
-    """What the node writes about the chain by `--config-out`, and its base token: null if that is ether."""
+    """All that the node writes about the chain by `--config-out`, and its base token: null if that is ether."""
 
 
 class Ecosystem:

@@ -138,7 +138,7 @@ class ClusterProcesses:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What every node is started with."""
+        """The flags that every node is started with."""
         return (
             *("--cluster", self.url, "--l1-url", self.l1_url),
             *("--operator-key", str(OPERATOR.secret)),

@@ -25,9 +25,9 @@ class Postgres:
     def __init__(self, url: str, server: Any = None) -> None:
         self.url = url
         self.cleanup = contextlib.ExitStack()
-        """What ends before the server."""
+        """All that ends before the server."""
         self.templates: dict[tuple[str, ...], list[Any]] = {}
-        """What clusters are copied from, by the flags of their chain."""
+        """Templates that clusters are copied from, by the flags of their chain."""
         self._server = server
 
     @property

@@ -201,7 +201,7 @@ class InteropChain:
 
 
 class LayerOne:
-    """What L1 knows of the roots of chains: the logs of each batch, added in order."""
+    """L1's knowledge of the roots of chains: the logs of each batch, added in order."""
 
     def __init__(self, *chains: InteropChain) -> None:
         self.ids = [chain.chain_id for chain in chains]

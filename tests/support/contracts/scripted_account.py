@@ -15,7 +15,7 @@ _RESOLVE: Final = b"say!"
 
 
 class Script(NamedTuple):
-    """What an account does in a function: calls, how it ends, and whether it logs, which reads the origin."""
+    """The acts of an account in a function: calls, how it ends, and whether it logs, which reads the origin."""
 
     calls: tuple[Call, ...] = ()
     ending: int = RETURN

@@ -50,7 +50,7 @@ GAS: Final = 500_000
 FEE: Final = 10**13
 """Far above any base fee that the traffic sets or causes."""
 PAID: Final = 2 * GAS * FEE
-"""What the paymaster pays: more than any of its transactions costs."""
+"""The amount that the paymaster pays: more than any of its transactions costs."""
 OTHERS: Final = [Address(bytes([0xC0 + number]) * 20) for number in range(4)]
 ADDRESSES: Final = (*SENDERS, *OTHERS, *CODES, AUTHORITY, EDITED, PAYMASTER, STRANGER, NOBODY, USER)
 """Everybody whom the traffic touches, but for contracts that it deploys."""

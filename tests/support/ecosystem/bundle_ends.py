@@ -1,4 +1,4 @@
-"""What became of bundles: by the events of their destinations, and by what these say of each."""
+"""The ends of bundles, by the events of their destinations, and by what these say of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bundles carry from one chain to another, read from the blocks of the source."""
+"""Values that bundles carry from one chain to another, read from the blocks of the source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Crossing(NamedTuple):
     asset: Hash32
     amount: int
     batch: int | None
-    """That of the source which has the bundle, once it is sealed."""
+    """The batch of the source that has the bundle, once it is sealed."""
     leaf: int
     """The position of the bundle among the logs of that."""
 

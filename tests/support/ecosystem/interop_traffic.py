@@ -36,7 +36,7 @@ MOST = 1000
 
 
 class Saved(NamedTuple):
-    """What is known at a snapshot."""
+    """All that is known at a snapshot."""
 
     name: str
     on_the_way: OnTheWay

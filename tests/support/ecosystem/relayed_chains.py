@@ -41,7 +41,7 @@ class FakeProver:
         self.is_settled = True
         self.error: Exception | None = None
         self.next_errors: list[Exception] = []
-        """What it raises instead of the next proofs."""
+        """The error that it raises instead of the next proofs."""
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False

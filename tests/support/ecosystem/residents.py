@@ -1,4 +1,4 @@
-"""What users do with any asset between L1 and an L2, whatever pays for gas there."""
+"""Users of any asset between L1 and an L2, whatever pays for gas there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bloom filter says, computed beside the code that makes one."""
+"""The answer of a bloom filter, computed beside the code that makes one."""
 
 from __future__ import annotations
 

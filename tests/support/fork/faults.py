@@ -1,4 +1,4 @@
-"""What a proxy does to a request instead of passing it on, or to the chain behind it."""
+"""Faults: a proxy's treatment of a request instead of passing it on, or to the chain behind it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class LocalRows:
-    """What a fork has changed; all else is unknown."""
+    """Rows that a fork has changed; all else is unknown."""
 
     def __init__(self, remote: RemoteTable) -> None:
         self.remote = remote

@@ -60,9 +60,9 @@ class FaultyProxy:
         self.latency = 0.0
         """Seconds before each response."""
         self.faults: deque[Fault | None] = deque()
-        """What happens to the next HTTP requests, one each; None lets one pass."""
+        """Faults of the next HTTP requests, one each; None lets one pass."""
         self.fault: Fault | None = None
-        """What happens to every HTTP request once `faults` is empty."""
+        """The fault of every HTTP request once `faults` is empty."""
         self.errors: dict[str, dict[str, Any]] = {}
         """The errors of methods that are rejected, by method; see `error_of`."""
         self.lies: dict[str, Lie] = {}
@@ -88,7 +88,7 @@ class FaultyProxy:
         """Whether responses of a batch come in reverse order, which is legal."""
 
         self.node = node
-        """What is behind it."""
+        """The remote behind it."""
 
         self._listening: tuple[socket.socket, web.SockSite] | None = None
         self._runner: web.AppRunner | None = None

@@ -12,7 +12,7 @@ from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
 
 L1_CHAIN_ID: Final = 1
-"""That of a public network, on which the contracts for development are not."""
+"""The id of a public network, on which the contracts for development are not."""
 L2_CHAIN_ID: Final = 8453
 HOLDER: Final = "0xABaBaBaBABabABabAbAbABAbABabababaBaBABaB"
 HELD: Final = 10**12

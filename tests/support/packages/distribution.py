@@ -1,4 +1,4 @@
-"""What `make wheel` has built, and the environments that it is installed into."""
+"""The wheel that `make wheel` has built, and the environments that it is installed into."""
 
 from __future__ import annotations
 

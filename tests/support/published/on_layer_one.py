@@ -1,4 +1,4 @@
-"""What a chain has published on L1, read by clients of both layers, and compared with what the L2 says of its blocks."""
+"""The publications of a chain on L1, read by clients of both layers, and compared with what the L2 says of its blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Request = Callable[..., Any]
 
 
 class PublishedOnL1(NamedTuple):
-    """What is published of the chain that a client of the L2 asks for."""
+    """The publications of the chain that a client of the L2 asks for."""
 
     l1: Request
     l2: Request

@@ -183,7 +183,7 @@ class LyingLayerOne(EmbeddedLayerOne):
     log_hashes: Mapping[int, Hash32] = MappingProxyType({})
     """The block hashes that logs have instead of the right ones, by block number."""
     false_mints: Mapping[int, int] = MappingProxyType({})
-    """What deposits mint instead of the right amount, by their ids, in the next search; their hashes fit."""
+    """The amounts that deposits mint instead of the right amount, by their ids, in the next search; their hashes fit."""
     states: int | None = None
     """Of how many blocks it has the state."""
     finalized: int | None = None

@@ -38,7 +38,7 @@ RECEIVER = Address(b"\x5e" * 20)
 GAS_LIMIT = 2_000_000
 GAS_PER_PUBDATA = 800
 FEE = ETHER // 100
-"""What is paid for a deposit's gas: far too much, so that there is something to refund."""
+"""The payment for a deposit's gas: far too much, so that there is something to refund."""
 
 _BURN_DATA = ["uint256", "address", "address"]
 

@@ -34,9 +34,9 @@ class Supply(NamedTuple):
     """Where an asset is."""
 
     owed: int
-    """What the vault on L1 records that it owes to the chain."""
+    """The amount of which the vault on L1 records that it owes to the chain."""
     circulating: int
-    """What accounts of the L2 have; of what genesis gave them, only what the vault began with."""
+    """The balances of accounts of the L2; of what genesis gave them, only what the vault began with."""
     burnt: int
     """The fees of L2 transactions and of bundles, which no account gets: their ether stays in the vault for good."""
     arriving: int
@@ -44,11 +44,11 @@ class Supply(NamedTuple):
     leaving: int
     """Withdrawals that are not claimed on L1 yet."""
     sent: int = 0
-    """What has left in bundles whose batch L1 has not booked: it is still owed to the source."""
+    """The value that has left in bundles whose batch L1 has not booked: it is still owed to the source."""
     due: int = 0
-    """What comes in bundles that L1 has booked and the chain has not executed; of cancelled calls for ever."""
+    """The value that comes in bundles that L1 has booked and the chain has not executed; of cancelled calls for ever."""
     forged: int = 0
-    """What a test has made out of nothing on the chain."""
+    """Value that a test has made out of nothing on the chain."""
 
     @property
     def total(self) -> int:
@@ -153,7 +153,7 @@ class Bookkeeper:
         self._contracts = contracts
         self.chain_id = chain.rules.chain_id
         self.forged: Counter[Hash32] = Counter()
-        """What a test has made out of nothing of each asset."""
+        """Value that a test has made out of nothing of each asset."""
 
     async def head(self) -> int:
         """Return the last block of L1."""

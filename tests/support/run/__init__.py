@@ -1,1 +1,1 @@
-"""What holds for a whole run of the tests: its files, its ports, its tiers, how many examples it tries."""
+"""Settings of a whole run of the tests: its files, its ports, its tiers, how many examples it tries."""

@@ -11,7 +11,7 @@ VARIABLE: Final = "ENTRESOL_EXAMPLES"
 """With `many`, each test tries as many examples as it asks for."""
 
 FEW: Final = 5
-"""What the examples are divided by otherwise."""
+"""The examples are divided by it otherwise."""
 AT_LEAST: Final = 10
 
 

@@ -1,4 +1,4 @@
-"""What only `make test-long` runs: tests that take long and seldom fail alone, named in one place with the reason."""
+"""The tests that only `make test-long` runs: those that take long and seldom fail alone, named in one place with the reason."""
 
 from __future__ import annotations
 

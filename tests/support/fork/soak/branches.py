@@ -62,7 +62,7 @@ class Branches(NamedTuple):
     store: str
     probe: str
     transactions: list[str]
-    """Those of the remote up to the anchor."""
+    """Blocks of the remote up to the anchor."""
     later: list[str]
     """Those after it."""
     anchor: str

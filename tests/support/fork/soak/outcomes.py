@@ -1,4 +1,4 @@
-"""What came of requests to a fork: right, or an error that names the remote. Anything else fails."""
+"""Outcomes of requests to a fork: right, or an error that names the remote. Anything else fails."""
 
 from __future__ import annotations
 

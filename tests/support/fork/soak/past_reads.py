@@ -18,7 +18,7 @@ PICKS: Final[dict[str, Callable[[Any], Any]]] = {
     # It is executed here, and anvil subtracts what a transaction costs at the start.
     "debug_traceTransaction": lambda it: {k: v for k, v in it.items() if k != "gas"},
 }
-"""What of a result has to be the remote's, where it is not all of it."""
+"""The part of a result that has to be the remote's, where it is not all of it."""
 
 
 class PastReads:

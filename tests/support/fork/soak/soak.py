@@ -41,7 +41,7 @@ FLAGS: Final = (
 
 
 class SoakReport(msgspec.Struct):
-    """What a soak has found."""
+    """The findings of a soak."""
 
     right: int
     named: dict[str, int]

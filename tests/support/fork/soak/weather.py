@@ -1,4 +1,4 @@
-"""What a remote goes through while a fork uses it: another trouble every moment."""
+"""Troubles of a remote while a fork uses it: another trouble every moment."""
 
 from __future__ import annotations
 

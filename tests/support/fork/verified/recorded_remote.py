@@ -178,7 +178,7 @@ def _other(value: Any) -> Any:
 
 
 class Recorded(NamedTuple):
-    """What is asked, the responses that it takes, and what the remote itself responds to the queries."""
+    """Requests, the responses that it takes, and what the remote itself responds to the queries."""
 
     anchor: Hash32
     queries: list[Query]
