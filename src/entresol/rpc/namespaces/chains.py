@@ -26,7 +26,7 @@ _MAX_TEXT: Final = 64
 
 
 class NewChainFields(JsonModel, frozen=True, kw_only=True):
-    """What a client says of a new chain."""
+    """A new chain as a client describes it."""
 
     chain_id: Number
     port: Number | None = None
@@ -59,7 +59,7 @@ class NewChain:
         """Read an object, which has no other members."""
         if not isinstance(value, dict):
             raise MalformedValue("should be an object")
-        unknown = next((it for it in value if it not in cls.json_schema["properties"]), None)
+        unknown = next((name for name in value if name not in cls.json_schema["properties"]), None)
         if unknown is not None:
             names = ", ".join(cls.json_schema["properties"])
             raise MalformedValue(f"{unknown[:_MAX_TEXT]!r} is not one of {names}")

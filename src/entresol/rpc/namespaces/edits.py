@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from entresol.storage.store_view import BlockReader
 
 MAX_PIECE_BYTES: Final = 1 << 20
-"""What one call returns of edits."""
+"""How much of the edits one call returns."""
 REMEMBERED_ENCODINGS: Final = 64
 MAX_REMEMBERED_BYTES: Final = 256 << 20
 """How many encodings are remembered, and their bytes together: as many as derivation takes of a batch."""
 
 
 class EntresolEdits:
-    """What developers have changed by hand before the transactions of a block.
+    """The edits that developers have made before the transactions of a block.
 
     Remembers: the last encodings, of which clients read one piece after another.
     """

@@ -39,7 +39,7 @@ class L1Reader(Protocol):
 class L1Reads:
     """Methods that read from a remote L1. No other method reaches it, and its URL reaches no client.
 
-    Remembers: how many requests are in progress. Persists: nothing. Assumes: one event loop. Fails: with
+    Remembers: how many requests are in progress. Assumes: one event loop. Fails: with
     `TooManyL1Requests`, or with what L1 responded.
     """
 

@@ -149,7 +149,9 @@ class OtsBlocks:
         record = self._blocks.record(number)
         end = max(len(record.transactions) - page * size, 0)
         positions = range(max(end - size, 0), end)
-        pairs = [self._objects.transaction(record, it) for it in cooperatively(positions)]
+        pairs = [
+            self._objects.transaction(record, position) for position in cooperatively(positions)
+        ]
         transactions = [shown | {"input": shown["input"][:10]} for shown, _ in pairs]
         return {
             "fullblock": self._block(number, record) | {"transactions": transactions},

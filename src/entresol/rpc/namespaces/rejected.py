@@ -22,7 +22,7 @@ class Rejected(NamedTuple):
     """Its code: unknown to clients that look for another way, or as the peer rejects it."""
     reason: str
     instead: str = ""
-    """What to do, for the error alone."""
+    """Advice, for the error alone."""
 
     def error(self) -> EntresolError:
         """Return the error of a call."""

@@ -1,4 +1,4 @@
-"""What the sources of contracts tell: `entresol_getStackTrace`, `entresol_getContracts`, `hardhat_addCompilationResult`."""
+"""Methods that read the sources of contracts: `entresol_getStackTrace`, `entresol_getContracts`, `hardhat_addCompilationResult`."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class EntresolContracts:
 
 
 class HardhatSources:
-    """What Hardhat uploads for its stack traces."""
+    """The uploads of Hardhat for its stack traces."""
 
     prefix = "hardhat"
 

@@ -56,7 +56,7 @@ _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
 
 
 class _Frame(msgspec.Struct, rename="camel"):
-    """What identifies a frame."""
+    """The members that identify a frame."""
 
     trace_address: list[int]
 
@@ -102,7 +102,7 @@ class TraceFrames:
     ) -> Offload[Annotated[Raw, SealedFrame] | None]:
         """Return the frame of a transaction whose `traceAddress` is `indices`; null if there is none."""
         block, index = self._traces.transaction(hash)
-        wanted = [int(it) for it in indices]
+        wanted = [int(index) for index in indices]
 
         def work() -> Raw | None:
             traced = trace_transaction(block, index, _ALL, self._traces.budget())
@@ -172,7 +172,7 @@ class TraceFrames:
             page += frames[skip:]
             if count is not None and len(page) >= count:
                 break
-        budget.writer.write(b"[" + b",".join(bytes(it) for it in page[:count]) + b"]")
+        budget.writer.write(b"[" + b",".join(bytes(encoded) for encoded in page[:count]) + b"]")
 
 
 class TraceReplays:
@@ -221,17 +221,17 @@ class TraceReplays:
     ) -> Offload[Annotated[TraceWriter, list[TraceResults]]]:
         """Return the traces of calls; each runs on the state that the one before it left."""
         self._runner.check_calls(len(calls))
-        for it in calls:
-            self._runner.check_lists(it.call)
+        for call in calls:
+            self._runner.check_lists(call.call)
         evm_env = self._traces.env(block)
 
         def work(budget: TraceBudget) -> None:
             sequence = CallSequence(evm_env(), budget, self._runner.gas_cap)
             writer = budget.writer
             writer.write(b"[")
-            for index, it in enumerate(calls):
+            for index, call in enumerate(calls):
                 writer.write(b"," if index else b"")
-                writer.write_trace(sequence.trace(it.call.request(), replay_options(it.types)))
+                writer.write_trace(sequence.trace(call.call.request(), replay_options(call.types)))
             writer.write(b"]")
 
         return self._traces.run(work)

@@ -22,7 +22,7 @@ class TransferLike(Protocol):
 
     @property
     def kind(self) -> Literal["withdrawal", "message", "deposit", "failedDeposit"]:
-        """What it is."""
+        """Its kind."""
 
     @property
     def status(self) -> Literal["pending", "claimable"]:

@@ -119,13 +119,15 @@ class TxPool:
         def work() -> list[Raw]:
             render = self._rendered.pending_transaction
             rendered = (render(entry.transaction) for entry in listing.by_sender())
-            return list(within_limit(rendered, self._max_bytes, lambda it: memoryview(it).nbytes))
+            return list(
+                within_limit(rendered, self._max_bytes, lambda text: memoryview(text).nbytes)
+            )
 
         return _run(listing, work)
 
     def _contents(self, listing: PoolListing) -> dict[str, dict[str, dict[str, TransactionInfo]]]:
         render = self._rendered.pending_transaction
-        contents = self._grouped(listing, render, lambda it: memoryview(it).nbytes)
+        contents = self._grouped(listing, render, lambda text: memoryview(text).nbytes)
         # Rendered already.
         return cast("dict[str, dict[str, dict[str, TransactionInfo]]]", contents)
 

@@ -23,7 +23,7 @@ def criteria_bytes(query: LogQuery | None = None) -> int:
 
 
 class CriteriaMemory:
-    """What all filters and subscriptions take together.
+    """The memory of all filters and subscriptions together.
 
     Fails: with `FilterMemoryFull`. Evicting others' filters instead would let one client end those of all.
     """

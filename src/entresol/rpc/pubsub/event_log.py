@@ -27,10 +27,10 @@ MAX_REORGS: Final = 4_096
 
 _BYTES_PER_HASH: Final = 96
 MAX_EVENT_BYTES: Final = MAX_REMOVED_BYTES + _BYTES_PER_HASH * MAX_PENDING_HASHES
-"""What all events take that filters have not read."""
+"""How much memory all events take that filters have not read."""
 _BYTES_PER_REORG: Final = 256
 _BYTES_PER_RECORD_BYTE: Final = 4
-"""What the logs of a record take once they are rendered, for each byte of the record."""
+"""How many bytes the rendered logs of a record take for each byte of the record."""
 
 
 class PendingHashes:

@@ -42,7 +42,7 @@ class HashChanges:
 
     def run(self) -> list[bytes]:
         """Return the hashes as JSON; any thread may."""
-        return [b'"0x%b"' % it.hex().encode() for it in cooperatively(self.hashes())]
+        return [b'"0x%b"' % found.hex().encode() for found in cooperatively(self.hashes())]
 
     def run_if_quick(self) -> list[bytes] | None:
         """Return the hashes as JSON, or None if they are too many for the event loop."""
@@ -53,7 +53,7 @@ _Found = TypeVar("_Found", bound=list[bytes] | None)
 
 
 class RemovedLogs(NamedTuple):
-    """What a reorg removed of the blocks from `first` to `last`."""
+    """The blocks from `first` to `last` that a reorg removed."""
 
     reorg: Reorg
     first: int
@@ -128,9 +128,9 @@ class LogChanges:
 
     def run_if_quick(self) -> list[bytes] | None:
         """Return the changes, or None if they are too many for the event loop."""
-        if sum(it.count_blocks() for it in self._removed) > POLICY.log_blocks:
+        if sum(reorg.count_blocks() for reorg in self._removed) > POLICY.log_blocks:
             return None
-        if sum(len(logs) for it in self._removed for logs in it.blocks()) > POLICY.logs:
+        if sum(len(logs) for reorg in self._removed for logs in reorg.blocks()) > POLICY.logs:
             return None
         new = self._search(self._new.run_if_quick)
         return None if new is None else [*self._matching_removed(), *new]
@@ -217,7 +217,7 @@ class Filters:
     for so long that removed logs were evicted is not found any more.
 
     Remembers: the position of each filter, in the order of their use; the latest pending hashes; removed logs.
-    Persists: nothing. Assumes: it is called on the thread that changes the chain. Fails: with
+    Assumes: it is called on the thread that changes the chain. Fails: with
     `FilterNotFound`, or with `FilterMemoryFull` for a new one; the least recently used filter is evicted when
     there are too many.
     """

@@ -40,7 +40,7 @@ class Subscriber(Protocol):
 
 
 class SubscriptionKind(StrEnum):
-    """What clients subscribe to."""
+    """The kinds of events that clients subscribe to."""
 
     HEADS = "newHeads"
     LOGS = "logs"
@@ -134,7 +134,7 @@ class Subscriptions:
 
     A result is encoded once, however many subscribers there are, and not at all if there are none.
 
-    Remembers: the subscriptions of open connections. Persists: nothing. Assumes: it is called on the thread that
+    Remembers: the subscriptions of open connections. Assumes: it is called on the thread that
     changes the chain; `wake` has `publish_for` called soon, until all events are published. Fails: with
     `SubscriptionRejected`, with `FilterMemoryFull`, or with `MalformedValue` for malformed options.
     """
@@ -266,7 +266,7 @@ class Subscriptions:
         if not self._is_overloaded():
             return
         newest = reversed(self._by_connection.items())
-        for connection, own in sorted(newest, key=lambda it: -len(it[1])):
+        for connection, own in sorted(newest, key=lambda entry: -len(entry[1])):
             if not own or not self._is_overloaded():
                 return
             self._drop(connection)
@@ -276,7 +276,11 @@ class Subscriptions:
         return len(self._queue) * max(len(self), MIN_COUNTED) > MAX_PENDING
 
     def _subscribed(self, kind: SubscriptionKind, number: int) -> list[Subscription]:
-        return [it for it in self._by_kind[kind].values() if it.since <= number]
+        return [
+            subscription
+            for subscription in self._by_kind[kind].values()
+            if subscription.since <= number
+        ]
 
     def _is_live(self, subscription: Subscription) -> bool:
         """Say whether a subscription has not ended between two turns."""
@@ -305,8 +309,12 @@ class Subscriptions:
 
     def _notify_pending(self, transaction: Transaction, number: int) -> Iterator[None]:
         subscribed = self._subscribed(SubscriptionKind.TRANSACTIONS, number)
-        yield from self._notify([it for it in subscribed if not it.full], _hash, transaction)
-        full = [it for it in subscribed if it.full]
+        yield from self._notify(
+            [subscription for subscription in subscribed if not subscription.full],
+            _hash,
+            transaction,
+        )
+        full = [subscription for subscription in subscribed if subscription.full]
         yield from self._notify(full, self._format.transaction, transaction)
 
     def _notify_new_logs(self, sealed: BlockSealed, number: int) -> Iterator[None]:
@@ -333,9 +341,9 @@ class Subscriptions:
         record = self._records.get_record(sealed.number)
         if record is not None and record.hash() == sealed.hash:
             return record
-        reverted = (it.records for _, it in self._queue if isinstance(it, BlocksReverted))
+        reverted = (event.records for _, event in self._queue if isinstance(event, BlocksReverted))
         found = (record for records in reverted for record in records)
-        return next((it for it in found if it.hash() == sealed.hash), None)
+        return next((record for record in found if record.hash() == sealed.hash), None)
 
     def _drop(self, connection: Subscriber) -> None:
         for subscription_id, kind in self._by_connection.pop(connection, {}).items():

@@ -43,7 +43,7 @@ class AddressSearch:
     """Reads blocks one after another: there is no index by address.
 
     A transaction is found by its sender, its recipient, the recipient of a refund, the contract it creates and the
-    contracts that log; and by calls between contracts, for which a block is executed again. Remembers: nothing. Any
+    contracts that log; and by calls between contracts, for which a block is executed again. Any
     thread may use it. Fails: with `DeadlinePassed` if a transaction takes too long to be executed again.
     """
 
@@ -97,11 +97,11 @@ class AddressSearch:
         except HistoryNotLoaded:
             return set()
         found = set()
-        for it in trace_block(block, frame_options([address], [address]), budget):
-            if isinstance(it.outcome, DeadlinePassed):
-                raise it.outcome
-            if it.outcome.trace != b"[]":
-                found.add(it.position)
+        for traced in trace_block(block, frame_options([address], [address]), budget):
+            if isinstance(traced.outcome, DeadlinePassed):
+                raise traced.outcome
+            if traced.outcome.trace != b"[]":
+                found.add(traced.position)
         return found
 
 

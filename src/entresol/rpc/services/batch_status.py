@@ -73,7 +73,7 @@ class BatchStatus:
     """Looks up batches and their settlement on L1.
 
     Remembers: the settlement of batches, rendered, until a row of the store is rewritten or the finality changes; new
-    blocks leave it alone. Persists: nothing. Assumes: one event loop; a settlement transaction is stored once it is on
+    blocks leave it alone. Assumes: one event loop; a settlement transaction is stored once it is on
     L1, and the chain's finality follows once that is confirmed.
     """
 

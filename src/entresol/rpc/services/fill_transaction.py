@@ -83,7 +83,7 @@ class FilledTransaction(NamedTuple):
 
 
 class Filling(NamedTuple):
-    """What a transaction without a type or a price is filled in with, besides its gas limit."""
+    """The type and price that a transaction without them is filled in with."""
 
     evm_env: EvmEnv
     """Where the gas is estimated."""
@@ -177,7 +177,7 @@ class TransactionFiller:
         return msgspec.structs.replace(
             given,
             max_fee_per_blob_gas=HexOrInteger(price),
-            blob_versioned_hashes=[Hash32(it) for it in sidecar.hashes],
+            blob_versioned_hashes=[Hash32(versioned) for versioned in sidecar.hashes],
         )
 
     def _check_size(self, given: TransactionObject) -> None:

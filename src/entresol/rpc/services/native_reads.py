@@ -1,4 +1,4 @@
-"""What the crate reads for plain requests: the state at the head, and the fees of blocks."""
+"""Reads of the crate for plain requests: the state at the head, and the fees of blocks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NOBODY: Final = Address.zero()
 
 
 class FeeHistoryLimits(NamedTuple):
-    """What a request of a fee history may ask for; `figures` are rendered on the event loop."""
+    """The most that a request of a fee history may ask for; `figures` are rendered on the event loop."""
 
     blocks: int = MAX_HISTORY_BLOCKS
     percentiles: int = MAX_PERCENTILES

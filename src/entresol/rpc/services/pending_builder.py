@@ -31,7 +31,7 @@ class PendingBuilder:
     pool when the request came, even if the pool has changed since.
 
     Remembers: the block that was built last, for all requests that need it, and which version of the pool takes longer
-    than its gas. Persists: nothing. Assumes: the event loop. Fails: as the chain does.
+    than its gas. Assumes: the event loop. Fails: as the chain does.
     """
 
     def __init__(self, chain: Chain, threads: Executor) -> None:
@@ -71,8 +71,8 @@ class PendingBuilder:
 
     def _complete(self, block: BlockExecutor) -> BlockExecutor:
         """Let a thread build a block of a fork that leaves out what lacks a value which is not asked for yet."""
-        for it in block.cold:
-            if isinstance(it.error, StateMissing):
+        for cold in block.cold:
+            if isinstance(cold.error, StateMissing):
                 raise BuildFirst(self._build)
         return block
 

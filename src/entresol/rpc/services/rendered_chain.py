@@ -154,7 +154,7 @@ class PendingReader(Protocol):
 class RenderedChain:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
-    Remembers: encoded responses and logs, within bounds. Persists: nothing. Assumes: `on_event` gets the chain's
+    Remembers: encoded responses and logs, within bounds. Assumes: `on_event` gets the chain's
     events as they happen, and `batch_sealed` is called for each batch. Fails: as its readers do; what does not
     exist is None.
     """

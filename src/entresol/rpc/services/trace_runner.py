@@ -36,7 +36,7 @@ class Location(NamedTuple):
 class TraceRunner:
     """Blocks, transactions and states of one chain, to be traced.
 
-    Remembers: nothing. Fails: with `NotInspectable`. Any thread may use it.
+    Fails: with `NotInspectable`. Any thread may use it.
     """
 
     def __init__(

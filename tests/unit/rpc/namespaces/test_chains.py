@@ -1,4 +1,4 @@
-"""What a client says of an L2 to add."""
+"""An L2 to add, as a client describes it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_edits_are_read_by_pieces_and_encoded_once(
 
     monkeypatch.setattr(PublishedEdits, "encode", counted)
     read = reader_of(client)
-    pieces = [read(1, it) for it in (0, 1_000, 2**60)]
+    pieces = [read(1, offset) for offset in (0, 1_000, 2**60)]
     (whole,) = encoded
     assert pieces == [f"0x{whole.hex()}", f"0x{whole[1_000:].hex()}", "0x"]
 

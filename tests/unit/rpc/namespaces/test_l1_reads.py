@@ -71,11 +71,13 @@ def test_few_requests_run_at_once_and_a_flood_is_rejected() -> None:
         asked = [
             asyncio.create_task(ask(dispatcher, "eth_blockNumber")) for _ in range(MAX_PENDING + 5)
         ]
-        rejected = [await it for it in asked[MAX_PENDING:]]
-        assert all("too many requests to L1" in it["error"]["message"] for it in rejected)
+        rejected = [await response for response in asked[MAX_PENDING:]]
+        assert all(
+            "too many requests to L1" in response["error"]["message"] for response in rejected
+        )
         l1.may_respond.set()
-        found = [await it for it in asked[:MAX_PENDING]]
-        assert all("result" in it for it in found)
+        found = [await response for response in asked[:MAX_PENDING]]
+        assert all("result" in response for response in found)
         assert l1.most_running == 8
 
     asyncio.run(run())
@@ -87,7 +89,7 @@ def test_the_rate_is_limited_for_all_clients_together() -> None:
         l1.may_respond.set()
         dispatcher = Dispatcher([L1Reads(l1)])
         found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
-        assert any("error" in it for it in found)
+        assert any("error" in response for response in found)
 
     asyncio.run(run())
 
@@ -98,7 +100,7 @@ def test_an_l1_that_does_not_respond_is_reported_as_such() -> None:
         asked = [ask(dispatcher, "eth_blockNumber") for _ in range(MAX_CONCURRENT + 1)]
         *sent, waiting = await asyncio.gather(*asked)
         expected = "L1 at http://l1 cannot be reached: no response in 30 seconds"
-        assert all(it["error"]["message"] == expected for it in sent)
+        assert all(response["error"]["message"] == expected for response in sent)
         assert "too many requests to L1" in waiting["error"]["message"]
 
     run_in_virtual_time(run())

@@ -1,4 +1,4 @@
-"""What Otterscan asks."""
+"""Blocks, transactions and addresses as Otterscan asks for them."""
 
 from __future__ import annotations
 
@@ -69,12 +69,14 @@ def test_the_first_page_has_the_last_transactions(
 ) -> None:
     shown = full("ots_getBlockTransactions", 1, page, 2)
     block = full("eth_getBlockByNumber", "0x1", True)
-    assert [it["hash"] for it in shown["fullblock"]["transactions"]] == [
+    assert [transaction["hash"] for transaction in shown["fullblock"]["transactions"]] == [
         block["transactions"][position]["hash"] for position in positions
     ]
     assert shown["fullblock"]["transactionCount"] == 5
-    assert [len(it["input"]) for it in shown["fullblock"]["transactions"]] == [10] * len(positions)
-    assert [it["logs"] for it in shown["receipts"]] == [None] * len(positions)
+    assert [len(transaction["input"]) for transaction in shown["fullblock"]["transactions"]] == [
+        10
+    ] * len(positions)
+    assert [receipt["logs"] for receipt in shown["receipts"]] == [None] * len(positions)
 
 
 def test_pages_are_bounded(full: ApiClient) -> None:
@@ -107,7 +109,7 @@ def test_frames_come_in_order_with_their_depth(chain: TracedChain) -> None:
         ("CALL", 1, str(BOB)),
     ]
     created = chain.client("ots_traceTransaction", chain.creating)
-    assert [it["type"] for it in created] == ["CALL", "CREATE"]
+    assert [frame["type"] for frame in created] == ["CALL", "CREATE"]
 
 
 def test_the_error_is_what_was_reverted_with(chain: TracedChain) -> None:
@@ -137,9 +139,11 @@ def test_what_no_transaction_created_has_no_creator(chain: TracedChain, address:
 
 
 def hashes(page: dict[str, Any]) -> list[str]:
-    assert [it["transactionHash"] for it in page["receipts"]] == [it["hash"] for it in page["txs"]]
-    assert all(isinstance(it["timestamp"], int) for it in page["receipts"])
-    return [it["hash"] for it in page["txs"]]
+    assert [receipt["transactionHash"] for receipt in page["receipts"]] == [
+        transaction["hash"] for transaction in page["txs"]
+    ]
+    assert all(isinstance(receipt["timestamp"], int) for receipt in page["receipts"])
+    return [transaction["hash"] for transaction in page["txs"]]
 
 
 def test_pages_go_back_from_the_newest(chain: TracedChain) -> None:

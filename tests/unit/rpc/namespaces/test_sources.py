@@ -49,7 +49,7 @@ def test_an_unknown_transaction_is_an_error(client: ApiClient) -> None:
 
 def test_a_call_runs_on_the_state_of_its_block(client: ApiClient) -> None:
     contracts = FailingContracts(client)
-    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    case = next(case for case in cases_of("plain") if case.name == "internal functions")
     before = client("eth_blockNumber")
     failing = contracts.transaction(case)
     assert client("entresol_getCallStackTrace", failing, before) is None
@@ -75,7 +75,7 @@ def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(
     client: ApiClient,
 ) -> None:
     contracts = FailingContracts(client)
-    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    case = next(case for case in cases_of("plain") if case.name == "internal functions")
     failing = contracts.transaction(case)
     assert client("hardhat_addCompilationResult", "0.8.26", {}, output_of("plain")["output"])
     trace = client("entresol_getCallStackTrace", failing)
@@ -86,7 +86,7 @@ def test_a_text_that_ends_after_a_word_and_an_offset_that_is_too_long_are_left_o
     client: ApiClient,
 ) -> None:
     contracts = FailingContracts(client)
-    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    case = next(case for case in cases_of("plain") if case.name == "internal functions")
     failing = contracts.transaction(case)
     output = output_of("plain")["output"]
     texts = {"sources": {name: {"content": "abstract"} for name in output["sources"]}}
@@ -104,7 +104,7 @@ def test_a_text_that_ends_after_a_word_and_an_offset_that_is_too_long_are_left_o
 
 
 def test_the_error_of_a_call_is_what_it_is_without_sources(client: ApiClient) -> None:
-    case = next(it for it in cases_of("plain") if it.name == "require with a reason")
+    case = next(case for case in cases_of("plain") if case.name == "require with a reason")
     failing = FailingContracts(client).transaction(case)
     with pytest.raises(RpcError, match="execution reverted: not enough") as failure:
         client("eth_call", failing)

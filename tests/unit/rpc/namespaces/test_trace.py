@@ -128,7 +128,7 @@ def test_a_replay_has_the_types_that_are_asked_for(chain: TracedChain) -> None:
 
 def test_a_created_account_is_added(chain: TracedChain) -> None:
     difference = chain.client("trace_replayTransaction", chain.creating, ["stateDiff"])["stateDiff"]
-    (created,) = [it for it in difference.values() if "+" in it["code"]]
+    (created,) = [account for account in difference.values() if "+" in account["code"]]
     assert created["code"] == {"+": "0x00"}
     assert created["nonce"] == {"+": "0x1"}
 
@@ -179,7 +179,9 @@ _CALLS = {"CALL", "CREATE"}
 
 
 def used(traced: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    return {it["opcode"]: (it["count"], it["gasUsed"]) for it in traced["opcodeGas"]}
+    return {
+        opcode["opcode"]: (opcode["count"], opcode["gasUsed"]) for opcode in traced["opcodeGas"]
+    }
 
 
 @pytest.mark.parametrize("name", ["nested", "failed", "creating", "transfer"])
@@ -200,7 +202,8 @@ def test_counts_and_gas_are_those_of_the_struct_logs(chain: TracedChain, name: s
 
 def test_a_call_is_without_the_gas_of_what_it_calls(chain: TracedChain) -> None:
     gas = sum(
-        it for _, it in used(chain.client("trace_transactionOpcodeGas", chain.nested)).values()
+        gas_used
+        for _, gas_used in used(chain.client("trace_transactionOpcodeGas", chain.nested)).values()
     )
     receipt = chain.client("eth_getTransactionReceipt", chain.nested)
     assert gas + 21_000 == int(receipt["gasUsed"], 16)

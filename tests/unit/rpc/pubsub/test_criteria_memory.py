@@ -1,4 +1,4 @@
-"""What the filters and subscriptions of all clients take in memory together."""
+"""The memory of the filters and subscriptions of all clients together."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:
 
 def blocks(search: FilterLogs) -> list[int]:
     """Return the blocks of the logs that are found."""
-    return [int(it["blockNumber"], 16) for it in read(search.run())]
+    return [int(log["blockNumber"], 16) for log in read(search.run())]
 
 
 # Ids
@@ -329,7 +329,7 @@ def test_logs_of_removed_blocks_come_first_and_are_marked(
     reverts.restore(checkpoint)
     chain.seal_emission(SINGLE)
     changes = read(filters.changes(filter_id))
-    assert changes[:2] == [{**it, "removed": True} for it in seen[1:]]
+    assert changes[:2] == [{**log, "removed": True} for log in seen[1:]]
     assert [change["address"] for change in changes[2:]] == [str(SINGLE)]
     assert filters.changes(filter_id) == []
 

@@ -50,8 +50,8 @@ class Client:
     def heard_logs(self, identity: str) -> list[tuple[int, str, bool]]:
         """Return block, address and fate of the logs sent for one subscription."""
         return [
-            (int(it["blockNumber"], 16), it["address"], it["removed"])
-            for it in self.heard(identity)
+            (int(heard["blockNumber"], 16), heard["address"], heard["removed"])
+            for heard in self.heard(identity)
         ]
 
     def heard(self, identity: str) -> list[Any]:
@@ -112,7 +112,7 @@ def test_67_pending_transactions_are_sent(
     sent = [str(chain.emit().hash), str(chain.enqueue(deposit(0)))]
     subscriptions.publish()
     assert client.heard(hashes) == client.heard(also) == sent
-    assert client.heard(whole) == [{"hash": it} for it in sent]
+    assert client.heard(whole) == [{"hash": name} for name in sent]
 
 
 def test_67_logs_are_sent_by_address_and_topic(
@@ -265,7 +265,7 @@ def test_ids_are_32_hex_digits(subscriptions: Subscriptions) -> None:
     client = Client()
     ids = {subscriptions.subscribe(client, "newHeads") for _ in range(100)}
     assert len(ids) == 100
-    assert all(len(it) == 34 and it[2] != "0" and int(it, 16) for it in ids)
+    assert all(len(identity) == 34 and identity[2] != "0" and int(identity, 16) for identity in ids)
 
 
 @pytest.mark.parametrize("kind", ["heads", "NEWHEADS", "", None, 5, ["logs"], {}])
@@ -318,10 +318,10 @@ def test_connections_with_most_subscriptions_are_closed_while_too_much_is_pendin
         assert sealed * len(subscriptions) <= MAX_PENDING
         chain.builder.seal()
         sealed += 1
-    assert [it.reasons for it in clients] == [[], [TOO_MUCH_PENDING], [TOO_MUCH_PENDING]]
+    assert [client.reasons for client in clients] == [[], [TOO_MUCH_PENDING], [TOO_MUCH_PENDING]]
     assert len(subscriptions) == 1
     subscriptions.publish()
-    assert [len(it.sent) for it in clients] == [sealed, 0, 0]
+    assert [len(client.sent) for client in clients] == [sealed, 0, 0]
     # Their connections close later.
     greedy.close()
     greediest.close()

@@ -70,7 +70,7 @@ def test_a_call_on_a_thread_has_the_result_that_it_would_have_on_the_event_loop(
     again = client("eth_call", {"to": BLAKE2F, "data": blake2f(rounds + 2)}, "latest")
     assert client.api.services.threads.started == 1
     assert len({short, before, again}) == 3
-    assert {len(it) for it in (short, before, again)} == {130}
+    assert {len(response) for response in (short, before, again)} == {130}
 
 
 def test_long_code_of_an_override_leaves_the_event_loop(client: ApiClient) -> None:

@@ -34,7 +34,7 @@ def transaction(**fields: Any) -> TransactionObject:
 def test_a_sidecar_of_either_form_is_read(form: Form) -> None:
     sample = sample_sidecar(1, 2, form=form)
     sidecar = read_sidecar(transaction(**sample.json()), MAX_BLOBS)
-    assert [bytes(it) for it in sidecar.hashes] == sample.hashes
+    assert [bytes(versioned) for versioned in sidecar.hashes] == sample.hashes
     assert [bytes(blob) for blob in sidecar.blobs] == list(sample.blobs)
 
 
@@ -42,11 +42,11 @@ def test_cell_proofs_may_have_their_own_name() -> None:
     fields = CELLS.json()
     fields["cellProofs"] = fields.pop("proofs")
     sidecar = read_sidecar(transaction(**fields), MAX_BLOBS)
-    assert [bytes(it) for it in sidecar.hashes] == CELLS.hashes
+    assert [bytes(versioned) for versioned in sidecar.hashes] == CELLS.hashes
 
 
 def test_the_hashes_that_are_given_are_those_of_the_blobs() -> None:
-    hashes = ["0x" + it.hex() for it in TWO.hashes]
+    hashes = ["0x" + versioned.hex() for versioned in TWO.hashes]
     read_sidecar(transaction(**TWO.json(), blobVersionedHashes=hashes), MAX_BLOBS)
     with pytest.raises(InvalidSidecar):
         read_sidecar(transaction(**TWO.json(), blobVersionedHashes=hashes[::-1]), MAX_BLOBS)

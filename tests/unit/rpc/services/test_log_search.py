@@ -56,7 +56,7 @@ def find(
 
 
 def blocks_of(chain: EmittingChain, value: dict[str, object]) -> list[int]:
-    return [int(it["blockNumber"], 16) for it in find(chain, LogFilter.parse(value))]
+    return [int(log["blockNumber"], 16) for log in find(chain, LogFilter.parse(value))]
 
 
 def block_range(chain: EmittingChain, value: dict[str, object]) -> BlockRange:
@@ -156,7 +156,7 @@ def test_logs_are_found_by_address_and_topics(
 ) -> None:
     wanted = LogFilter.parse({"fromBlock": "0x0", **criteria})
     found = find(chain, wanted)
-    assert [(int(it["blockNumber"], 16), int(it["logIndex"], 16)) for it in found] == places
+    assert [(int(log["blockNumber"], 16), int(log["logIndex"], 16)) for log in found] == places
 
 
 # How much

@@ -1,4 +1,4 @@
-"""What the crate reads for plain requests."""
+"""Reads of the crate for plain requests."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_simulation_builds_on_the_head_its_edits_and_reverts(client: ApiClient
     seen.append(simulated(client))
     send(client)
     seen.append(simulated(client))
-    assert all(seen.count(it) == 1 for it in seen)
+    assert all(seen.count(name) == 1 for name in seen)
     assert client("evm_revert", snapshot)
     assert simulated(client) == seen[0]
 
@@ -351,9 +351,9 @@ def test_an_estimate_from_l1_is_the_one_that_python_makes(
     # What has a nonce is left to Python.
     bodies = [
         json.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "zks_estimateGasL1ToL2", "params": [it]}
+            {"jsonrpc": "2.0", "id": 1, "method": "zks_estimateGasL1ToL2", "params": [request]}
         ).encode()
-        for it in (call, {**call, "nonce": "0x0"})
+        for request in (call, {**call, "nonce": "0x0"})
     ]
     ours, theirs = (native_response(layer_two.dispatcher, body) for body in bodies)
     assert theirs is None

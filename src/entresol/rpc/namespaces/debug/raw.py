@@ -51,7 +51,9 @@ class DebugRaw:
         record = self._record(block)
 
         def work() -> Raw:
-            transactions = [_item(it) for it, _ in cooperatively(record.transactions)]
+            transactions = [
+                _item(transaction) for transaction, _ in cooperatively(record.transactions)
+            ]
             block: list[RlpItem] = [rlp_decode(record.header_rlp), transactions, []]
             if record.header().withdrawals_root is not None:
                 block.append([])
@@ -82,7 +84,7 @@ class DebugRaw:
         record = self._record(block) if sealed is None else sealed.record
 
         def work() -> Raw:
-            encoded = (data(it) for it, _ in cooperatively(record.transactions))
+            encoded = (data(transaction) for transaction, _ in cooperatively(record.transactions))
             return raw(array(within_limit(encoded, self._max_bytes, len)))
 
         return work() if _is_short(record) else Offload(work)
@@ -111,6 +113,6 @@ def _item(transaction: bytes) -> RlpItem:
 
 def _is_short(record: BlockRecord) -> bool:
     logs = sum(len(result.logs) for result in record.results)
-    size = sum(len(it) for it, _ in record.transactions)
+    size = sum(len(transaction) for transaction, _ in record.transactions)
     items = len(record.transactions) + logs
     return items <= POLICY.rendered_items and size <= POLICY.data_bytes

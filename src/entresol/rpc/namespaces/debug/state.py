@@ -46,7 +46,7 @@ _CODE_KEY_SIZE: Final = 33
 
 
 class WitnessResult(JsonModel, frozen=True, kw_only=True):
-    """What suffices to execute a block without a node: sorted, but for the headers."""
+    """Everything that executing a block without a node takes: sorted, but for the headers."""
 
     state: Annotated[list[Data], says("The nodes of the tries that the block used.")]
     codes: Annotated[list[Data], says("The code of the contracts that the block used.")]

@@ -204,8 +204,8 @@ class DebugCallTraces:
         """Return the traces of bundles of calls; each call runs on the state that the one before it left."""
         wanted, context = config or TraceCallConfig(), state_context or StateContext()
         options, index = wanted.options(), context.transaction_index
-        self._runner.check_calls(sum(len(it.transactions) for it in bundles))
-        self._runner.check_block_overrides(*(it.block_override for it in bundles))
+        self._runner.check_calls(sum(len(bundle.transactions) for bundle in bundles))
+        self._runner.check_block_overrides(*(bundle.block_override for bundle in bundles))
         for bundle in bundles:
             for call in bundle.transactions:
                 self._check(call, wanted)

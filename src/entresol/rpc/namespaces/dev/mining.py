@@ -157,7 +157,7 @@ class MineDetailed:
         return Offload(lambda: self._blocks(range(last - count + 1, last + 1)))
 
     def _blocks(self, numbers: range) -> list[dict[str, Any]]:
-        blocks = (self._block(it) for it in cooperatively(numbers))
+        blocks = (self._block(number) for number in cooperatively(numbers))
         return [block for block in blocks if block is not None]
 
     def _block(self, number: int) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What developers' tools query about the node: `anvil_nodeInfo`, `anvil_metadata` and others."""
+"""The node as developers' tools query it: `anvil_nodeInfo`, `anvil_metadata` and others."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class AnvilNode:
         served_by=ServedBy.PRODUCER,
     )
     async def set_rpc_url(self, url: str) -> None:
-        """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is no fork."""
+        """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is not a fork."""
         await self._forks.set_url(url)
 
     @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)

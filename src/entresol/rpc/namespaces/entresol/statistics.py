@@ -54,7 +54,7 @@ class BlockBucketList(JsonModel, frozen=True, kw_only=True):
 
 
 class BatchFigures(JsonModel, frozen=True, kw_only=True):
-    """What a batch has, and what it takes on L1."""
+    """The size of a batch, and its cost on L1."""
 
     number: Annotated[Quantity, says("The batch.")]
     timestamp: Annotated[Quantity, says("The time of its last block.")]
@@ -76,7 +76,7 @@ class BatchFiguresList(JsonModel, frozen=True, kw_only=True):
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    """What a rendered header says that is summed."""
+    """The members of a rendered header that are summed."""
 
     gas_used: str
     gas_limit: str
@@ -138,7 +138,7 @@ class EntresolBlockStatistics:
 
 
 class EntresolBatchStatistics:
-    """What batches have and take, as their table has it."""
+    """Sizes and costs of batches, as their table has them."""
 
     prefix = "entresol"
 
@@ -161,7 +161,8 @@ class EntresolBatchStatistics:
             end = max(0, last - most)
             found = [self._of(number) for number in range(last, end, -1)]
             return BatchFiguresList(
-                batches=[it for it in found if it is not None], next=Quantity(end) if end else None
+                batches=[figures for figures in found if figures is not None],
+                next=Quantity(end) if end else None,
             )
 
         return Offload(work)

@@ -145,15 +145,17 @@ class EntresolTokens:
             addresses = self._index.tokens(after, asked + 1, head)
             found: list[TokenDetails] = []
             last = after
-            for it in cooperatively(addresses[:asked]):
+            for address in cooperatively(addresses[:asked]):
                 if len(found) == size or (last != after and work_clock() > end):
                     return TokenList(tokens=found, next=Data(last))
-                last = it
-                holdings = self._index.holders(it, b"", 1, head)
+                last = address
+                holdings = self._index.holders(address, b"", 1, head)
                 if not holdings:
                     # Its blocks have been reverted since.
                     continue
-                details = _details(Address(it), holdings[0].standard, calls.info(Address(it)))
+                details = _details(
+                    Address(address), holdings[0].standard, calls.info(Address(address))
+                )
                 if text is None or _is_called(details, text.casefold()):
                     found.append(details)
             following = Data(addresses[asked - 1]) if len(addresses) > asked else None
@@ -209,13 +211,13 @@ class EntresolTokens:
             end = work_clock() + self._max_seconds
             holdings = self._index.tokens_of(account, after, size + 1, head)
             found: list[TokenBalance] = []
-            for it in cooperatively(holdings[:size]):
+            for holding in cooperatively(holdings[:size]):
                 if found and work_clock() > end:
                     break
-                token = Address(it.token)
-                has_sum = it.standard is not TokenStandard.ERC1155
+                token = Address(holding.token)
+                has_sum = holding.standard is not TokenStandard.ERC1155
                 balance = calls.balance(token, account) if has_sum else None
-                details = _details(token, it.standard, calls.info(token))
+                details = _details(token, holding.standard, calls.info(token))
                 found.append(_with_balance(details, balance))
             read = len(found)
             following = Data(holdings[read - 1].token) if len(holdings) > read else None
@@ -333,14 +335,14 @@ class EntresolTokenTransfers:
         )
 
     def _movement(self, found: FoundTransfer) -> TokenMovement:
-        it, record = found.transfer, found.record
+        transfer, record = found.transfer, found.record
         return TokenMovement(
-            token=it.token,
-            standard=STANDARDS[it.standard],
-            from_=it.sender,
-            to=it.recipient,
-            values=[Quantity(value) for value in it.values],
-            ids=[Quantity(item) for item in it.ids],
+            token=transfer.token,
+            standard=STANDARDS[transfer.standard],
+            from_=transfer.sender,
+            to=transfer.recipient,
+            values=[Quantity(value) for value in transfer.values],
+            ids=[Quantity(item) for item in transfer.ids],
             transaction_hash=record.transaction_hash(found.transaction),
             block_number=Quantity(found.block),
             timestamp=Quantity(record.header().timestamp),

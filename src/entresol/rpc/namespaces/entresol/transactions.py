@@ -131,7 +131,9 @@ class EntresolTransactions:
         store = self._ledger.store
 
         def matching(found: list[Hash32]) -> list[Hash32]:
-            return [it for it in found if it.hex().startswith(digits)][:MAX_MATCHES]
+            return [known_hash for known_hash in found if known_hash.hex().startswith(digits)][
+                :MAX_MATCHES
+            ]
 
         return HashMatches(
             transactions=matching(store.transactions_from(start, whole, _READ)),

@@ -72,10 +72,10 @@ class EthCallMany:
         self._runner.check_overrides(state_override)
 
         def run(limits: CallLimits) -> list[list[CallManyResult]]:
-            wanted = [it.bundle() for it in cooperatively(bundles)]
+            wanted = [bundle.bundle() for bundle in cooperatively(bundles)]
             accounts = state_overrides(state_override)
             results = call_many(override(evm_env(), accounts), wanted, limits)
-            return [[CallManyResult.of(it) for it in bundle] for bundle in results]
+            return [[CallManyResult.of(result) for result in bundle] for bundle in results]
 
         return self._runner.offload(run, None if timeout is None else timeout / 1_000)
 

@@ -72,12 +72,12 @@ class EthSimulate:
         else:
             base = past_simulation_base(self._chain, past)
         wanted = payload.block_state_calls or ()
-        self._runner.check_calls(sum(len(it.calls or ()) for it in wanted))
-        self._runner.check_block_overrides(*(it.block_overrides for it in wanted))
-        overrides = self._runner.check_overrides(*(it.state_overrides for it in wanted))
+        self._runner.check_calls(sum(len(block.calls or ()) for block in wanted))
+        self._runner.check_block_overrides(*(block.block_overrides for block in wanted))
+        overrides = self._runner.check_overrides(*(block.state_overrides for block in wanted))
 
         def run(limits: CallLimits) -> Raw:
-            blocks = [it.block_calls() for it in wanted]
+            blocks = [block.block_calls() for block in wanted]
             return Raw(simulate(base, blocks, payload.options(), limits))
 
         is_short = overrides <= POLICY.overrides and _are_short(wanted)
@@ -86,10 +86,10 @@ class EthSimulate:
 
 def _are_short(wanted: Sequence[BlockStateCalls]) -> bool:
     """Say whether blocks may be simulated on the event loop; an override of a number adds empty ones before it."""
-    calls = [call for it in wanted for call in it.calls or ()]
+    calls = [call for block in wanted for call in block.calls or ()]
     return (
         len(wanted) + len(calls) <= POLICY.simulated_items
-        and all(it.block_overrides is None for it in wanted)
+        and all(block.block_overrides is None for block in wanted)
         and all(_is_short(call) for call in calls)
     )
 

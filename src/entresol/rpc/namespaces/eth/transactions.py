@@ -41,7 +41,7 @@ class ResponseHold:
     """Holds a response until `seconds` after the request, if blocks are sealed at once; an error is not held.
 
     A client that reads its nonce, sends, and has the receipt at once would otherwise sign its next transaction with the
-    nonce that it has cached. Remembers: nothing. Fails: as what it holds.
+    nonce that it has cached. Fails: as what it holds.
     """
 
     def __init__(self, chain: Chain, seconds: float) -> None:

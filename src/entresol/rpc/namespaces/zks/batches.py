@@ -302,7 +302,7 @@ class ZksBatches:
 
 
 class _BlockSummary(NamedTuple):
-    """What details say of a block."""
+    """The part of details that a block tells."""
 
     timestamp: int
     transactions: int

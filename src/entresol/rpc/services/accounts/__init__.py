@@ -1,1 +1,1 @@
-"""What the explorer asks of accounts and tokens: pages of transfers, holders and transactions."""
+"""Accounts and tokens as the explorer asks for them: pages of transfers, holders and transactions."""

@@ -114,12 +114,12 @@ class HolderLists:
             return None
         calls, end = TokenCalls(evm_env), work_clock() + self._max_seconds
         found: list[HolderBalance] = []
-        for it in cooperatively(holdings):
+        for holding in cooperatively(holdings):
             if work_clock() > end:
                 return None
-            found.append(_holder(calls, it))
-        present = [it for it in found if it.balance != 0]
-        return sorted(present, key=lambda it: (-(it.balance or 0), it.address))
+            found.append(_holder(calls, holding))
+        present = [holder for holder in found if holder.balance != 0]
+        return sorted(present, key=lambda holder: (-(holder.balance or 0), holder.address))
 
     def _unsorted(
         self, token: Address, evm_env: EvmEnv, head: int, cursor: bytes | None, size: int
@@ -129,13 +129,13 @@ class HolderLists:
         holdings = self._index.holders(token, cursor or b"", size + 1, head)
         calls, end = TokenCalls(evm_env), work_clock() + self._max_seconds
         found: list[HolderBalance] = []
-        for it in cooperatively(holdings[:size]):
+        for holding in cooperatively(holdings[:size]):
             if found and work_clock() > end:
                 break
-            found.append(_holder(calls, it))
+            found.append(_holder(calls, holding))
         read = len(found)
         following = holdings[read - 1].holder if len(holdings) > read else None
-        present = [it for it in found if it.balance != 0]
+        present = [holder for holder in found if holder.balance != 0]
         return HolderPage(present, None, is_sorted=False, following=following)
 
 

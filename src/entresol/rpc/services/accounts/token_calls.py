@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
 
 LIMITS: Final = CallLimits(gas_cap=200_000, seconds=0.5)
-"""What a contract may take for one answer. Memory costs gas, so no answer is longer than 300 kB."""
+"""The limits of one answer of a contract. Memory costs gas, so no answer is longer than 300 kB."""
 MAX_TEXT: Final = 64
 """How many characters of a name or symbol are shown."""
 MAX_DECIMALS: Final = 77
@@ -30,7 +30,7 @@ _OF_EMOJI: Final = frozenset({"So", "Sk", "Mn"})
 
 
 class TokenAnswers(msgspec.Struct, frozen=True):
-    """What a contract says of itself; None where it says nothing."""
+    """A token as its contract describes it; None where it says nothing."""
 
     name: str | None
     symbol: str | None
@@ -85,8 +85,8 @@ class TokenCalls:
 def _printable(text: str) -> str:
     """Return a text without what hides, or turns the direction of what follows; a joiner stays between two emoji."""
     return "".join(
-        it
-        for before, it, after in zip("\0" + text, text, text[1:] + "\0", strict=False)
-        if it.isprintable()
-        or (it == _JOINER and category(before) in _OF_EMOJI and category(after) == "So")
+        letter
+        for before, letter, after in zip("\0" + text, text, text[1:] + "\0", strict=False)
+        if letter.isprintable()
+        or (letter == _JOINER and category(before) in _OF_EMOJI and category(after) == "So")
     )

@@ -70,7 +70,7 @@ MAX_GAS: Final = 300_000_000
 """How much gas a page executes again, to find calls within transactions: some two seconds."""
 
 Part: TypeAlias = Literal["sender", "target", "created", "logged", "called"]
-"""What an account is to a transaction; the first that applies."""
+"""The part of an account in a transaction; the first that applies."""
 
 
 class FoundTransaction(NamedTuple):
@@ -94,7 +94,7 @@ class TransactionSearch:
 
     A block with one transaction that does not name the account has called it, unless it was edited by hand or is written
     to by blocks themselves. Otherwise the block is executed again, but for its beneficiary, whom every block changes.
-    Remembers: nothing. Any thread may use it.
+    Any thread may use it.
     Fails: with `DeadlinePassed` if a transaction takes too long to be executed again.
     """
 
@@ -187,11 +187,11 @@ class TransactionSearch:
             # Another has taken its place meanwhile.
             return {}
         found: dict[int, Part] = {}
-        for it in trace_block(block, frame_options([account], [account]), budget):
-            if isinstance(it.outcome, DeadlinePassed):
-                raise it.outcome
-            if it.outcome.trace != b"[]":
-                found[it.position] = "called"
+        for traced in trace_block(block, frame_options([account], [account]), budget):
+            if isinstance(traced.outcome, DeadlinePassed):
+                raise traced.outcome
+            if traced.outcome.trace != b"[]":
+                found[traced.position] = "called"
         return found
 
 

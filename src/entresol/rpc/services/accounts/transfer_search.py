@@ -58,7 +58,7 @@ class TokenTransferPage(NamedTuple):
 class TransferSearch:
     """Finds transfers by the addresses in their logs, block by block, from the newest on.
 
-    Remembers: nothing. Any thread may use it.
+    Any thread may use it.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TransferSearch:
     def of_token(self, token: Address, before: Before, size: int) -> TokenTransferPage:
         """Return transfers of a token."""
         query = LogQuery(addresses=frozenset({bytes(token)}), topics=(TRANSFERS,))
-        return self._page([query], before, size, lambda it: it.token == token)
+        return self._page([query], before, size, lambda transfer: transfer.token == token)
 
     def of_account(self, account: Address, before: Before, size: int) -> TokenTransferPage:
         """Return transfers from or to an account, of any token."""
@@ -86,7 +86,9 @@ class TransferSearch:
             LogQuery(topics=(_ITEMS, _ANY, who)),
             LogQuery(topics=(_ITEMS, _ANY, _ANY, who)),
         ]
-        return self._page(queries, before, size, lambda it: account in (it.sender, it.recipient))
+        return self._page(
+            queries, before, size, lambda transfer: account in (transfer.sender, transfer.recipient)
+        )
 
     def _page(
         self,
@@ -102,12 +104,12 @@ class TransferSearch:
             if read >= self._max_blocks or (read and work_clock() > end):
                 return TokenTransferPage(found, Before.below(number))
             record = self._blocks.get_record(number)
-            for it in () if record is None else _backwards(record, number):
-                if (number, it.log) < before and accepts(it.transfer):
+            for transfer in () if record is None else _backwards(record, number):
+                if (number, transfer.log) < before and accepts(transfer.transfer):
                     if len(found) == size:
                         last = found[-1]
                         return TokenTransferPage(found, Before(last.block, last.log))
-                    found.append(it)
+                    found.append(transfer)
         return TokenTransferPage(found, None)
 
     def _candidates(self, queries: list[LogQuery], last: int) -> Iterator[int]:

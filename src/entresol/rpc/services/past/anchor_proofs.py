@@ -33,7 +33,7 @@ class RemoteProof(NamedTuple):
 class AnchorProofs:
     """Reads proofs of the remote, and checks them against the anchor's state root.
 
-    Remembers: nothing. Persists: proofs, in the cache of the remote. Assumes: the event loop. Fails: with `NotCovered`
+    Persists: proofs, in the cache of the remote. Assumes: the event loop. Fails: with `NotCovered`
     if the remote does not prove it, and with `RemoteFailed`.
     """
 

@@ -53,7 +53,7 @@ class NotExecutable(Exception):  # noqa: N818  # it becomes a request to the rem
 class PastExecutions:
     """Runs calls on the remote's states.
 
-    Remembers: the states used last, and the blocks executed last. Persists: nothing. Assumes: the event loop. Fails:
+    Remembers: the states used last, and the blocks executed last. Assumes: the event loop. Fails:
     with `RemoteFailed`, or as the call itself.
     """
 
@@ -144,7 +144,7 @@ class PastExecutions:
         found = await self._remote.read(
             name,
             [str(block.hash), True],
-            is_final=lambda it: block_of(it) == block.number,
+            is_final=lambda sealed: block_of(sealed) == block.number,
             at=block.number,
         )
         try:
@@ -160,7 +160,7 @@ class PastExecutions:
         found = await self._remote.read(
             "eth_getLogs",
             [{"blockHash": str(block.hash)}],
-            is_final=lambda it: not is_null(it),
+            is_final=lambda result: not is_null(result),
             at=block.number,
         )
         counts = [0] * count

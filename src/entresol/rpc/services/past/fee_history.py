@@ -44,7 +44,7 @@ _fees: Final = msgspec.json.Decoder(_Fees).decode
 
 
 class SplitFees:
-    """The fee history of a fork. Remembers: nothing. Assumes: the event loop. Fails: with `RemoteFailed`."""
+    """The fee history of a fork. Assumes: the event loop. Fails: with `RemoteFailed`."""
 
     def __init__(self, remote: PastChain, resolver: BlockResolver) -> None:
         self._remote = remote
@@ -102,7 +102,9 @@ class SplitFees:
             count = min(count, last + 1)
             read = max(count, min(WINDOW, last + 1))
         params = [hex(read), hex(last), percentiles]
-        past = await self._remote.read(METHOD, params, is_final=lambda it: not is_null(it), at=last)
+        past = await self._remote.read(
+            METHOD, params, is_final=lambda result: not is_null(result), at=last
+        )
         return past if read == count else self._newest(past, count, last)
 
     def _newest(self, past: Raw, count: int, last: int) -> Raw:

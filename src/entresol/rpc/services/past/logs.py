@@ -51,7 +51,7 @@ _block: Final = msgspec.json.Decoder(_Block).decode
 class SplitLogs:
     """Searches for logs of a fork.
 
-    Remembers: nothing. Persists: the remote's logs, in its cache. Assumes: the event loop. Fails: with `InvalidFilter`
+    Persists: the remote's logs, in its cache. Assumes: the event loop. Fails: with `InvalidFilter`
     by the limits that local logs have, too, and with `RemoteFailed`.
     """
 
@@ -162,7 +162,10 @@ class SplitLogs:
     async def _read(self, blocks: dict[str, str], query: LogQuery, last: int) -> list[bytes]:
         """Return the remote's logs; those of a range could be left out with a block that was replaced."""
         result = await self._remote.read(
-            METHOD, [blocks | _criteria(query)], is_final=lambda it: not is_null(it), at=last
+            METHOD,
+            [blocks | _criteria(query)],
+            is_final=lambda result: not is_null(result),
+            at=last,
         )
         try:
             return [bytes(log) for log in _logs(result)]
@@ -195,7 +198,7 @@ def narrower(message: str, first: int, last: int) -> int:
     for start, end in _SUGGESTED.findall(text):
         if int(start, 16) == first and first <= int(end, 16) < last:
             return int(end, 16) - first + 1
-    limits = [int(it.replace(",", "").replace("_", "")) for it in _BLOCKS.findall(text)]
+    limits = [int(digits.replace(",", "").replace("_", "")) for digits in _BLOCKS.findall(text)]
     return max((limit for limit in limits if 0 < limit < width), default=width // 2)
 
 

@@ -38,7 +38,7 @@ _ABSENT: Final = (0, 0, bytes(EMPTY_CODE_HASH))
 class OverlayChecks:
     """Lets a method prove what the fork's tries have, and rejects by name what they have otherwise than the state.
 
-    Remembers: nothing. Assumes: that a method that raises `StateMissing` is called again. Fails: with `NotCovered`.
+    Assumes: that a method that raises `StateMissing` is called again. Fails: with `NotCovered`.
     """
 
     def __init__(self, chain: Chain, resolver: BlockResolver, proofs: AnchorProofs) -> None:
@@ -62,7 +62,7 @@ class OverlayChecks:
         state, result = self._resolver.state(block), function(*arguments)
         if not self._is_remotes(address, block, state):
             return self._checked(PROOF, state, address, result)
-        slots = [(it, state.slot(address, it)) for it in (key.to_bytes(32) for key in keys)]
+        slots = [(slot, state.slot(address, slot)) for slot in (key.to_bytes(32) for key in keys)]
         return self._proven(state.account(address), slots, address)
 
     def batch_proof(self, function: Function, arguments: Sequence[Any]) -> Any:
@@ -127,7 +127,7 @@ class OverlayChecks:
         self, found: Account | None, slots: list[tuple[bytes, bytes]], address: Address
     ) -> Any:
         """Return the remote's proof; one that is not of what the state has is of no use."""
-        proof = await self._proofs.proof(PROOF, address, [it for it, _ in slots])
+        proof = await self._proofs.proof(PROOF, address, [slot for slot, _ in slots])
         _check_same(PROOF, address, found, proof.account)
         for (slot, value), there in zip(slots, proof.account.slots, strict=True):
             if int.from_bytes(value) != int.from_bytes(there):

@@ -61,7 +61,7 @@ _BODY: Final = frozenset(
         *("sealFields", "l1BatchNumber", "l1BatchTimestamp"),
     }
 )
-"""What a block has that is no part of its header."""
+"""The members of a block that are not part of its header."""
 _SAY_THEIR_BLOCK: Final = frozenset(
     {"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt"}
 )
@@ -86,7 +86,7 @@ _text: Final = msgspec.json.Decoder(str).decode
 class PassedReads:
     """Reads of the past by the remote's own methods; what the remote has above the anchor is hidden.
 
-    Remembers: nothing. Persists: results that never change, in the cache of the remote. Assumes: arguments as the
+    Persists: results that never change, in the cache of the remote. Assumes: arguments as the
     method's parameters are typed, or plain bytes and integers of a getter. Fails: with `RemoteFailed`.
     """
 
@@ -125,7 +125,10 @@ class PassedReads:
     async def _by_integer(self, method: Method, params: list[Any], number: int) -> Raw:
         """Return what the remote has of a block that it takes by a JSON integer; by hex digits, if it rejects that."""
         assert method.named is not None
-        plain = [number if at == method.named.position else it for at, it in enumerate(params)]
+        plain = [
+            number if at == method.named.position else argument
+            for at, argument in enumerate(params)
+        ]
         try:
             return await self._read(method, method.name, plain, at=number)
         except RemoteRejected as error:
@@ -300,7 +303,9 @@ class PassedReads:
 def _params(method: Method, arguments: Sequence[Any], named: object) -> list[Any]:
     """Return the parameters for the remote, in one form whatever the client's was: so they are a key of the cache."""
     position = method.named.position if method.named is not None else 0
-    count = max((at for at, it in enumerate(arguments) if it is not None), default=-1) + 1
+    count = (
+        max((at for at, argument in enumerate(arguments) if argument is not None), default=-1) + 1
+    )
     return [
         _wire(named if at == position else value, method.parameters[at].hint)
         for at, value in enumerate(arguments[: max(count, position + 1)])
@@ -321,7 +326,7 @@ def _wire(value: Any, hint: Any) -> Any:
         case int():
             return hex(value)
         case list() if hint == list[Quantity]:
-            return [f"{it:#066x}" for it in value]
+            return [f"{number:#066x}" for number in value]
         case _:
             return msgspec.json.decode(encode(value))
 
@@ -337,4 +342,4 @@ def _header_of(block: Raw, malformed: Callable[[str], RemoteMalformed]) -> Raw:
         members = _members(block)
     except msgspec.DecodeError:
         raise malformed("a block is an object") from None
-    return Raw(encode({name: it for name, it in members.items() if name not in _BODY}))
+    return Raw(encode({name: member for name, member in members.items() if name not in _BODY}))

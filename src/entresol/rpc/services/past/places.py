@@ -29,7 +29,7 @@ Place: TypeAlias = int | UnknownHash | None
 
 
 class Places:
-    """Tells what is of the past. Remembers: nothing. Assumes: the event loop. Fails: never."""
+    """Tells what is of the past. Assumes: the event loop."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class PastBlock(Protocol):
 
     @property
     def header(self) -> Header:
-        """What executions need of its header; what the remote does not say has a default."""
+        """The part of its header that executions need; what the remote does not say has a default."""
 
     @property
     def json(self) -> bytes:

@@ -62,7 +62,7 @@ class PastCall(NamedTuple):
 class PastRouter:
     """Routes the calls of a fork's methods by what they declare.
 
-    Remembers: how many calls wait for the remote. Persists: nothing. Assumes: the event loop, and that a chain's anchor
+    Remembers: how many calls wait for the remote. Assumes: the event loop, and that a chain's anchor
     does not change while it is open. Fails: with `RemoteFailed`, towards the call alone.
     """
 

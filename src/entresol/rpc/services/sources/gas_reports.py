@@ -42,7 +42,7 @@ class GasPage(NamedTuple):
 class GasReports:
     """Gas reports of one chain.
 
-    Remembers: nothing. Fails: as tracing does. A page has at least one block; of one that takes longer than a page may,
+    Fails: as tracing does. A page has at least one block; of one that takes longer than a page may,
     the transactions at its end are left out.
     """
 
@@ -77,7 +77,9 @@ class GasReports:
         files: list[FileCounts] = []
         if file is not None:
             counted = SourceCounts.of(totals, self._sources).files
-            files = [it for it in counted if it.source.name.endswith(file)][:MAX_FILES]
+            files = [
+                counted_file for counted_file in counted if counted_file.source.name.endswith(file)
+            ][:MAX_FILES]
         report = GasReport.of(totals, self._sources)
         return GasPage(report, files, number if number <= last else None)
 

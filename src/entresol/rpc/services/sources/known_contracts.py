@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class KnownContracts:
     """Contracts of one chain whose source is known.
 
-    Remembers: nothing. Fails: with `NoSources`, or as blocks are not found.
+    Fails: with `NoSources`, or as blocks are not found.
     """
 
     def __init__(self, traces: TraceRunner, sources: SourceRegistry) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class StackTraces:
     """Stack traces of one chain.
 
-    Remembers: nothing. Fails: with `NoSources`, or as tracing does.
+    Fails: with `NoSources`, or as tracing does.
     """
 
     def __init__(self, traces: TraceRunner, runner: CallRunner, sources: SourceRegistry) -> None:

@@ -93,7 +93,7 @@ def test_raw_transactions_are_those_of_the_block(api: ApiClient, sample: SampleC
     raw = api("debug_getRawTransactions", "0x2")
     assert list(map(unhexed, raw)) == [raw for raw, _ in sample.record.transactions]
     hashes = api("eth_getBlockByNumber", "0x2", False)["transactions"]
-    assert raw == [api("debug_getRawTransaction", it) for it in hashes]
+    assert raw == [api("debug_getRawTransaction", transaction_hash) for transaction_hash in hashes]
     assert api("debug_getRawTransactions", {"blockNumber": "0x2"}) == raw
     assert api("debug_getRawTransactions", "0x0") == []
 

@@ -217,7 +217,7 @@ def test_a_dump_has_storage_and_code_unless_they_are_not_wanted(stored: ApiClien
     }
     bare = stored("debug_accountRange", "latest", "0x", 256, True, True, False)
     assert bare["accounts"].keys() == page["accounts"].keys()
-    assert not any({"code", "storage"} & it.keys() for it in bare["accounts"].values())
+    assert not any({"code", "storage"} & account.keys() for account in bare["accounts"].values())
 
 
 def test_a_dump_has_no_more_slots_than_a_request_may_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,12 @@ def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
     client.chain.builder.seal()
     for tracer in ("callTracer", "erc7562Tracer"):
         options = CALLS | {"tracer": tracer}
-        traces = [it["result"] for it in client("debug_traceBlockByNumber", "latest", options)]
+        traces = [
+            entry["result"] for entry in client("debug_traceBlockByNumber", "latest", options)
+        ]
         assert [[log["index"] for log in trace.get("logs", ())] for trace in traces] == [
-            [log["logIndex"] for log in it["logs"]]
-            for it in client("eth_getBlockReceipts", "latest")
+            [log["logIndex"] for log in receipt["logs"]]
+            for receipt in client("eth_getBlockReceipts", "latest")
         ]
         assert not any("logs" in call for trace in traces for call in trace.get("calls", ()))
 

@@ -1,4 +1,4 @@
-"""What tools ask about the node."""
+"""The node as tools ask about it."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def test_a_reorg_has_other_blocks_with_the_given_transactions(client: ApiClient)
     blocks = [client("eth_getBlockByNumber", hex(number), True) for number in range(4)]
     assert [block["hash"] for block in blocks[:2]] == before[:2]
     assert not {block["hash"] for block in blocks[2:]} & set(before)
-    assert [[it["value"] for it in block["transactions"]] for block in blocks[2:]] == [
+    assert [
+        [transaction["value"] for transaction in block["transactions"]] for block in blocks[2:]
+    ] == [
         ["0x9"],
         ["0x7"],
     ]
@@ -164,6 +166,6 @@ def test_filters_see_logs_that_are_removed(client: ApiClient, call: tuple[str, l
     watching = client("eth_newFilter", {"address": str(LOGGER)})
     for nonce in range(2):
         send(client, nonce, to=LOGGER, data=b"x", wei=0)
-    assert [it["removed"] for it in client("eth_getFilterChanges", watching)] == [False, False]
+    assert [log["removed"] for log in client("eth_getFilterChanges", watching)] == [False, False]
     client(call[0], *call[1])
-    assert [it["removed"] for it in client("eth_getFilterChanges", watching)] == [True, True]
+    assert [log["removed"] for log in client("eth_getFilterChanges", watching)] == [True, True]

@@ -212,7 +212,9 @@ def test_a_file_of_another_chain_replaces_the_blocks(client: ApiClient) -> None:
     document = {**anvil_file(), "historical_states": None}
     send(client)
     client("anvil_loadState", "0x" + gzip.compress(json.dumps(document).encode()).hex())
-    (entry,) = [it for it in document["transactions"] if it["block_number"] == 2]
+    (entry,) = [
+        transaction for transaction in document["transactions"] if transaction["block_number"] == 2
+    ]
     receipt = client("eth_getTransactionReceipt", entry["info"]["transaction_hash"])
     assert (
         receipt["blockHash"]

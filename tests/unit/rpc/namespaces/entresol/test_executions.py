@@ -36,7 +36,7 @@ def debugged(client: ApiClient) -> DebuggedContract:
 
 def failed(client: ApiClient, contracts: FailingContracts, name: str) -> str:
     """Send the transaction of a case, and return its hash."""
-    case = next(it for it in cases_of("plain") if it.name == name)
+    case = next(case for case in cases_of("plain") if case.name == name)
     sent: str = client("eth_sendTransaction", {**contracts.transaction(case), "gas": "0x100000"})
     return sent
 
@@ -87,10 +87,10 @@ def test_steps_go_from_line_to_line_into_functions_and_back(
 ) -> None:
     steps = steps_of(client, failed(client, contracts, "internal functions"))
     assert lines_of(steps) == [
-        (0, it) for it in (123, 124, 125, 128, 129, 138, 139, 138, 129, 130, 133, 134)
+        (0, offset) for offset in (123, 124, 125, 128, 129, 138, 139, 138, 129, 130, 133, 134)
     ]
     depths = {step["line"]: step["functions"] for step in steps if step["line"] is not None}
-    assert [depths[it] for it in (125, 129, 139, 134)] == [1, 2, 3, 3]
+    assert [depths[offset] for offset in (125, 129, 139, 134)] == [1, 2, 3, 3]
 
 
 def test_frames_have_their_contracts_functions_and_steps(
@@ -101,8 +101,8 @@ def test_frames_have_their_contracts_functions_and_steps(
     assert overview["stackTrace"] == client("entresol_getStackTrace", sent)
     assert overview["failed"]
     assert [
-        (it["parent"], it["depth"], it["type"], it["contract"], it["function"])
-        for it in overview["frames"]
+        (frame["parent"], frame["depth"], frame["type"], frame["contract"], frame["function"])
+        for frame in overview["frames"]
     ] == [
         (None, 1, "CALL", "Calls", "throughProxy"),
         (0, 2, "STATICCALL", "Proxy", "<fallback>"),
@@ -123,9 +123,9 @@ def test_the_gas_of_lines_and_of_what_has_none_is_that_of_the_execution(
     sent = failed(client, contracts, "call through a proxy")
     overview = client("entresol_getExecution", sent)
     counted = client("trace_transactionOpcodeGas", sent)["opcodeGas"]
-    of_lines = sum(it["gas"] for it in overview["gasByLine"])
-    assert 0 < of_lines < sum(it["gasUsed"] for it in counted)
-    assert sum(it["gas"] for it in overview["sources"]) == of_lines
+    of_lines = sum(line["gas"] for line in overview["gasByLine"])
+    assert 0 < of_lines < sum(opcode["gasUsed"] for opcode in counted)
+    assert sum(source["gas"] for source in overview["sources"]) == of_lines
 
 
 def test_without_sources_there_are_opcodes(client: ApiClient) -> None:
@@ -135,7 +135,7 @@ def test_without_sources_there_are_opcodes(client: ApiClient) -> None:
     assert overview["frames"][0]["contract"] is None
     assert not overview["failed"]
     assert overview["stackTrace"] is None
-    assert [it["op"] for it in steps_of(client, sent)] == ["PUSH1", "PUSH0", "SSTORE", "STOP"]
+    assert [step["op"] for step in steps_of(client, sent)] == ["PUSH1", "PUSH0", "SSTORE", "STOP"]
 
 
 def test_a_write_says_the_slot_and_both_values(client: ApiClient) -> None:
@@ -157,7 +157,9 @@ def test_a_transfer_has_a_frame_and_no_steps(client: ApiClient) -> None:
     overview = client("entresol_getExecution", ran(client, "0x"))
     assert overview["steps"] == 0
     assert overview["recorded"] == []
-    assert [(it["firstStep"], it["lastStep"]) for it in overview["frames"]] == [(None, None)]
+    assert [(frame["firstStep"], frame["lastStep"]) for frame in overview["frames"]] == [
+        (None, None)
+    ]
 
 
 def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: ApiClient) -> None:
@@ -170,7 +172,7 @@ def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: A
         {"from": total - 10_000, "count": 10_000},
     ]
     page = client("entresol_getExecutionSteps", sent, total - 1, 10)
-    assert [it["error"] for it in page["steps"]] == ["out of gas"]
+    assert [step["error"] for step in page["steps"]] == ["out of gas"]
     with pytest.raises(RpcError, match=r"step 10000 is not recorded: .* of which 0 to 9999 and"):
         client("entresol_getExecutionSteps", sent, 10_000, 1)
 
@@ -245,7 +247,7 @@ def test_stack_and_memory_of_each_step_are_those_of_the_struct_logs(
     for number, log in enumerate(logs):
         state = contract.state(sent, number)
         assert state["stack"] == log["stack"]
-        assert state["memory"] == "0x" + "".join(it[2:] for it in log.get("memory", []))
+        assert state["memory"] == "0x" + "".join(word[2:] for word in log.get("memory", []))
         assert state["memorySize"] == 32 * len(log.get("memory", []))
 
 
@@ -262,7 +264,8 @@ def test_the_call_stack_has_functions_of_all_frames_with_their_lines(
     sent = debugged.send("tryToCount(uint256)", 100)
     state = debugged.state_at_line(sent, "now_ = count")
     assert [
-        (it["frame"], it["contract"], it["function"], it["line"]) for it in state["callStack"]
+        (frame["frame"], frame["contract"], frame["function"], frame["line"])
+        for frame in state["callStack"]
     ] == [
         (0, "Debugged", "tryToCount", line_of("abi.encodeCall")),
         (1, "Counted", "increase", line_of("now_ = count")),
@@ -275,7 +278,7 @@ def test_internal_functions_are_in_the_call_stack_under_their_library(
 ) -> None:
     sent = debugged.send("locals(int8,bool,bytes3)", 1, True, b"abc")
     state = debugged.state_at_line(sent, "sum = a + b")
-    assert [(it["contract"], it["function"]) for it in state["callStack"]] == [
+    assert [(frame["contract"], frame["function"]) for frame in state["callStack"]] == [
         ("Debugged", "locals"),
         ("Sums", "add"),
     ]
@@ -286,12 +289,12 @@ def test_storage_has_what_the_account_used_until_the_step(
 ) -> None:
     sent = debugged.send("tryToCount(uint256)", 1)
     steps = debugged.steps(sent)
-    inner = [number for number, it in enumerate(steps) if it["frame"] == 1]
+    inner = [number for number, step in enumerate(steps) if step["frame"] == 1]
     [count] = debugged.state(sent, inner[-1])["storage"]
     assert int(count["value"], 16) == int(count["before"], 16) + 3
     outer = debugged.state(sent, len(steps) - 1)
     assert outer["storageAddress"] == debugged.address
-    assert [int(it["slot"], 16) for it in outer["storage"]] == [0, 9]
+    assert [int(slot["slot"], 16) for slot in outer["storage"]] == [0, 9]
 
 
 def test_what_a_failing_frame_wrote_is_undone(client: ApiClient) -> None:
@@ -302,9 +305,9 @@ def test_what_a_failing_frame_wrote_is_undone(client: ApiClient) -> None:
     sent = ran(client, f"0x60055f555f5f5f5f73{inner[2:]}5af400")
     steps = client("entresol_getExecution", sent)["steps"]
     within = client("entresol_getExecutionStep", sent, steps - 2)["storage"]
-    assert [int(it["value"], 16) for it in within] == [7]
+    assert [int(variable["value"], 16) for variable in within] == [7]
     after = client("entresol_getExecutionStep", sent, steps - 1)["storage"]
-    assert [int(it["value"], 16) for it in after] == [5]
+    assert [int(variable["value"], 16) for variable in after] == [5]
 
 
 def test_a_step_that_is_not_there_is_an_error(client: ApiClient) -> None:

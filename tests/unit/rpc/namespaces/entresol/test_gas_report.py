@@ -24,12 +24,16 @@ def api() -> Iterator[ApiClient]:
 
 
 def contract(page: dict[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(it for it in page["contracts"] if it["name"] == name)
+    found: dict[str, Any] = next(
+        contract for contract in page["contracts"] if contract["name"] == name
+    )
     return found
 
 
 def calls(page: dict[str, Any]) -> int:
-    return sum(f["succeeded"]["count"] for it in page["contracts"] for f in it["functions"])
+    return sum(
+        f["succeeded"]["count"] for contract in page["contracts"] for f in contract["functions"]
+    )
 
 
 def test_functions_have_forges_gas(api: ApiClient) -> None:
@@ -38,8 +42,8 @@ def test_functions_have_forges_gas(api: ApiClient) -> None:
     forge = forge_report()["Factory"]["functions"]["build(bytes32)"]
     found = build["succeeded"]
     assert (build["name"], build["caller"]) == ("build", None)
-    assert [found[it] for it in ("count", "min", "median", "max")] == [
-        forge[it] for it in ("calls", "min", "median", "max")
+    assert [found[figure] for figure in ("count", "min", "median", "max")] == [
+        forge[figure] for figure in ("calls", "min", "median", "max")
     ]
     assert (page["next"], page["leftOut"], page["executions"]) == (None, 0, 14)
 
@@ -55,14 +59,16 @@ def test_lines_of_a_source_are_returned_if_it_is_named(api: ApiClient) -> None:
     assert api("entresol_getGasReport", "0x1")["sources"] == []
     (source,) = api("entresol_getGasReport", "0x1", "latest", "Shop.sol")["sources"]
     number = source["text"].splitlines().index("        made.set(1);") + 1
-    line = next(it for it in source["lines"] if it["line"] == number)
+    line = next(line for line in source["lines"] if line["line"] == number)
     assert (line["executions"], line["callGas"]) == (2, 2 * 22_492)
     assert api("entresol_getGasReport", "0x1", "latest", "Else.sol")["sources"] == []
 
 
 def test_blocks_are_those_of_the_range(api: ApiClient) -> None:
     whole = api("entresol_getGasReport", "0x1")
-    parts = [api("entresol_getGasReport", *it) for it in (("0x1", "0x7"), ("0x8", "latest"))]
+    parts = [
+        api("entresol_getGasReport", *blocks) for blocks in (("0x1", "0x7"), ("0x8", "latest"))
+    ]
     assert calls(whole) == sum(map(calls, parts))
 
 
@@ -108,7 +114,7 @@ def test_contracts_of_unknown_sources_are_shown_by_address_and_selector() -> Non
         page = client("entresol_getGasReport", "latest")
     (found,) = page["contracts"]
     assert (found["name"], found["file"]) == (run.shop, None)
-    assert [it["name"] for it in found["functions"]] == ["0x1003e2d2"]
+    assert [function["name"] for function in found["functions"]] == ["0x1003e2d2"]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def all_buckets(client: ApiClient, size: int, limit: int) -> list[dict[str, Any]
 
 def test_a_bucket_sums_its_blocks(client: ApiClient) -> None:
     (newest, *_) = client(BLOCKS, 10)["buckets"]
-    blocks = [client("eth_getBlockByNumber", hex(it), False) for it in range(20, 26)]
+    blocks = [client("eth_getBlockByNumber", hex(number), False) for number in range(20, 26)]
     fees = [int(block["baseFeePerGas"], 16) for block in blocks]
     assert newest == {
         "fromBlock": hex(20),
@@ -72,7 +72,7 @@ def test_buckets_begin_with_multiples_of_their_size(client: ApiClient, limit: in
 
 def test_a_bucket_is_one_block_by_default(client: ApiClient) -> None:
     page = client(BLOCKS, None, 3)
-    assert [it["toBlock"] for it in page["buckets"]] == ["0x3", "0x2", "0x1", "0x0"]
+    assert [bucket["toBlock"] for bucket in page["buckets"]] == ["0x3", "0x2", "0x1", "0x0"]
     assert page["next"] is None
 
 
@@ -143,21 +143,30 @@ def batches() -> Iterator[Batches]:
 
 def test_batches_have_their_blocks_and_what_their_steps_took(batches: Batches) -> None:
     page = batches(BATCHES)
-    assert [(it["number"], it["blocks"], it["transactions"]) for it in page["batches"]] == [
+    assert [
+        (batch["number"], batch["blocks"], batch["transactions"]) for batch in page["batches"]
+    ] == [
         ("0x3", "0x3", "0x3"),
         ("0x2", "0x2", "0x2"),
         ("0x1", "0x1", "0x1"),
     ]
-    assert [it["commitGasUsed"] for it in page["batches"]] == [None, hex(100_000), hex(100_000)]
-    assert [it["executeGasUsed"] for it in page["batches"]] == [None, None, hex(100_002)]
+    assert [batch["commitGasUsed"] for batch in page["batches"]] == [
+        None,
+        hex(100_000),
+        hex(100_000),
+    ]
+    assert [batch["executeGasUsed"] for batch in page["batches"]] == [None, None, hex(100_002)]
     assert page["next"] is None
 
 
 def test_batches_come_by_pages(batches: Batches) -> None:
     first = batches(BATCHES, None, 2)
-    assert ([it["number"] for it in first["batches"]], first["next"]) == (["0x3", "0x2"], "0x1")
+    assert ([batch["number"] for batch in first["batches"]], first["next"]) == (
+        ["0x3", "0x2"],
+        "0x1",
+    )
     second = batches(BATCHES, first["next"], 2)
-    assert ([it["number"] for it in second["batches"]], second["next"]) == (["0x1"], None)
+    assert ([batch["number"] for batch in second["batches"]], second["next"]) == (["0x1"], None)
 
 
 @pytest.mark.parametrize("limit", [0, 101])

@@ -157,13 +157,13 @@ def test_holders_come_by_pages(tokens: Tokens) -> None:
     client, coin = tokens.client, str(tokens.coin)
     first = client("entresol_getTokenHolders", coin, None, 1)
     second = client("entresol_getTokenHolders", coin, first["next"], 1)
-    assert [it["holders"][0]["address"] for it in (first, second)] == [str(BOB), str(ALICE)]
+    assert [page["holders"][0]["address"] for page in (first, second)] == [str(BOB), str(ALICE)]
     assert second["next"] is None
 
 
 def test_an_account_has_the_tokens_that_it_ever_received(tokens: Tokens) -> None:
     found = tokens.client("entresol_getAccountTokens", str(CAROL))["tokens"]
-    assert [(it["symbol"], it["balance"]) for it in found] == [("COIN", "0x0")]
+    assert [(token["symbol"], token["balance"]) for token in found] == [("COIN", "0x0")]
     assert len(tokens.client("entresol_getAccountTokens", str(ALICE))["tokens"]) == 6
 
 
@@ -171,7 +171,7 @@ def test_tokens_of_an_account_come_by_pages(tokens: Tokens) -> None:
     client, cursor, found = tokens.client, None, []
     while True:
         page = client("entresol_getAccountTokens", str(ALICE), cursor, 4)
-        found += [it["address"] for it in page["tokens"]]
+        found += [token["address"] for token in page["tokens"]]
         cursor = page["next"]
         if cursor is None:
             break
@@ -202,7 +202,7 @@ def test_a_name_may_be_of_32_bytes(tokens: Tokens) -> None:
 
 def test_items_have_no_sum(tokens: Tokens) -> None:
     found = tokens.client("entresol_getAccountTokens", str(ALICE))["tokens"]
-    (items,) = (it for it in found if it["address"] == str(ITEMS))
+    (items,) = (token for token in found if token["address"] == str(ITEMS))
     assert (items["standard"], items["balance"]) == ("ERC-1155", None)
     (moved,) = tokens.client("entresol_getTokenTransfers", str(ITEMS))["transfers"]
     assert (moved["ids"], moved["values"]) == (["0x7"], ["0x28"])
@@ -212,7 +212,7 @@ def test_transfers_go_back_from_the_newest_by_pages(tokens: Tokens) -> None:
     client, cursor, values = tokens.client, None, []
     while True:
         page = client("entresol_getTokenTransfers", str(tokens.coin), cursor, 3)
-        values += [int(it["values"][0], 16) for it in page["transfers"]]
+        values += [int(transfer["values"][0], 16) for transfer in page["transfers"]]
         cursor = page["next"]
         if cursor is None:
             break
@@ -221,7 +221,7 @@ def test_transfers_go_back_from_the_newest_by_pages(tokens: Tokens) -> None:
 
 def test_transfers_of_an_account_are_those_in_which_it_gives_or_receives(tokens: Tokens) -> None:
     found = tokens.client("entresol_getAccountTransfers", str(CAROL))["transfers"]
-    assert [(it["from"], it["to"]) for it in found] == [
+    assert [(transfer["from"], transfer["to"]) for transfer in found] == [
         (str(CAROL), str(ALICE)),
         (str(Address.zero()), str(CAROL)),
     ]
@@ -233,7 +233,7 @@ def test_transfers_of_an_account_are_those_in_which_it_gives_or_receives(tokens:
 def test_tokens_are_found_by_symbol_and_name(tokens: Tokens) -> None:
     client = tokens.client
     found = client("entresol_getTokens", "co")["tokens"]
-    assert [it["symbol"] for it in found] == ["COIN"]
+    assert [token["symbol"] for token in found] == ["COIN"]
     assert not client("entresol_getTokens", "nothing")["tokens"]
     assert len(client("entresol_getTokens")["tokens"]) == 6
 

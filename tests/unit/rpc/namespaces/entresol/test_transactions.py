@@ -34,21 +34,26 @@ def chain() -> Iterator[TracedChain]:
 
 
 def parts(page: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(it["hash"], it["part"]) for it in page["transactions"]]
+    return [(transaction["hash"], transaction["part"]) for transaction in page["transactions"]]
 
 
 def test_an_account_has_what_it_sent_the_newest_first(chain: TracedChain) -> None:
     found = chain.client("entresol_getAccountTransactions", str(ALICE))
     sent = (chain.transfer, chain.creating, chain.failed, chain.nested)
-    assert parts(found) == [(it, "sender") for it in sent]
-    assert [it["succeeded"] for it in found["transactions"]] == [True, True, False, True]
+    assert parts(found) == [(sent_hash, "sender") for sent_hash in sent]
+    assert [transaction["succeeded"] for transaction in found["transactions"]] == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_pages_continue_at_their_cursor(chain: TracedChain) -> None:
     client, cursor, hashes = chain.client, None, []
     while True:
         page = client("entresol_getAccountTransactions", str(ALICE), cursor, 3)
-        hashes += [it["hash"] for it in page["transactions"]]
+        hashes += [transaction["hash"] for transaction in page["transactions"]]
         cursor = page["next"]
         if cursor is None:
             break
@@ -85,17 +90,17 @@ def test_what_a_block_writes_itself_is_not_called_by_its_transaction() -> None:
         client("anvil_impersonateAccount", str(ALICE))
         reads = {"from": str(ALICE), "to": str(HISTORY_STORAGE), "data": "0x" + bytes(32).hex()}
         creates = {"from": str(ALICE), "data": "0x00"}
-        read, _ = (client("eth_sendTransaction", it) for it in (reads, creates))
+        read, _ = (client("eth_sendTransaction", wanted) for wanted in (reads, creates))
         page = client("entresol_getAccountTransactions", str(HISTORY_STORAGE))
         assert parts(page) == [(read, "target")]
 
 
 def test_all_transactions_of_the_chain_are_listed(chain: TracedChain) -> None:
     page = chain.client("entresol_getTransactions", None, 3)
-    hashes = [it["hash"] for it in page["transactions"]]
+    hashes = [transaction["hash"] for transaction in page["transactions"]]
     assert hashes == [chain.transfer, chain.creating, chain.failed]
     rest = chain.client("entresol_getTransactions", page["next"], 3)
-    assert [it["hash"] for it in rest["transactions"]] == [chain.nested]
+    assert [transaction["hash"] for transaction in rest["transactions"]] == [chain.nested]
     assert rest["next"] is None
     assert page["transactions"][0] | {"timestamp": None} == {
         "hash": chain.transfer,

@@ -83,7 +83,7 @@ def test_a_block_is_overridden_under_the_names_of_either_dialect(
     bundles = [{"transactions": [COUNT], "blockOverride": override}]
     ((seen,),) = client("eth_callMany", bundles, None, code)
     found = [seen["value"][2:][at : at + 64] for at in range(0, 320, 64)]
-    assert [int(it, 16) for it in found] == [0x63, 7, int(str(ALICE), 16), 5, 9]
+    assert [int(output, 16) for output in found] == [0x63, 7, int(str(ALICE), 16), 5, 9]
 
 
 def test_a_client_may_set_a_shorter_timeout(client: ApiClient) -> None:

@@ -127,7 +127,7 @@ def test_pending_transactions_have_no_logs_yet(rollup: Rollup, first: str) -> No
     rollup.chain.emit(SINGLE)
     assert rollup("eth_getLogs", wanted) == sealed
     rollup.chain.builder.seal()
-    addresses = [it["address"] for it in rollup("eth_getLogs", wanted)]
+    addresses = [log["address"] for log in rollup("eth_getLogs", wanted)]
     expected = {"latest": [str(SINGLE)], "0x1": [str(DOUBLE), str(SINGLE)], "pending": []}
     assert addresses == expected[first]
 

@@ -82,7 +82,7 @@ def test_a_block_number_has_a_response_if_a_send_of_its_batch_has_failed(client:
 def test_a_block_number_stands_where_it_was_requested(client: ApiClient) -> None:
     names = ("eth_blockNumber", "eth_chainId", "eth_blockNumber", "eth_accounts")
     requests = [{"jsonrpc": "2.0", "id": index, "method": name} for index, name in enumerate(names)]
-    assert [it["id"] for it in client.post(requests)] == [0, 1, 2, 3]
+    assert [response["id"] for response in client.post(requests)] == [0, 1, 2, 3]
 
 
 EMPTY = "0x" + "00" * 32

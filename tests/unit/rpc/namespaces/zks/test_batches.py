@@ -288,7 +288,7 @@ def test_a_transaction_from_l1_is_marked(rollup: Rollup) -> None:
 
 def test_a_transaction_of_the_node_is_one_of_l2(rollup: Rollup) -> None:
     chain = rollup.chain
-    chain.edit(ROOT_STORAGE, lambda it: it.set_code(ROOT_STORAGE, ROOT_CONTRACT.code))
+    chain.edit(ROOT_STORAGE, lambda edited: edited.set_code(ROOT_STORAGE, ROOT_CONTRACT.code))
     chain.filler.roots.extend(roots(3))
     chain.deposit()
     chain.builder.seal()

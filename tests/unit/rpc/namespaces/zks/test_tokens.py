@@ -91,7 +91,7 @@ def test_a_page_that_cannot_be_is_rejected(
 def test_balances_are_those_that_an_account_has(l2: LayerTwo, zks: NamespaceClient) -> None:
     l2.deposit(7)
     l2.deposit(5, token=OTHER_TOKEN, receiver=BOB, description=SHELL)
-    crown, shell = (str(it.l2_address) for it in bridged(l2))
+    crown, shell = (str(token.l2_address) for token in bridged(l2))
     assert zks("zks_getAllAccountBalances", str(ALICE)) == {ZERO: hex(100 * ETHER), crown: "0x7"}
     assert zks("zks_getAllAccountBalances", str(BOB)) == {
         ZERO: hex(l2.balance(BOB)), shell: "0x5"

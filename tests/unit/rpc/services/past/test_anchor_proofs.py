@@ -68,7 +68,7 @@ def fork(theirs: ApiClient) -> Iterator[Fork]:
 @pytest.mark.parametrize("address", [CONTRACT, HOLDER, NOBODY])
 @pytest.mark.parametrize("block", ["latest", hex(BLOCKS)])
 def test_a_proof_at_the_anchor_is_the_remotes(fork: Fork, address: Address, block: str) -> None:
-    keys = [f"0x{it:064x}" for it in (1, 7, 5_000, 7)]
+    keys = [f"0x{slot:064x}" for slot in (1, 7, 5_000, 7)]
     found = fork("eth_getProof", str(address), keys, block)
     assert found == fork.theirs("eth_getProof", str(address), keys, hex(BLOCKS))
 

@@ -145,7 +145,7 @@ def test_blocks_are_simulated_on_a_past_block(past: PastBlocks, fork: ForkClient
     payload = {"blockStateCalls": [{"calls": [COUNT, COUNT]}]}
     found = fork("eth_simulateV1", payload, "0x5")
     expected = past.client("eth_simulateV1", payload, "0x5")
-    assert found[0]["calls"] == [it | {"logs": it["logs"]} for it in expected[0]["calls"]]
+    assert found[0]["calls"] == [call | {"logs": call["logs"]} for call in expected[0]["calls"]]
     assert found[0]["number"] == expected[0]["number"] == "0x6"
     assert found[0]["parentHash"] == expected[0]["parentHash"]
 
@@ -200,7 +200,12 @@ def test_a_block_with_transactions_of_other_chains_is_left_to_the_remote(
 ) -> None:
     with forked(past.client, ANCHOR) as fork:
         fork.remote.results["eth_getBlockByHash"] = lambda _params, found: (
-            found | {"transactions": [it | {"type": kind} for it in found["transactions"]]}
+            found
+            | {
+                "transactions": [
+                    transaction | {"type": kind} for transaction in found["transactions"]
+                ]
+            }
         )
         config = {"tracer": "callTracer"}
         found = fork("debug_traceTransaction", past.nested, config)
@@ -250,8 +255,8 @@ def test_simulated_blocks_have_the_rules_and_the_fields_of_the_past_block_below_
     with forked(past.client, ANCHOR) as fork:
         fork.remote.hardforks[5] = "london"
         payload = {"blockStateCalls": [{"calls": [PUSHED], "stateOverrides": PUSH0}]}
-        (london,), (later,) = (fork("eth_simulateV1", payload, it) for it in ("0x5", "0x6"))
-        assert [it["calls"][0]["status"] for it in (london, later)] == ["0x0", "0x1"]
+        (london,), (later,) = (fork("eth_simulateV1", payload, block) for block in ("0x5", "0x6"))
+        assert [simulated["calls"][0]["status"] for simulated in (london, later)] == ["0x0", "0x1"]
         assert "withdrawalsRoot" not in london
 
 

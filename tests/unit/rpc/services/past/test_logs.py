@@ -43,7 +43,7 @@ def log(client: ForkClient | ApiClient, nonce: int) -> None:
 
 
 def numbers(found: list[dict[str, Any]]) -> list[int]:
-    return [int(it["blockNumber"], 16) for it in found]
+    return [int(log["blockNumber"], 16) for log in found]
 
 
 def get(client: ForkClient, first: Any, last: Any, **more: Any) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def test_logs_of_the_past_are_the_remotes_own(past: PastBlocks, fork: ForkClient
     found = get(fork, "0x0", "latest")
     expected = past.client("eth_getLogs", {"fromBlock": "0x0", "toBlock": hex(ANCHOR)})
     assert found[: len(expected)] == expected
-    assert [it["data"] for it in found[len(expected) :]] == ["0x6f776e00", "0x6f776e01"]
+    assert [log["data"] for log in found[len(expected) :]] == ["0x6f776e00", "0x6f776e01"]
 
 
 def test_a_range_above_the_anchor_does_not_ask_the_remote(fork: ForkClient) -> None:
@@ -127,7 +127,7 @@ def test_a_range_is_cut_as_the_remote_wants_it(fork: ForkClient, width: int) -> 
     remote, plain = fork.remote, fork.remote.read
 
     async def read(method: str, params: Sequence[Any], **options: Any) -> Any:
-        first, last = (int(params[0][it], 16) for it in ("fromBlock", "toBlock"))
+        first, last = (int(params[0][bound], 16) for bound in ("fromBlock", "toBlock"))
         remote.errors.pop(method, None)
         if last - first + 1 > width:
             remote.errors[method] = (-32005, f"query exceeds the limit of {width} blocks")
@@ -170,7 +170,7 @@ def test_limits_are_those_of_local_logs(past: PastBlocks) -> None:
 def test_logs_of_a_block_that_replaced_one_below_the_fork_are_rejected(fork: ForkClient) -> None:
     fork.remote.pinned = 4
     fork.remote.results["eth_getLogs"] = lambda _params, found: [
-        it | {"blockHash": "0x" + "99" * 32} for it in found
+        log | {"blockHash": "0x" + "99" * 32} for log in found
     ]
     with pytest.raises(RpcError, match="orphaned"):
         get(fork, "0x0", "latest")

@@ -1,4 +1,4 @@
-"""What a fork proves of its own blocks: what it has changed, and nothing else."""
+"""Proofs of a fork for its own blocks: what it has changed, and nothing else."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_eth_get_proof_proves_what_the_fork_changed(fork: Fork) -> None:
     assert proof["balance"] == "0x5"
     root = fork("eth_getBlockByNumber", "latest", False)["stateRoot"]
     proven = fork.chain.state_trie.prove(bytes.fromhex(root[2:]), STORAGE)  # type: ignore[arg-type]
-    assert [f"0x{it.hex()}" for it in proven.proof] == proof["accountProof"]
+    assert [f"0x{node.hex()}" for node in proven.proof] == proof["accountProof"]
 
 
 def test_eth_get_proof_of_a_slot_of_the_remote_is_rejected(fork: Fork) -> None:
@@ -124,7 +124,7 @@ def test_debug_storage_range_has_the_slots_that_the_fork_changed(fork: Fork) -> 
     with waiting():
         seal(fork.chain, call(4, 1, 101))
     after = fork("debug_storageRangeAt", "latest", 0, str(STORAGE), "0x", 10)["storage"]
-    assert [it["value"] for it in after.values()] == [f"0x{100:064x}"]
+    assert [slot["value"] for slot in after.values()] == [f"0x{100:064x}"]
 
 
 def test_debug_execution_witness_of_a_block_of_the_fork_is_rejected(fork: Fork) -> None:

@@ -1,4 +1,4 @@
-"""What a fork returns for blocks, transactions and states of the past: what the remote returns, up to the anchor."""
+"""The answers of a fork for blocks, transactions and states of the past: what the remote returns, up to the anchor."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_block_that_was_replaced_is_an_error_and_not_one_that_does_not_exist(
     fork.remote.pinned, fork.remote.replaced = 5, {7}
     for method in (name, name.replace("Number", "Hash")):
         # A remote knows nothing of blocks that it has replaced, and finds no logs in them.
-        fork.remote.results[method] = lambda _, it: [] if name == "eth_getLogs" else None  # noqa: ARG005
+        fork.remote.results[method] = lambda _, response: [] if name == "eth_getLogs" else None  # noqa: ARG005
     with pytest.raises(RpcError, match="was orphaned"):
         fork(name, *params)
     assert not fork.remote.kept
@@ -240,12 +240,12 @@ def test_a_transaction_that_went_with_its_block_is_an_error(
 ) -> None:
     fork.remote.pinned, fork.remote.replaced = 5, {ANCHOR}
     for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
-        fork.remote.results[method] = lambda _, it: None  # noqa: ARG005
+        fork.remote.results[method] = lambda _, response: None  # noqa: ARG005
     with pytest.raises(RpcError, match="was orphaned"):
         fork(name, past.nested)
     for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
         # It is in another block now.
-        fork.remote.results[method] = lambda _, it: it | {"blockHash": "0x" + "42" * 32}
+        fork.remote.results[method] = lambda _, response: response | {"blockHash": "0x" + "42" * 32}
     with pytest.raises(RpcError, match="was orphaned"):
         fork(name, past.nested)
     fork.remote.results.clear()
@@ -258,7 +258,7 @@ def test_a_block_that_replaced_one_below_the_fork_is_hidden(
     fork.remote.pinned = 5
     other = "0x" + "42" * 32
     found = past.client("eth_getBlockByNumber", "0x7", False) | {"hash": other}
-    fork.remote.results["eth_getBlockByHash"] = lambda _, it: found  # noqa: ARG005
+    fork.remote.results["eth_getBlockByHash"] = lambda _, response: found  # noqa: ARG005
     assert fork("eth_getBlockByHash", other, False) is None
     assert not fork.remote.kept
 
@@ -266,7 +266,7 @@ def test_a_block_that_replaced_one_below_the_fork_is_hidden(
 @pytest.mark.parametrize("name", ["eth_getBlockByNumber", "eth_getBlockReceipts"])
 def test_a_remote_without_a_block_below_the_fork_is_named(fork: ForkClient, name: str) -> None:
     """As a node that lags behind others of the same URL."""
-    fork.remote.results[name] = lambda _, it: None  # noqa: ARG005
+    fork.remote.results[name] = lambda _, response: None  # noqa: ARG005
     with pytest.raises(RpcError, match="there is no block 3"):
         fork(name, "0x3", *([False] if name == "eth_getBlockByNumber" else []))
 
@@ -340,7 +340,9 @@ def test_numbers_of_sloppy_remotes_are_written_as_ours(fork: ForkClient) -> None
 def strange_transactions() -> list[dict[str, Any]]:
     """Return transactions as other chains have them: unknown types, missing and further members."""
     types = ["0x71", "0xff", "0xfe", "0x7f", "0x7e", "0x7d", "0x7c", "0x6a", "0x64", "0x78"]
-    return [{"hash": "0x" + "ab" * 32, "type": it, "blockNumber": "0x4", "l1": [1]} for it in types]
+    return [
+        {"hash": "0x" + "ab" * 32, "type": kind, "blockNumber": "0x4", "l1": [1]} for kind in types
+    ]
 
 
 def handled(fork: ForkClient, method: str, *params: object) -> Any:
@@ -402,13 +404,13 @@ def test_calls_beyond_the_limit_of_waiting_ones_are_rejected(
     results = fork.batch(calls)
     rejected = [result for result in results if isinstance(result, RpcError)]
     assert len(results) - len(rejected) >= 2
-    assert all("too many requests wait" in it.message for it in rejected)
+    assert all("too many requests wait" in rejection.message for rejection in rejected)
     assert fork.api.past is not None
     assert fork.api.past.waiting == 0
 
 
 def test_local_methods_never_ask(past: PastBlocks, fork: ForkClient) -> None:
-    local = {name for name, it in fork.methods.items() if it.past is Past.LOCAL}
+    local = {name for name, method in fork.methods.items() if method.past is Past.LOCAL}
     assert {"trace_filter", "eth_newFilter", "ots_searchTransactionsBefore"} <= local
     fork("ots_searchTransactionsBefore", str(ALICE), 0, 10)
     fork("eth_newFilter", {"fromBlock": "0x0"})
@@ -433,7 +435,7 @@ def test_a_past_state_that_is_verified_is_not_asked_for_by_its_own_method(
 ) -> None:
     """Nothing would prove what that returns."""
     fork.remote.verifies = True
-    fork.remote.results[name] = lambda _, it: "0x7777"  # noqa: ARG005
+    fork.remote.results[name] = lambda _, response: "0x7777"  # noqa: ARG005
     for named in (hex(4), {"blockHash": block_hash(past, 4)}):
         assert fork(name, *first, named) == past.client(name, *first, named)
     assert name not in fork.remote.asked

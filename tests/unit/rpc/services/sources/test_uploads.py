@@ -35,7 +35,7 @@ def params(text: str, **members: Any) -> Raw:
 
 def test_build_information_of_6_mb_with_syntax_trees_is_added(client: ApiClient) -> None:
     contracts = FailingContracts(client)
-    case = next(it for it in cases_of("plain") if it.name == "internal functions")
+    case = next(case for case in cases_of("plain") if case.name == "internal functions")
     failing = contracts.transaction(case)
     output, texts = output_of("plain")["output"], output_of("plain")["input"]
     node: dict[str, Any] = {"nodeType": "Block", "src": "1:2:0", "statements": [{"nodes": []}]}
@@ -71,7 +71,7 @@ def test_what_is_read_apart_is_what_is_read_here() -> None:
     (contract,) = found.contracts
     (source,) = contract.sources
     assert source is not None
-    assert [it.name for it in vars(source)["definitions"]] == ["A", "f"]
+    assert [definition.name for definition in vars(source)["definitions"]] == ["A", "f"]
     assert contract.own_source is source
 
 
