@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.errors import AddressInUse, AddressUnavailable
+from entresol.errors import AddressInUse, ListenFailed
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
@@ -809,7 +809,7 @@ def test_a_busy_second_port_is_named_and_the_first_one_is_free_again(serve: Serv
 def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -> None:
     with serve(echo) as server:
         astray = Server(echo, JSON_RPC, ServerConfig(host=host, port=0))
-        with pytest.raises(AddressUnavailable, match=rf"{host} .* --host"):
+        with pytest.raises(ListenFailed, match=rf"{host} .* --host"):
             server.begin(astray.start())()
 
 

@@ -104,7 +104,7 @@ class Model:
             paying.append(transaction)
         return paying
 
-    def rejection(self, new: Transaction) -> type[Exception] | None:
+    def rejection(self, new: Transaction) -> type[Exception] | str | None:
         """Say how the account and the transaction to be replaced reject `new`."""
         account = self.accounts.account(new.sender)
         old = self.at(new)
@@ -116,14 +116,14 @@ class Model:
         if sum(map(cost, [*others, new])) > account.balance:
             return errors.InsufficientFunds
         if old is not None and not outbids(new, old):
-            return errors.ReplacementUnderpriced
+            return "replacement transaction underpriced"
         return None
 
     def at(self, new: Transaction) -> Transaction | None:
         same = [t for t in self.lane(new.sender) if t.payload.nonce == new.payload.nonce]
         return same[0] if same else None
 
-    def add(self, new: Transaction) -> type[Exception] | set[bytes]:
+    def add(self, new: Transaction) -> type[Exception] | str | set[bytes]:
         """Add a transaction; return the transactions it replaced, or its rejection."""
         if new in self.pooled:
             return errors.AlreadyKnown
@@ -135,12 +135,12 @@ class Model:
         leaving = []
         if old is None and (len(lane) >= SENDER_LIMIT or (is_queued and queued >= QUEUE_LIMIT)):
             if lane[-1].payload.nonce < new.payload.nonce:
-                return errors.SenderLimitExceeded
+                return "account limit exceeded"
             leaving = [lane[-1]]
         while exceeds([t for t in self.pooled if t not in leaving and t is not old], new):
             worst = self.worst([t for t in self.pooled if t not in leaving])
             if worst is None or not self.may_leave(worst, new, is_queued=is_queued):
-                return errors.PoolFull
+                return "txpool is full"
             leaving.append(worst)
         self.pooled = [t for t in self.pooled if t not in leaving and t is not old] + [new]
         return {t.hash for t in leaving}
@@ -252,6 +252,10 @@ class PoolMachine(RuleBasedStateMachine):
         was_pending = self.pending()
         old = self.model.at(new)
         expected = self.model.add(new)
+        if isinstance(expected, str):
+            with pytest.raises(errors.PoolRejection, match=expected):
+                self.pool.add(new)
+            return
         if isinstance(expected, type):
             with pytest.raises(expected):
                 self.pool.add(new)

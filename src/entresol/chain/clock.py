@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import TimestampTooHigh, TimestampTooLow
+from entresol.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,9 @@ class Clock:
         """
         self._changing()
         if timestamp < parent:
-            raise TimestampTooLow(timestamp)
+            raise InvalidParams(
+                f"Timestamp error: {timestamp:d} is lower than previous block's timestamp"
+            )
         _check(timestamp)
         self._update(next_timestamp=timestamp)
 
@@ -122,7 +124,9 @@ class Clock:
         """Set how much later than its parent each block is; with None the time of the clock counts again."""
         self._changing()
         if seconds is not None and seconds > MAX_INTERVAL:
-            raise TimestampTooHigh(seconds, MAX_INTERVAL)
+            raise InvalidParams(
+                f"The timestamp is too big: {seconds:d}, and at most {MAX_INTERVAL:d}"
+            )
         self._update(interval=seconds)
 
     def _move_others(self) -> None:
@@ -139,4 +143,4 @@ class Clock:
 
 def _check(timestamp: int) -> None:
     if timestamp > LATEST:
-        raise TimestampTooHigh(timestamp, LATEST)
+        raise InvalidParams(f"The timestamp is too big: {timestamp:d}, and at most {LATEST:d}")

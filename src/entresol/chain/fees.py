@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from entresol._native import blob_base_fee, next_excess_blob_gas
-from entresol.errors import InvalidPercentiles
+from entresol.errors import InvalidParams
 from entresol.listeners import Listeners
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
@@ -317,9 +317,16 @@ class BlobFees:
 def check_percentiles(percentiles: Sequence[float]) -> None:
     """Reject percentiles that are none, fall or are too many."""
     if len(percentiles) > MAX_PERCENTILES:
-        raise InvalidPercentiles(f"at most {MAX_PERCENTILES} are allowed, got {len(percentiles)}")
+        raise InvalidParams(
+            f"invalid `eth_feeHistory` reward percentiles: at most {MAX_PERCENTILES} are allowed, got "
+            f"{len(percentiles)}"
+        )
     for before, percentile in zip((0.0, *percentiles), percentiles, strict=False):
         if not 0 <= percentile <= 100:
-            raise InvalidPercentiles(f"each is from 0 to 100, got {percentile}")
+            raise InvalidParams(
+                f"invalid `eth_feeHistory` reward percentiles: each is from 0 to 100, got {percentile}"
+            )
         if percentile < before:
-            raise InvalidPercentiles(f"they must not fall, got {percentile} after {before}")
+            raise InvalidParams(
+                f"invalid `eth_feeHistory` reward percentiles: they must not fall, got {percentile} after {before}"
+            )

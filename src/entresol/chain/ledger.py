@@ -11,7 +11,7 @@ from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, ope
 from entresol.chain.rules import block_rules_of
 from entresol.errors import (
     HistoryNotLoaded,
-    NotExecutedHere,
+    NotInspectable,
     StoreDamaged,
     UnknownBlock,
     WrongParent,
@@ -163,9 +163,11 @@ class Ledger:
             raise HistoryNotLoaded(number, self.store.loaded.first)
 
     def check_executed(self, number: int) -> None:
-        """Raise `NotExecutedHere` for a block of another node, which would give other results here."""
+        """Raise `NotInspectable` for a block of another node, which would give other results here."""
         if number <= self.store.loaded.last:
-            raise NotExecutedHere(number)
+            raise NotInspectable(
+                f"block {number} was loaded from another node's state file, and cannot be executed again"
+            )
 
     def sealed_block(self, number: int) -> SealedBlock:
         """Return a block, and what it was executed on, to execute it again; the genesis was not executed."""

@@ -6,7 +6,7 @@ import random
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.errors import InvalidInterval
+from entresol.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +140,6 @@ class MiningSchedule:
 
     def _set_time(self, mode: MiningMode, seconds: float) -> None:
         if not 0 < seconds < float("inf"):
-            raise InvalidInterval(seconds)
+            raise InvalidParams(f"an interval is a positive number of seconds, got {seconds}")
         self.mode = mode
         self.interval_seconds = seconds

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from entresol.cli.exit_codes import FAILED, SUCCEEDED
-from entresol.errors import ForkNotChosen, InvalidConfig
+from entresol.errors import ForkCacheFailed, InvalidConfig
 from entresol.fork.cache.cache_files import (
     CachedFork,
     DirectoryPlace,
@@ -119,7 +119,7 @@ def _chosen(place: Path, name: str) -> Path:
         return found[0]
     listed = ", ".join(fork.path.stem for fork in forks) or "none"
     problem = f"{len(found)} forks begin with {name}" if name else "name a fork"
-    raise ForkNotChosen(f"{problem}; in {place} there are: {listed}")
+    raise ForkCacheFailed(f"{problem}; in {place} there are: {listed}")
 
 
 def _directory(place: Path) -> Path:

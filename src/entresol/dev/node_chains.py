@@ -12,7 +12,7 @@ from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.logs import find_logs
 from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
-from entresol.errors import BelowSettledBatch, ResetRejected, RollbackTooDeep, RollbackUnknown
+from entresol.errors import BelowSettledBatch, InvalidRollback, RollbackRejected
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop_roots import ROOT_ADDED, ROOT_STORAGE
 from entresol.storage.log_index import LogQuery
@@ -148,7 +148,13 @@ class NodeChains:
     def check_depth(self, chain: Chain, depth: int, *, what: str = "Rollback") -> None:
         """Reject more blocks than the chain has."""
         if depth > chain.number - chain.ledger.first:
-            raise RollbackTooDeep(what, chain.number, depth, chain.ledger.first)
+            begins = (
+                f"; the chain begins with block {chain.ledger.first}" if chain.ledger.first else ""
+            )
+            raise InvalidRollback(
+                f"{what} depth must not exceed current chain height: current height {chain.number}, "
+                f"depth {depth}{begins}"
+            )
 
     def plan_roll_back(self, chain: Chain, depth: int) -> NodeRevertPlan:
         """Return what rolls a chain back by so many blocks, and others as far as they have to be."""
@@ -178,7 +184,11 @@ class NodeChains:
             return {chain: target}
         found = self._heads.at(chain, target)
         if found is None:
-            raise RollbackUnknown(target)
+            raise RollbackRejected(
+                f"block {target} was sealed before the node started, a state was loaded or a chain was added, "
+                "so it is not known where the "
+                "other layer was then; take a snapshot by evm_snapshot to return to it"
+            )
         numbers = dict(zip(self.chains, found, strict=True))
         if is_one_of_several:
             for layer_two in self._layer_twos:
@@ -227,7 +237,11 @@ class NodeChains:
         """Reject to replace chains by their genesis if that of the L1 does not know all of them."""
         self.check_replaceable()
         if self._added:
-            raise ResetRejected(self._added[0].rules.chain_id)
+            raise RollbackRejected(
+                f"chain {self._added[0].rules.chain_id} was added to the node, and the genesis of its L1 does "
+                "not know it: revert to a snapshot "
+                "that was taken after it, or start the node again"
+            )
 
     def _on_rolled_back(self, numbers: Mapping[Chain, int]) -> None:
         layer_one = self._layer_one

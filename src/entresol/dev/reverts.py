@@ -17,7 +17,7 @@ from entresol.dev.checkpoint import (
     RevertPlan,
 )
 from entresol.dev.replaced_stores import ReplacedStores
-from entresol.errors import ChainAddedSince
+from entresol.errors import RollbackRejected
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
@@ -250,13 +250,16 @@ class Checkpoints:
     def plan(self, number: int) -> NodeRevertPlan | None:
         """Return what reverts all chains to a checkpoint; None if there is no such.
 
-        Raises `ChainAddedSince` for one that does not have all chains.
+        Raises `RollbackRejected` for one that does not have all chains.
         """
         checkpoints = self._checkpoints.get(number)
         if checkpoints is None:
             return None
         if len(checkpoints) < len(self._reverts):
-            raise ChainAddedSince(self._reverts[len(checkpoints)].chain.rules.chain_id)
+            raise RollbackRejected(
+                f"chain {self._reverts[len(checkpoints)].chain.rules.chain_id} was added after this snapshot, "
+                "and its L1 would not know it: revert to a later one"
+            )
         plans: list[RevertPlan | ReturnPlan] = []
         drop = partial(self._checkpoints.pop_newest, number.__le__)
         for reverts, checkpoint in zip(self._reverts, checkpoints, strict=True):

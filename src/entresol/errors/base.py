@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, TypeVar
 
-__all__ = ["INTERNAL", "EntresolError", "without_frames"]
+__all__ = ["INTERNAL", "EntresolError", "InvalidParams", "RequestRejected", "without_frames"]
 
 INTERNAL: Final = -32603
 """The code of JSON-RPC for an internal error."""
@@ -31,6 +31,18 @@ class EntresolError(Exception):
     def rpc_data(self) -> str | dict[str, str] | None:
         """The `data` that a client receives beside code and text."""
         return None
+
+
+class InvalidParams(EntresolError):
+    """A parameter that can be read, and that the method does not take."""
+
+    rpc_code = -32602
+
+
+class RequestRejected(EntresolError):
+    """A request that is right, and that the node does not serve as it is or at the moment."""
+
+    rpc_code = -32000
 
 
 def without_frames(error: _E) -> _E:

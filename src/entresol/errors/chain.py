@@ -43,14 +43,6 @@ class LoadRejected(EntresolError):
     rpc_code = -32000
 
 
-class BestBlockMissing(LoadRejected):
-    """The file does not have the block that it names as the last one."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"Best hash not found for best number {number}")
-        self.number = number
-
-
 class ChainReplaced(EntresolError):
     """The chain was reverted or replaced while a request used it."""
 
@@ -63,72 +55,23 @@ class ChainReplaced(EntresolError):
         super().__init__(text)
 
 
-class DumpInterrupted(ChainReplaced):
-    """The chain was reverted or replaced while it was dumped."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the chain was reverted while it was dumped; dump it again once its blocks stay"
-        )
-
-
 class RollbackRejected(EntresolError):
     """The chain cannot be rolled back that far."""
 
     rpc_code = -32000
 
 
-class RollbackTooDeep(RollbackRejected):
-    """The chain has fewer blocks."""
+class InvalidRollback(RollbackRejected):
+    """The blocks to roll back to, or to build again, are not those that the chain can have."""
 
     # As in anvil.
     rpc_code = -32602
-
-    def __init__(self, what: str, height: int, depth: int, first: int = 0) -> None:
-        begins = f"; the chain begins with block {first}" if first else ""
-        super().__init__(
-            f"{what} depth must not exceed current chain height: current height {height}, depth {depth}{begins}"
-        )
-        self.height = height
-        self.depth = depth
-
-
-class RollbackUnknown(RollbackRejected):
-    """It is not known where the other layer was at that block."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(
-            f"block {number} was sealed before the node started, a state was loaded or a chain was added, so it is not known where the "
-            "other layer was then; take a snapshot by evm_snapshot to return to it"
-        )
-        self.number = number
-
-
-class ChainAddedSince(RollbackRejected):
-    """A chain was added after a snapshot."""
-
-    def __init__(self, chain_id: int) -> None:
-        super().__init__(
-            f"chain {chain_id} was added after this snapshot, and its L1 would not know it: revert to a later one"
-        )
-        self.chain_id = chain_id
 
 
 class ChainNotAdded(EntresolError):
     """A chain cannot be added to the node."""
 
     rpc_code = -32000
-
-
-class ResetRejected(RollbackRejected):
-    """A chain was added, and the genesis of its L1 does not know it."""
-
-    def __init__(self, chain_id: int) -> None:
-        super().__init__(
-            f"chain {chain_id} was added to the node, and the genesis of its L1 does not know it: revert to a snapshot "
-            "that was taken after it, or start the node again"
-        )
-        self.chain_id = chain_id
 
 
 class BelowSettledBatch(RollbackRejected):
@@ -141,86 +84,6 @@ class BelowSettledBatch(RollbackRejected):
         )
         self.number = number
         self.batch = batch
-
-
-class ReorgIndexTooHigh(RollbackRejected):
-    """A transaction of a reorg is for a block after the last new one."""
-
-    # As in anvil.
-    rpc_code = -32602
-
-    def __init__(self, index: int, depth: int) -> None:
-        super().__init__(
-            "Block number for reorg tx will exceed the reorged chain height. "
-            f"Block number {index} must not exceed (depth-1) {depth - 1}"
-        )
-        self.index = index
-
-
-class InvalidInterval(EntresolError):
-    """A block interval that is not a positive number of seconds."""
-
-    rpc_code = -32602
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"an interval is a positive number of seconds, got {seconds}")
-        self.seconds = seconds
-
-
-class InvalidPercentiles(EntresolError):
-    """Percentiles that are not ascending numbers from 0 to 100."""
-
-    rpc_code = -32602
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"invalid `eth_feeHistory` reward percentiles: {problem}")
-
-
-class TimestampTooLow(EntresolError):
-    """A timestamp below the last block's."""
-
-    rpc_code = -32602
-
-    def __init__(self, timestamp: int) -> None:
-        # As in anvil.
-        super().__init__(f"Timestamp error: {timestamp:d} is lower than previous block's timestamp")
-        self.timestamp = timestamp
-
-
-class TimestampNotLater(EntresolError):
-    """A timestamp that is the last block's, where Hardhat's rules hold (`--hardhat-errors`)."""
-
-    rpc_code = -32000
-
-    def __init__(self, timestamp: int) -> None:
-        super().__init__(
-            f"Timestamp {timestamp:d} is equal to the previous block's timestamp. Enable the "
-            "'allowBlocksWithSameTimestamp' option to allow this"
-        )
-        self.timestamp = timestamp
-
-
-class TimestampTooHigh(EntresolError):
-    """A timestamp that leaves too few for later blocks."""
-
-    rpc_code = -32602
-
-    def __init__(self, timestamp: int, latest: int) -> None:
-        # It begins as in anvil.
-        super().__init__(f"The timestamp is too big: {timestamp:d}, and at most {latest:d}")
-        self.timestamp = timestamp
-        self.latest = latest
-
-
-class TooManyToSeal(EntresolError):
-    """A request to seal more blocks than allowed."""
-
-    rpc_code = -32602
-
-    def __init__(self, blocks: int, limit: int) -> None:
-        super().__init__(f"one request seals at most {limit:d} blocks, got {blocks:d}")
-        self.blocks = blocks
-        self.limit = limit
 
 
 class BlockFull(EntresolError):
@@ -305,15 +168,6 @@ class BlockRuleBroken(ReplayMismatch):
         EntresolError.__init__(self, f"block {number} breaks a rule of its chain: {problem}")
         self.number = number
         self.difference = problem
-
-
-class NotDevelopment(EntresolError):
-    """Only a development chain has what was asked for."""
-
-    rpc_code = -32000
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}, which only blocks of a development chain may have")
 
 
 class BatchOverflow(EntresolError):

@@ -55,17 +55,6 @@ class SocketUnavailable(ListenFailed):
         return SocketUnavailable(self.path, self.problem, "--l1-ipc")
 
 
-class AddressUnavailable(ListenFailed):
-    """The machine has no such address."""
-
-    def __init__(self, host: str, problem: str) -> None:
-        super().__init__(
-            f"cannot listen on {host} ({problem}): give an address of this machine with --host"
-        )
-        self.host = host
-        self.problem = problem
-
-
 class AddressForbidden(ListenFailed):
     """The system does not permit listening on the port."""
 

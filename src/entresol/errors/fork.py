@@ -151,15 +151,6 @@ class AnchorNotFound(RemoteFailed):
         self.what = what
 
 
-class ProofsUnavailable(RemoteFailed):
-    """The remote cannot prove its state, so `--fork-verify` cannot check it."""
-
-    def __init__(self, host: str, problem: str) -> None:
-        super().__init__(f"--fork-verify cannot check the remote {host}: {problem}")
-        self.host = host
-        self.problem = problem
-
-
 class Unprovable(RemoteFailed):
     """What was asked for may be true, but nothing that the remote has proves it (`--fork-verify`)."""
 
@@ -167,10 +158,6 @@ class Unprovable(RemoteFailed):
         super().__init__(f"--fork-verify: {method} cannot be proven: {reason}")
         self.method = method
         self.reason = reason
-
-
-class NotOnAFork(RemoteFailed):
-    """A method that a fork cannot serve at all, or a chain that is no fork was asked about one."""
 
 
 class NotCovered(RemoteFailed):
@@ -190,13 +177,6 @@ class NotEvmCode(InvalidTransaction):
             f"0x{address.hex()} has EraVM code, which is not executed here: its balance and storage can be read"
         )
         self.address = address
-
-
-class TooManyPastReads(RemoteFailed):
-    """More calls about blocks below a fork wait for the remote than the node lets wait."""
-
-    def __init__(self) -> None:
-        super().__init__("too many requests wait for the remote: try again later")
 
 
 def _described(key: tuple[Any, ...] | None) -> str:

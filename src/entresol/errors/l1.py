@@ -45,13 +45,6 @@ class LayerOneMalformed(LayerOneFailed):
         self.problem = problem
 
 
-class TooManyL1Requests(LayerOneFailed):
-    """More requests to a remote L1 than the node passes on."""
-
-    def __init__(self) -> None:
-        super().__init__("too many requests to L1 in a short time: try again later")
-
-
 class LayerOneMismatch(LayerOneFailed):
     """L1 is not, or no longer, the one that the chain settles on."""
 
@@ -90,25 +83,6 @@ class GenesisNotPublished(LayerOneMismatch):
         self.parts = parts
 
 
-class NothingPublishedYet(LayerOneMismatch):
-    """A chain has neither a batch nor its genesis on L1, since its operator publishes both with the first one."""
-
-    def __init__(self, chain: str, l1: str) -> None:
-        super().__init__(
-            f"there is nothing to derive yet: the chain with the contract {chain} has no batch on {l1}, and its operator "
-            "publishes the genesis before the first one. Derive it once there is a batch"
-        )
-
-
-class GenesisTooLarge(LayerOneFailed):
-    """A genesis has more bytes than are published on L1."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"a genesis of {size} bytes is not published on L1: it may have {limit}")
-        self.size = size
-        self.limit = limit
-
-
 class SeveralChains(LayerOneMismatch):
     """The Bridgehub on L1 has several chains, and none was named."""
 
@@ -116,72 +90,6 @@ class SeveralChains(LayerOneMismatch):
         shown = ", ".join(map(str, chain_ids[:20])) + (", …" if len(chain_ids) > 20 else "")
         super().__init__(f"{l1} has the chains {shown}: say which one by --chain-id")
         self.chain_ids = chain_ids
-
-
-class ChainPublishesNothing(LayerOneMismatch):
-    """The chain was created without data on L1, so that nothing can be derived from there."""
-
-    def __init__(self, chain_id: int, l1: str) -> None:
-        super().__init__(
-            f"chain {chain_id} publishes nothing on {l1}: its operator alone has its blocks. Only a chain that was "
-            "created with --data-availability calldata can be derived"
-        )
-        self.chain_id = chain_id
-
-
-class FinalBatchReplaced(LayerOneMismatch):
-    """L1 does not have a batch any more whose execution was final there."""
-
-    def __init__(self, batch: int, l1: str) -> None:
-        super().__init__(
-            f"{l1} does not have batch {batch} any more, whose execution was final: it is another L1, or it was reverted "
-            "further than an L1 ever is. Derive the chain into a new directory"
-        )
-        self.batch = batch
-
-
-class BatchesNotRevertible(LayerOneFailed):
-    """L1 does not have the batches that are to be reverted, or has executed them."""
-
-    def __init__(self, last: int, problem: str) -> None:
-        super().__init__(f"nothing is reverted to batch {last}: {problem}")
-        self.last = last
-
-
-class InteropUnavailable(EntresolError):
-    """The chain sends no messages to other chains: its genesis has no storage of roots."""
-
-    rpc_code = -32000
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this chain has no messages to other chains, as its genesis has no contract of roots at 0x10008"
-        )
-
-
-class BatchNotAppended(EntresolError):
-    """L1 has executed a batch, but does not add its root to those of all chains."""
-
-    rpc_code = -32000
-
-    def __init__(self, batch: int, problem: str) -> None:
-        super().__init__(
-            f"L1 does not pass on the messages of batch {batch} to other chains: {problem}"
-        )
-        self.batch = batch
-
-
-class BundleLeftOut(EntresolError):
-    """L1 does not book what a bundle carries, and so does not pass it on to other chains."""
-
-    rpc_code = -32000
-
-    def __init__(self, batch: int, problem: str) -> None:
-        super().__init__(
-            f"L1 leaves this bundle out of batch {batch}: {problem}; as soon as that is not so any more, anyone can have "
-            f"it booked, by MessageRoot.settle, and this node tries it by itself"
-        )
-        self.batch = batch
 
 
 class L1FeeTooHigh(LayerOneFailed):

@@ -120,28 +120,6 @@ class TokenSlotNotFound(EntresolError):
         super().__init__(f"Unable to set ERC20 {what}, no slot found")
 
 
-class TooManySlots(EntresolError):
-    """A request names more storage slots than allowed."""
-
-    rpc_code = -32602
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many slots (max {limit}): got {count}")
-        self.count = count
-        self.limit = limit
-
-
-class TooManyCalls(EntresolError):
-    """A request makes more calls than allowed."""
-
-    rpc_code = -32602
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many calls (max {limit}): got {count}")
-        self.count = count
-        self.limit = limit
-
-
 class TooManyLongCalls(EntresolError):
     """A client, or all of them together, have too many calls that wait for a thread."""
 
@@ -174,32 +152,6 @@ class TooManyAlternatives(InvalidFilter):
         self.path = path
         self.count = count
         self.limit = limit
-
-
-class BlockHashWithRange(InvalidFilter):
-    """The filter has a block hash beside a block range."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "invalid filter: if blockHash is supplied fromBlock and toBlock must not be"
-        )
-
-
-class InvalidBlockRange(InvalidFilter):
-    """The block range ends before it begins."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid block range params")
-
-
-class BlockAboveHead(InvalidFilter):
-    """The block range begins above the head."""
-
-    def __init__(self, head: int, number: int) -> None:
-        # As in anvil.
-        super().__init__(f"BlockOutOfRangeError: block height is {head} but requested was {number}")
-        self.head = head
-        self.number = number
 
 
 class TooManyResults(InvalidFilter):
@@ -256,13 +208,6 @@ class SubscriptionRejected(EntresolError):
     """A subscription is rejected."""
 
     rpc_code = -32602
-
-
-class UnknownSubscription(SubscriptionRejected):
-    """There is no subscription of this kind."""
-
-    def __init__(self) -> None:
-        super().__init__("Rejecting subscription - invalid parameters provided.")
 
 
 class NotificationsNotSupported(SubscriptionRejected):

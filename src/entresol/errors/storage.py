@@ -42,17 +42,6 @@ class StoreForeign(StoreFailed):
         self.path = path
 
 
-class StoreOfOtherFormat(StoreFailed):
-    """Another version wrote the data directory or the cache of a fork, in a format of its own."""
-
-    def __init__(self, path: Path, found: int, known: int) -> None:
-        super().__init__(
-            f"{path} has format {found}, and this version reads format {known} alone: take the version that wrote it, "
-            "or a new directory"
-        )
-        self.path = path
-
-
 class StoreDamaged(StoreFailed):
     """The data directory is corrupted."""
 
@@ -77,14 +66,6 @@ class StoreFull(StoreFailed):
     def __init__(self, path: Path, *, recovers: bool = False) -> None:
         then = "the node then continues by itself" if recovers else "then start again"
         super().__init__(f"no space left for {path}: make room, {then}")
-        self.path = path
-
-
-class RebuildInterrupted(StoreFailed):
-    """A rebuild of the derived tables was interrupted."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"rebuilding {path} was interrupted: rebuild it again")
         self.path = path
 
 
@@ -141,15 +122,6 @@ class ForkCacheUnusable(ForkCacheFailed):
         self.problem = problem
 
 
-class ForkCacheFull(ForkCacheFailed):
-    """There is no room for more values in the cache of a fork."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"the fork cache {path} takes no more values: {problem}")
-        self.path = path
-        self.problem = problem
-
-
 class ForkCacheDamaged(ForkCacheFailed):
     """The file of a fork's cache is corrupted, or another program's."""
 
@@ -185,10 +157,6 @@ class ForkCacheConflict(ForkCacheFailed):
         self.name = name
         self.cached = cached
         self.given = given
-
-
-class ForkNotChosen(ForkCacheFailed):
-    """None of the cached forks, or more than one, is what was asked for."""
 
 
 class TrieError(EntresolError):

@@ -176,17 +176,6 @@ class TipAboveFeeCap(InvalidTransaction):
         self.fee_cap = fee_cap
 
 
-class TipTooLow(InvalidTransaction):
-    """The tip is below the minimum."""
-
-    def __init__(self, tip: int, minimum: int) -> None:
-        super().__init__(
-            f"transaction underpriced: gas tip cap {tip:d}, minimum needed {minimum:d}"
-        )
-        self.tip = tip
-        self.minimum = minimum
-
-
 class SenderNotEOA(InvalidTransaction):
     """The sender has code other than a delegation."""
 
@@ -278,10 +267,3 @@ class TransactionTooLargeToPublish(TransactionTooLarge):
         )
         self.size = size
         self.limit = limit
-
-
-class UnprotectedTransaction(InvalidTransaction):
-    """The transaction has no chain id, so it could be replayed on another chain."""
-
-    def __init__(self) -> None:
-        super().__init__("only replay-protected (EIP-155) transactions allowed over RPC")

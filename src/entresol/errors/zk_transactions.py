@@ -107,13 +107,6 @@ class NotEnoughBalanceForFeeValue(InsufficientFunds):
         self.cost = fee + value
 
 
-class NoPubdataLimit(InvalidTransaction):
-    """The gas per pubdata limit is zero."""
-
-    def __init__(self) -> None:
-        super().__init__("gas per pub data limit is zero")
-
-
 class PaymasterNotSupported(InvalidTransaction):
     """The transaction names a paymaster."""
 
@@ -185,26 +178,3 @@ class TooManyFactoryDeps(InvalidTransaction):
         )
         self.count = count
         self.limit = limit
-
-
-class TooManyMessages(InvalidTransaction):
-    """The transaction sends more messages to L1 than a batch can hold."""
-
-    def __init__(self, sent: int, limit: int) -> None:
-        super().__init__(
-            f"the transaction sends {sent:d} messages to L1, and a batch has {limit:d} at most"
-        )
-        self.sent = sent
-        self.limit = limit
-
-
-class BundlesTooLarge(InvalidTransaction):
-    """The transaction sends bundles to other chains, and with its other messages more than L1 can book at once."""
-
-    def __init__(self, sent: int, size: int) -> None:
-        super().__init__(
-            f"the transaction sends bundles to other chains and {sent:d} messages to L1, {size:d} bytes together: "
-            "more than one transaction of L1 can book"
-        )
-        self.sent = sent
-        self.size = size

@@ -14,9 +14,8 @@ from entresol.errors import (
     BlockFullOfBundles,
     BlockFullOfBytes,
     BlockFullOfMessages,
-    BundlesTooLarge,
     DeadlinePassed,
-    TooManyMessages,
+    InvalidTransaction,
 )
 from entresol.primitives.l2_to_l1_logs import MAX_LOGS_PER_BATCH
 from entresol.primitives.published.body import (
@@ -214,9 +213,15 @@ def check_messages(messages: MessageLoad, included: MessageLoad) -> None:
     would be lost.
     """
     if messages.logs > MAX_LOGS_PER_BATCH:
-        raise TooManyMessages(messages.logs, MAX_LOGS_PER_BATCH)
+        raise InvalidTransaction(
+            f"the transaction sends {messages.logs:d} messages to L1, and a batch has {MAX_LOGS_PER_BATCH:d} at most"
+        )
     if not messages.is_bookable:
-        raise BundlesTooLarge(messages.logs, messages.size)
+        raise InvalidTransaction(
+            f"the transaction sends bundles to other chains and {messages.logs:d} messages to L1, "
+            f"{messages.size:d} bytes together: "
+            "more than one transaction of L1 can book"
+        )
     together = included.plus(messages)
     if together.logs > MAX_LOGS_PER_BATCH:
         raise BlockFullOfMessages(together.logs, MAX_LOGS_PER_BATCH)

@@ -13,7 +13,6 @@ import msgspec
 from entresol.errors import (
     AnchorMismatch,
     ForkCacheUnusable,
-    ProofsUnavailable,
     RemoteFailed,
     RemoteMalformed,
     RemoteTimeout,
@@ -88,7 +87,9 @@ class StateNames:
         """Take the outcomes of `probes`."""
         found = served(self._client, self._block, outcomes, by_number=self._by_number)
         if self._verify and not found.proofs:
-            raise ProofsUnavailable(self._client.host, found.proof_problem)
+            raise RemoteFailed(
+                f"--fork-verify cannot check the remote {self._client.host}: {found.proof_problem}"
+            )
         self._served = found
 
 

@@ -13,7 +13,6 @@ from entresol.errors import (
     InvalidTransaction,
     PoolRejection,
     StateMissing,
-    TooManyValidations,
     ValidationsThrottled,
 )
 from entresol.execution.account_senders import Involved, runs_in_steps
@@ -193,7 +192,7 @@ class AccountValidations:
 
     What a block rejects counts as a validation that has failed. Remembers: those in progress, and what failed ones have
     taken. Persists: nothing. Assumes: one event loop. Fails:
-    with `TooManyValidations`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is
+    with `PoolRejection`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is
     validated.
     """
 
@@ -234,7 +233,9 @@ class AccountValidations:
             # It is decoded to see whose it is, and costs no more than a bad signature.
             return False
         if self._expected >= limit:
-            raise TooManyValidations(limit)
+            raise PoolRejection(
+                f"{limit} transactions of accounts are being validated already: try again"
+            )
         return True
 
     def expect(self, response: asyncio.Future[Any]) -> None:
@@ -258,7 +259,9 @@ class AccountValidations:
         involved = self._involved(transaction)
         self._budget.check(involved)
         if len(self._tasks) >= MAX_VALIDATIONS:
-            raise TooManyValidations(MAX_VALIDATIONS)
+            raise PoolRejection(
+                f"{MAX_VALIDATIONS} transactions of accounts are being validated already: try again"
+            )
         work = self._chain.validation(transaction)
         return None if work is None else Validation(transaction.hash, involved, work)
 

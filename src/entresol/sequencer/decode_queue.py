@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from entresol.errors import PoolFull
+from entresol.errors import PoolRejection
 from entresol.offload import POLICY
 from entresol.primitives.transactions import decode, decode_many
 
@@ -46,7 +46,7 @@ class DecodeQueue:
     """What is still to be added, in the order of arrival.
 
     Remembers: as many raw transactions as the limits of the pool allow, with those that are parked elsewhere. Fails:
-    with `PoolFull`.
+    with `PoolRejection`.
     """
 
     def __init__(self, pool: Mempool, executor: Executor | None) -> None:
@@ -66,11 +66,11 @@ class DecodeQueue:
         return self._bytes > POLICY.data_bytes
 
     def check_room(self, raw: bytes) -> None:
-        """Raise `PoolFull` if there is no room for one more."""
+        """Raise `PoolRejection` if there is no room for one more."""
         limits = self._pool.config
         count, size = len(self._arrived) + self._parked, self._bytes + self._parked_bytes
         if count >= limits.limit or size + len(raw) > limits.limit_bytes:
-            raise PoolFull
+            raise PoolRejection("txpool is full")
 
     def put(self, raw: bytes, response: SendResponse) -> None:
         """Append a raw transaction."""

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from entresol.chain.mempool.validation import check_raw
-from entresol.errors import InvalidTransaction, PoolRejection, StateMissing, TooManyValidations
+from entresol.errors import InvalidTransaction, PoolRejection, StateMissing
 from entresol.offload import POLICY, started
 from entresol.primitives.transactions import (
     BlobTransaction,
@@ -223,7 +223,9 @@ class Submission:
         """Return whether others of the sender come first, or an account or a paymaster has to agree."""
         waiting = self._turns.count(transaction.sender)
         if waiting >= MAX_VALIDATIONS and isinstance(transaction.payload, ZkTransaction):
-            raise TooManyValidations(MAX_VALIDATIONS)
+            raise PoolRejection(
+                f"{MAX_VALIDATIONS} transactions of accounts are being validated already: try again"
+            )
         return bool(waiting) or self._validations.are_needed(transaction)
 
     # In its turn, and in the pool

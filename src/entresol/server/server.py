@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from entresol.errors import AddressForbidden, AddressInUse, AddressUnavailable, ListenFailed
+from entresol.errors import AddressForbidden, AddressInUse, ListenFailed
 from entresol.server.config import ServerConfig
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
@@ -232,7 +232,9 @@ def listen_error(error: OSError, host: str, port: int, flag: str = "--port") -> 
         return AddressInUse(host, port, flag)
     if error.errno == errno.EACCES:
         return AddressForbidden(host, port, flag)
-    return AddressUnavailable(host, error.strerror or str(error))
+    return ListenFailed(
+        f"cannot listen on {host} ({error.strerror or str(error)}): give an address of this machine with --host"
+    )
 
 
 def sweep_seconds(config: ServerConfig) -> float:

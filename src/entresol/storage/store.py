@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from entresol.errors import (
-    MalformedValue,
-    RebuildInterrupted,
-    StoreDamaged,
-    StoreFailed,
-    WrongParent,
-)
+from entresol.errors import MalformedValue, StoreDamaged, StoreFailed, WrongParent
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
@@ -102,7 +96,7 @@ class Store(StoreView):
             undo.callback(db.close)
             directory.finish()
             if db.get(tables.REBUILDING) is not None and not rebuilding:
-                raise RebuildInterrupted(directory.path)
+                raise StoreFailed(f"rebuilding {directory.path} was interrupted: rebuild it again")
             store = cls(directory, db)
             undo.pop_all()
         return store

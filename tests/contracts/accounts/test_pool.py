@@ -12,14 +12,12 @@ from entresol.errors import (
     AlreadyKnown,
     InsufficientFunds,
     InvalidSignature,
-    MixedNonces,
     NonceOverflow,
     NonceTooLow,
     PaymasterNotSupported,
-    SenderLimitExceeded,
+    PoolRejection,
     SenderNotEOA,
     SystemSender,
-    Throttled,
 )
 from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
@@ -186,7 +184,7 @@ def test_nobody_impersonates_by_raw_bytes(l2: ScriptedWorld, account: Address) -
 def test_impersonated_and_own_transactions_do_not_mix(l2: ScriptedWorld, account: Address) -> None:
     manual(l2)
     InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
-    with pytest.raises(MixedNonces):
+    with pytest.raises(PoolRejection, match="the pool has transactions of this"):
         InlineSequencer(l2.chain).send(impersonate(fill(account, nonce=l2.nonce(account)), account))
 
 
@@ -357,7 +355,7 @@ def test_a_contract_account_has_few_transactions_in_the_pool(
     manual(l2)
     for nonce in range(ACCOUNT_LIMIT):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=nonce).raw)
-    with pytest.raises(SenderLimitExceeded):
+    with pytest.raises(PoolRejection, match="account limit exceeded:"):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, nonce=ACCOUNT_LIMIT).raw)
     l2.chain.builder.seal()
     assert l2.min_nonce(account) == ACCOUNT_LIMIT
@@ -403,7 +401,7 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
         l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
         l2.chain.builder.seal()
     l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
-    with pytest.raises(Throttled):
+    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
     for _ in range(THROTTLE_BLOCKS):
         l2.chain.builder.seal()

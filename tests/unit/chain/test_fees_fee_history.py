@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees import MAX_HISTORY_BLOCKS, check_percentiles
-from entresol.errors import InvalidPercentiles, MalformedValue
+from entresol.errors import InvalidParams, MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
@@ -81,7 +81,7 @@ def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, firs
     ],
 )
 def test_percentiles_that_are_none_are_rejected(percentiles: list[float], complaint: str) -> None:
-    with pytest.raises(InvalidPercentiles, match=complaint):
+    with pytest.raises(InvalidParams, match=complaint):
         check_percentiles(percentiles)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule
-from entresol.errors import InvalidInterval
+from entresol.errors import InvalidParams
 
 
 def test_automine_is_the_default() -> None:
@@ -38,7 +38,7 @@ def test_nothing_is_due_on_request() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
 def test_an_interval_is_a_positive_time(seconds: float) -> None:
-    with pytest.raises(InvalidInterval):
+    with pytest.raises(InvalidParams, match="an interval is a positive number of"):
         MiningSchedule().seal_every(seconds, now=0.0)
 
 

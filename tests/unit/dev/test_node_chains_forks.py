@@ -14,7 +14,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
-from entresol.errors import InvalidStateFile, LoadRejected, MalformedValue, RollbackTooDeep
+from entresol.errors import InvalidRollback, InvalidStateFile, LoadRejected, MalformedValue
 from entresol.primitives.anchor import Anchor
 from tests.support.chain.state_files import anvil_file, layer_one
 from tests.support.fork.fake_remote import FakeRemote
@@ -67,7 +67,7 @@ def test_a_fork_is_rolled_back_to_its_anchor_and_no_further(chain: Chain) -> Non
         seal(chain, call(nonce, 1, nonce))
     node_chains.plan_roll_back(chain, 2).apply()
     assert (chain.number, chain.ledger.head_hash, slot(chain, 1)) == (NUMBER, HASH, 11)
-    with pytest.raises(RollbackTooDeep, match=f"the chain begins with block {NUMBER}"):
+    with pytest.raises(InvalidRollback, match=f"the chain begins with block {NUMBER}"):
         node_chains.plan_roll_back(chain, 1)
 
 

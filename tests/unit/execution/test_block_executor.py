@@ -10,13 +10,7 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import Account, Rules, keccak256
 from entresol._native import sign as sign_digest
-from entresol.errors import (
-    BlockFull,
-    BlockFullOfMessages,
-    InvalidTransaction,
-    NonceTooHigh,
-    TooManyMessages,
-)
+from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction, NonceTooHigh
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
@@ -468,7 +462,7 @@ def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
 ) -> None:
     monkeypatch.setattr("entresol.execution.limits.MAX_LOGS_PER_BATCH", 0)
     block = producer.begin()
-    with pytest.raises(TooManyMessages, match="sends 1 messages to L1"):
+    with pytest.raises(InvalidTransaction, match="sends 1 messages to L1"):
         block.run(call(1, 0, L1_MESSENGER))
     producer.finish(block)
     assert producer.nonce(ALICE) == 0

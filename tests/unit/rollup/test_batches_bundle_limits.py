@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.chain.genesis.genesis import Genesis
-from entresol.errors import BlockFullOfBundles, BundlesTooLarge
+from entresol.errors import BlockFullOfBundles, InvalidTransaction
 from entresol.primitives.interop_bundles import (
     MAX_BOOKED_BYTES,
     MAX_BOOKED_LOGS,
@@ -131,7 +131,7 @@ def test_a_transaction_with_bundles_that_no_block_can_hold_is_rejected(
     chain.builder.seal()
     assert chain.blocks.locate_transaction(too_many) is None
     assert chain.pool.get(too_many) is None
-    with pytest.raises(BundlesTooLarge, match="1025 messages to L1"):
+    with pytest.raises(InvalidTransaction, match="1025 messages to L1"):
         raise chain.rejections.of(too_many) or AssertionError
     assert chain.blocks.locate_transaction(fine) is None, "its nonce is too high now"
 

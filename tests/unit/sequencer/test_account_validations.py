@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from entresol._native import address_of, public_key
-from entresol.errors import (
-    AccountRejection,
-    PoolFull,
-    Throttled,
-    TooManyValidations,
-    ValidationsThrottled,
-)
+from entresol.errors import AccountRejection, PoolRejection, ValidationsThrottled
 from entresol.execution.account_senders import Involved
 from entresol.execution.limits import RejectedTransaction
 from entresol.primitives.transactions import Transaction, decode, sign
@@ -91,7 +85,7 @@ def test_the_less_is_left_of_a_budget_the_fewer_are_let_through_at_once(world: W
         """Return how many of 100 are let through before the first has its response."""
         responses = []
         for _ in range(100):
-            with contextlib.suppress(TooManyValidations):
+            with contextlib.suppress(PoolRejection):
                 if world.validations.check_raw(raw):
                     responses.append(asyncio.get_running_loop().create_future())
                     world.validations.expect(responses[-1])
@@ -132,7 +126,7 @@ def test_an_address_that_failed_in_blocks_is_rejected_before_its_transaction_is_
     for signature in (b"1", b"2", b"3"):
         rejected = world.from_contract(world.sender, signature)
         world.chain.pool.penalties.record(rejected, LATE)
-    with pytest.raises(Throttled):
+    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
         world.submission.submit(world.transaction().raw)
 
 
@@ -148,11 +142,11 @@ def test_what_a_block_rejects_counts_as_a_validation_that_has_failed(world: Worl
 def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_failed(world: World) -> None:
     async def live() -> None:
         def add() -> None:
-            raise PoolFull
+            raise PoolRejection("txpool is full")
 
         validation = world.validations.prepare(world.transaction())
         assert validation is not None
-        with pytest.raises(PoolFull):
+        with pytest.raises(PoolRejection, match="txpool is full"):
             await world.validations.run(validation, add)
 
     asyncio.run(live())

@@ -7,7 +7,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.mempool import PoolConfig
-from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolFull
+from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolRejection
 from entresol.offload import started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
@@ -129,7 +129,7 @@ def test_more_than_the_pool_holds_are_not_queued() -> None:
     async def live(chain: Chain) -> None:
         submission = Submission(chain, InlineSequencer(chain))
         sent = [submission.submit(transaction(nonce).raw) for nonce in range(4)]
-        with pytest.raises(PoolFull):
+        with pytest.raises(PoolRejection, match="txpool is full"):
             submission.submit(transaction(4).raw)
         await asyncio.gather(*sent)
         # There is room again.
@@ -303,7 +303,7 @@ def test_what_waits_for_turns_counts_against_the_pool() -> None:
             held = [submission.submit(transaction(nonce).raw) for nonce in range(1, 5)]
             for _ in range(5):
                 await asyncio.sleep(0)
-            with pytest.raises(PoolFull):
+            with pytest.raises(PoolRejection, match="txpool is full"):
                 submission.submit(transaction(5).raw)
             first = await submission.send(transaction(0))
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -18,13 +18,10 @@ from entresol.errors import (
     InsufficientFunds,
     IntrinsicGasTooLow,
     InvalidSignature,
-    PaymasterLimitExceeded,
     PaymasterNotSupported,
-    SenderLimitExceeded,
+    PoolRejection,
     SenderNotEOA,
     StateMissing,
-    Throttled,
-    TransactionThrottled,
 )
 from entresol.execution.account_senders import Culprit, Involved
 from entresol.primitives.bounded_map import BoundedMap
@@ -106,7 +103,7 @@ def _check_gas(payload: ZkTransaction, also: tuple[bytes, ...], rules: Validatio
 def check_account_limit(sender_txs: SenderTransactions, replaced: PooledTransaction | None) -> None:
     """Reject the transaction of a contract account that has too many."""
     if sender_txs.is_account and replaced is None and len(sender_txs.nonces) >= ACCOUNT_LIMIT:
-        raise SenderLimitExceeded(ACCOUNT_LIMIT)
+        raise PoolRejection(f"account limit exceeded: {ACCOUNT_LIMIT} transactions")
 
 
 class PaymasterDebts:
@@ -146,7 +143,7 @@ class PaymasterDebts:
         if count and replaced is not None and replaced.paymaster == entry.paymaster:
             debt, count = debt - replaced.debt, count - 1
         if count >= PAYMASTER_LIMIT:
-            raise PaymasterLimitExceeded(PAYMASTER_LIMIT)
+            raise PoolRejection(f"paymaster limit exceeded: {PAYMASTER_LIMIT} transactions")
         balance = _balance(entry.paymaster, accounts)
         if debt + entry.debt > balance:
             raise InsufficientFunds(balance, debt + entry.debt)
@@ -249,7 +246,10 @@ class Penalties:
             return
         times = self._recent(self._rejected.get(transaction.hash) or ())
         if len(times) >= MAX_FAILURES:
-            raise TransactionThrottled(times[0] + THROTTLE_BLOCKS)
+            raise PoolRejection(
+                "blocks have rejected this transaction again and again: it is rejected until block "
+                f"{times[0] + THROTTLE_BLOCKS}"
+            )
         self.check_involved(Involved.of(payload))
 
     def check_involved(self, involved: Involved) -> None:
@@ -261,7 +261,10 @@ class Penalties:
     def _check(self, culprit: Culprit) -> None:
         until = self._until.get(culprit)
         if until is not None and self.block < until:
-            raise Throttled(culprit[0], until)
+            raise PoolRejection(
+                f"0x{culprit[0].hex()} has let transactions fail that it had agreed to, and is rejected until "
+                f"block {until}"
+            )
 
     def _record(self, culprit: Culprit, transaction_hash: Hash32) -> None:
         known = self._failures.get(culprit) or ()

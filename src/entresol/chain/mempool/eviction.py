@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from entresol.chain.mempool.ordering import SPARE_ENTRIES, Pricing
-from entresol.errors import PoolFull, SenderLimitExceeded
+from entresol.errors import PoolRejection
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.config import PoolConfig
@@ -65,7 +65,7 @@ class EvictionQueue:
     def select_victims(
         self, incoming: IncomingTransaction, pricing: Pricing
     ) -> list[PooledTransaction]:
-        """Return what to evict for `incoming`, the worst first; raise `PoolFull` if it is no better."""
+        """Return what to evict for `incoming`, the worst first; raise `PoolRejection` if it is no better."""
         heap = self.build(pricing)
         excess, excess_bytes = incoming.excess, incoming.excess_bytes
         depths: dict[Address, int] = {}
@@ -77,7 +77,7 @@ class EvictionQueue:
             worst = self._pop(heap, depths)
             if worst is None or not incoming.outranks(worst, pricing):
                 self._push_back(heap, depths, worst, pricing)
-                raise PoolFull
+                raise PoolRejection("txpool is full")
             entry = worst[-1]
             victims.append(entry)
             excess, excess_bytes = excess - 1, excess_bytes - entry.size
@@ -133,7 +133,7 @@ def select_own_victims(
     last = sender_txs.from_end(0)
     # An entry below the last nonce fills a gap, so the last one was queued.
     if last is None or last.nonce < entry.nonce:
-        raise SenderLimitExceeded(limit)
+        raise PoolRejection(f"account limit exceeded: {limit} transactions")
     return [last]
 
 

@@ -32,15 +32,7 @@ from entresol.chain.mempool.validation import (
     check_transaction,
     drop_reason,
 )
-from entresol.errors import (
-    AlreadyKnown,
-    InvalidTransaction,
-    MixedNonces,
-    PaymasterLimitExceeded,
-    PoolFull,
-    PoolRejection,
-    SenderNotEOA,
-)
+from entresol.errors import AlreadyKnown, InvalidTransaction, PoolRejection, SenderNotEOA
 from entresol.execution.evm_env import State
 from entresol.primitives.values import Address
 
@@ -158,7 +150,10 @@ class Mempool(PoolIndex):
                 dropped.append(TransactionDropped(transaction.hash, rejection))
             else:
                 promoted += added.promoted
-                dropped += [TransactionDropped(evicted, PoolFull()) for evicted in added.evicted]
+                dropped += [
+                    TransactionDropped(evicted, PoolRejection("txpool is full"))
+                    for evicted in added.evicted
+                ]
         return PoolUpdated(tuple(filter(self.is_pending, promoted)), tuple(dropped))
 
     def clear(self, accounts: State) -> None:
@@ -220,7 +215,10 @@ class Mempool(PoolIndex):
         if sender_txs is None:
             sender_txs = self._new_sender(transaction, is_account=is_account)
         elif sender_txs.is_account != is_account:
-            raise MixedNonces
+            raise PoolRejection(
+                "the pool has transactions of this sender, impersonated or its account's own, which count by "
+                "another nonce: send this one after they are in a block"
+            )
         replaced = sender_txs.entries.get(entry.nonce)
         check_sender(entry, sender_txs, self.rules, self._pricing)
         if replaced is not None:
@@ -277,7 +275,7 @@ class Mempool(PoolIndex):
                 elif sender_txs.is_account or entry.paymaster is not None:
                     self.penalties.paid(sender)
             for entry in self._discard_unpaid(executable):
-                reason = PaymasterLimitExceeded(PAYMASTER_LIMIT)
+                reason = PoolRejection(f"paymaster limit exceeded: {PAYMASTER_LIMIT} transactions")
                 dropped.append(TransactionDropped(entry.transaction.hash, reason))
             promoted += [it for it in executable if it.nonce < sender_txs.gap]
         for known in included & self._entries.keys():

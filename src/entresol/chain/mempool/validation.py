@@ -24,18 +24,15 @@ from entresol.errors import (
     NoBlobs,
     NonceOverflow,
     NonceTooLow,
-    NoPubdataLimit,
     NotEnoughBalanceForFeeValue,
-    ReplacementUnderpriced,
+    PoolRejection,
     SenderNotEOA,
     SystemSender,
     TipAboveFeeCap,
-    TipTooLow,
     TooManyBlobs,
     TransactionGasTooHigh,
     TransactionTooLarge,
     TransactionTooLargeToPublish,
-    UnprotectedTransaction,
     UnsupportedType,
     WrongChain,
 )
@@ -217,7 +214,10 @@ def check_replacement(entry: PooledTransaction, replaced: PooledTransaction, per
     blob_cap, offered = replaced.blob_fee_cap, entry.blob_fee_cap
     is_lower = blob_cap is not None and offered is not None and offered < _raised(blob_cap, percent)
     if entry.fee_cap < fee_cap or entry.tip < tip or is_lower:
-        raise ReplacementUnderpriced(fee_cap, tip)
+        raise PoolRejection(
+            f"replacement transaction underpriced: "
+            f"maxFeePerGas {fee_cap:d} and maxPriorityFeePerGas {tip:d} needed"
+        )
 
 
 def _raised(price: int, percent: int) -> int:
@@ -276,7 +276,7 @@ def _check_blobs(payload: BlobTransaction, rules: ValidationRules) -> None:
 def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:
     """Check the fields of type 0x71 only; return the size of its factory dependencies."""
     if payload.gas_per_pubdata_limit == 0:
-        raise NoPubdataLimit
+        raise InvalidTransaction("gas per pub data limit is zero")
     if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
         raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
     size = sum(map(len, payload.factory_deps))
@@ -293,7 +293,9 @@ def _check_init_code(size: int, limit: int | None) -> None:
 def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
     if chain_id is None:
         if not rules.accepts_unprotected:
-            raise UnprotectedTransaction
+            raise InvalidTransaction(
+                "only replay-protected (EIP-155) transactions allowed over RPC"
+            )
     elif chain_id != rules.chain_id:
         raise WrongChain(rules.chain_id, chain_id)
 
@@ -302,7 +304,9 @@ def _check_price(payload: Payload, rules: ValidationRules) -> None:
     if payload.tip > payload.fee_cap:
         raise TipAboveFeeCap(payload.tip, payload.fee_cap)
     if payload.tip < rules.min_tip:
-        raise TipTooLow(payload.tip, rules.min_tip)
+        raise InvalidTransaction(
+            f"transaction underpriced: gas tip cap {payload.tip:d}, minimum needed {rules.min_tip:d}"
+        )
 
 
 def _check_gas(payload: Payload, rules: ValidationRules) -> None:

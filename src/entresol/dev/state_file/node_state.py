@@ -16,7 +16,7 @@ from entresol.dev.state_file.loading import (
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import FileAnchor
 from entresol.dev.state_file.writing import ChainDump, write_state_file
-from entresol.errors import BestBlockMissing, ChainReplaced, LoadRejected
+from entresol.errors import ChainReplaced, LoadRejected
 from entresol.primitives.base_token import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
 from entresol.primitives.values import Hash32
@@ -169,7 +169,7 @@ class NodeState:
         if chain in self._settling or chain.ledger.anchor is not None:
             return True
         if not file.blocks and file.best is not None and file.best > chain.number:
-            raise BestBlockMissing(file.best)
+            raise LoadRejected(f"Best hash not found for best number {file.best}")
         return not file.blocks
 
     def _replacement(self, chain: Chain, files: Mapping[Chain, StateFile]) -> Replacement:

@@ -14,7 +14,7 @@ from entresol.dev.state_file.bytecode_json import bytecode_fields
 from entresol.dev.state_file.header_json import header_fields
 from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileAnchor
 from entresol.dev.state_file.transaction_json import transaction_fields
-from entresol.errors import DumpInterrupted, StoreFailed, UnknownBlock
+from entresol.errors import ChainReplaced, StoreFailed, UnknownBlock
 from entresol.state.snapshots import HistoricalState
 from entresol.version import FORMAT
 
@@ -38,7 +38,7 @@ _encode: Final = msgspec.json.Encoder().encode
 class ChainDump:
     """A chain as of now, to be written on any thread.
 
-    Assumes: it is created on the thread of the chain. Fails: with `DumpInterrupted` if a chain is reverted meanwhile.
+    Assumes: it is created on the thread of the chain. Fails: with `ChainReplaced` if a chain is reverted meanwhile.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -63,7 +63,9 @@ class ChainDump:
             yield from self._written(chains, historical=historical)
         except UnknownBlock:
             # All were there when the dump began.
-            raise DumpInterrupted from None
+            raise ChainReplaced(
+                "the chain was reverted while it was dumped; dump it again once its blocks stay"
+            ) from None
         except StoreFailed:
             # A revert removes the code of its blocks, too.
             _check_current(chains)
@@ -173,7 +175,9 @@ class ChainDump:
 
 def _check_current(chains: Iterable[ChainDump]) -> None:
     if not all(chain.is_current() for chain in chains):
-        raise DumpInterrupted
+        raise ChainReplaced(
+            "the chain was reverted while it was dumped; dump it again once its blocks stay"
+        )
 
 
 def write_state_file(pieces: Iterable[bytes], *, packed: bool) -> bytes:

@@ -14,13 +14,7 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import msgspec
 
-from entresol.errors import (
-    ForkCacheDamaged,
-    ForkCacheFailed,
-    ForkCacheMismatch,
-    ForkCacheUnusable,
-    ForkNotChosen,
-)
+from entresol.errors import ForkCacheDamaged, ForkCacheFailed, ForkCacheMismatch, ForkCacheUnusable
 from entresol.fork.cache.fork_database import Fork, ForkDatabase, files_of, read_fork, size_of
 from entresol.fork.settings import CACHE_VARIABLE
 
@@ -288,7 +282,7 @@ class DirectoryPlace:
             fitting = [fork for fork in fitting if self._was_told(fork, wanted.answer)]
         if len(fitting) > 1:
             listed = "; ".join(str(fork) for fork in fitting[:10])
-            raise ForkNotChosen(
+            raise ForkCacheFailed(
                 f"{self._path} has {len(fitting)} forks that fit ({listed}): name chain and block"
             )
         return fitting[0] if fitting else None

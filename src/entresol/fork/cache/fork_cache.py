@@ -10,12 +10,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import (
-    ForkCacheConflict,
-    ForkCacheFailed,
-    ForkCacheFull,
-    NotRecorded,
-)
+from entresol.errors import ForkCacheConflict, ForkCacheFailed, NotRecorded
 from entresol.fork.cache.cache_files import (
     DefaultPlace,
     DirectoryPlace,
@@ -337,7 +332,9 @@ class ForkCache:
         self._unchecked_bytes += sum(row.size for row in rows)
         if self._unchecked_bytes >= CHECKED_BYTES:
             if not self._files.has_room():
-                raise ForkCacheFull(database.path or Path(), "--fork-cache-size is reached")
+                raise ForkCacheFailed(
+                    f"the fork cache {database.path or Path()} takes no more values: --fork-cache-size is reached"
+                )
             self._unchecked_bytes = 0
         database.insert(rows)
 

@@ -22,7 +22,6 @@ from entresol.errors import (
     ForkCacheConflict,
     ForkCacheDamaged,
     ForkCacheFailed,
-    ForkCacheFull,
     ForkCacheMismatch,
     ForkCacheUnusable,
 )
@@ -416,7 +415,7 @@ def _failure(path: Path, error: sqlite3.Error) -> ForkCacheFailed:
     # Extended codes have details in their upper bytes.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return ForkCacheFull(path, "the disk is full")
+        return ForkCacheFailed(f"the fork cache {path} takes no more values: the disk is full")
     if code == sqlite3.SQLITE_BUSY:
         return ForkCacheUnusable(
             path, f"another process has written for {BUSY_SECONDS:.0f} seconds"

@@ -270,7 +270,7 @@ def _required(outcome: Outcome) -> bytes:
 
 
 async def proven_anchor(client: ForkClient, block: DescribedBlock) -> DescribedBlock:
-    """Return the anchor with what is proven of it, and nothing else; raise `ProofsUnavailable` if its hash is not its own."""
+    """Return the anchor with what is proven of it, and nothing else; raise `RemoteFailed` if its hash is not its own."""
     check_header(client.host, block)
     raw = await client.request(BY_HASH, str(block.hash), _WITH_TRANSACTIONS)
     told = Told(client.host, BY_HASH)

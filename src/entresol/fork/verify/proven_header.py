@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from entresol._native import keccak256, rlp_encode
-from entresol.errors import MalformedValue, ProofsUnavailable, RemoteLied
+from entresol.errors import MalformedValue, RemoteFailed, RemoteLied
 from entresol.fork import remote_values
 from entresol.fork.remote_values import DescribedBlock
 from entresol.primitives import rlp
@@ -143,12 +143,11 @@ class HashedHeader(msgspec.Struct, frozen=True):
 
 
 def check_header(host: str, block: DescribedBlock) -> None:
-    """Raise `ProofsUnavailable` if the header of the anchor does not have its hash: nothing can be proven by it then."""
+    """Raise `RemoteFailed` if the header of the anchor does not have its hash: nothing can be proven by it then."""
     if not has_hash(block):
-        raise ProofsUnavailable(
-            host,
-            f"the header of block {block.number} does not have the hash {block.hash}: it is not a header of Ethereum, "
-            "or false",
+        raise RemoteFailed(
+            f"--fork-verify cannot check the remote {host}: the header of block {block.number} does not have "
+            f"the hash {block.hash}: it is not a header of Ethereum, or false"
         )
 
 

@@ -9,7 +9,6 @@ import msgspec
 from entresol._native import keccak256
 from entresol.errors import (
     ChainNotRegistered,
-    ChainPublishesNothing,
     ExecutionFailed,
     LayerOneMismatch,
     MalformedValue,
@@ -93,7 +92,7 @@ class ChainFinder:
     """Finds the chain of an id at a Bridgehub, or the only one.
 
     The event of the Bridgehub says since when a chain exists. One that is in the genesis of an L1 has none; it is in
-    the state alone. Fails: with `ChainNotRegistered`, `SeveralChains`, `ChainPublishesNothing`, and as `LayerOne` does.
+    the state alone. Fails: with `ChainNotRegistered`, `SeveralChains`, `LayerOneMismatch`, and as `LayerOne` does.
     """
 
     def __init__(self, l1: LayerOne, bridgehub: Address, from_block: int | None = None) -> None:
@@ -112,7 +111,11 @@ class ChainFinder:
             lambda: read_settings(self._l1, contracts.chain),
         )
         if not settings.publishes:
-            raise ChainPublishesNothing(chain_id, self._l1.name)
+            raise LayerOneMismatch(
+                f"chain {chain_id} publishes nothing on {self._l1.name}: its operator alone has its blocks. "
+                "Only a chain that was "
+                "created with --data-availability calldata can be derived"
+            )
         first = await self._first_block(chain_id, contracts.chain)
         return FoundChain(
             chain_id=chain_id, contracts=contracts, settings=settings, first_block=first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
-from entresol.errors import GenesisNotPublished, GenesisTooLarge, MalformedValue
+from entresol.errors import GenesisNotPublished, LayerOneFailed, MalformedValue
 from entresol.l1.availability.batch_data import logs_in_windows
 from entresol.l1.deployment import DeploymentStep
 from entresol.primitives import abi
@@ -31,10 +31,12 @@ def publication_steps(
 ) -> list[DeploymentStep]:
     """Return the calls of a chain's admin that publish its genesis, in order, without those of parts that L1 has.
 
-    They can be repeated from the first one. Raises `GenesisTooLarge` for what only a file can hold.
+    They can be repeated from the first one. Raises `LayerOneFailed` for what only a file can hold.
     """
     if len(data) > MAX_GENESIS_BYTES:
-        raise GenesisTooLarge(len(data), MAX_GENESIS_BYTES)
+        raise LayerOneFailed(
+            f"a genesis of {len(data)} bytes is not published on L1: it may have {MAX_GENESIS_BYTES}"
+        )
     pieces = [data[at : at + MAX_GENESIS_PART] for at in range(0, len(data), MAX_GENESIS_PART)] or [
         b""
     ]

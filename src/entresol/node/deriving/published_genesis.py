@@ -11,7 +11,6 @@ from entresol.errors import (
     InvalidConfig,
     InvalidGenesis,
     LayerOneMismatch,
-    NothingPublishedYet,
     UnreadableData,
 )
 from entresol.l1.availability.genesis_parts import read_genesis
@@ -102,7 +101,11 @@ async def _on_l1(contract: ZkChain, check: GenesisCheck) -> bytes:
         return await read_genesis(l1, contract.address, contract.first_block, last, check.is_right)
     except GenesisNotPublished as error:
         if not error.parts and not (await contract.totals()).committed:
-            raise NothingPublishedYet(contract.address.checksummed(), l1.name) from error
+            raise LayerOneMismatch(
+                f"there is nothing to derive yet: the chain with the contract {contract.address.checksummed()} "
+                f"has no batch on {l1.name}, and its operator "
+                "publishes the genesis before the first one. Derive it once there is a batch"
+            ) from error
         if check.problem is None:
             raise
         raise LayerOneMismatch(f"{error} by --genesis. The last one: {check.problem}") from error

@@ -15,7 +15,6 @@ from entresol.counted import batches
 from entresol.errors import (
     DerivationAlarm,
     ExecutionCancelled,
-    FinalBatchReplaced,
     LayerOneFailed,
     LayerOneMismatch,
     LayerOneRejected,
@@ -240,7 +239,7 @@ class Derivation:
     logs of a round add up to. Persists: each batch with its position on L1 and the transaction that committed it in one
     write, then what proved and executed it; a start goes on after the last batch that L1 still has. Assumes: the thread
     of the chain, which nothing else changes. Fails: with `DerivationAlarm` once a batch was read twice, which leaves
-    the batches before it, or once several rounds have each ended with another; with `FinalBatchReplaced`; and as
+    the batches before it, or once several rounds have each ended with another; with `LayerOneMismatch`; and as
     `LayerOne` does, after several attempts. Blocks are executed on a thread, so that cancelling ends it within a block.
     """
 
@@ -398,7 +397,11 @@ class Derivation:
         """Revert the chain to the end of a batch; raise if a later one is final on L1."""
         final = self._table.final_batch
         if number < final:
-            raise FinalBatchReplaced(final, self._l1.name)
+            raise LayerOneMismatch(
+                f"{self._l1.name} does not have batch {final} any more, whose execution was final: it is "
+                "another L1, or it was reverted "
+                "further than an L1 ever is. Derive the chain into a new directory"
+            )
         batch = self._batches.get(number)
         assert batch is not None
         self.reverted += self.last.number - number

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.counted import batches
-from entresol.errors import BatchesNotRevertible, ExecutionFailed, LayerOneMismatch
+from entresol.errors import ExecutionFailed, LayerOneFailed, LayerOneMismatch
 from entresol.l1.contracts import BatchTotals, ZkChain
 from entresol.l1.custom_errors import failure_reason
 from entresol.primitives import abi
@@ -45,21 +45,20 @@ async def revert_batches(
 ) -> RevertedBatches:
     """Revert all batches after `last`, and wait until L1 has done it; a fee that is stuck is raised within limits.
 
-    Raises `BatchesNotRevertible` if L1 has none after it, or has executed one, and `LayerOneMismatch` if L1 does
+    Raises `LayerOneFailed` if L1 has none after it, or has executed one, and `LayerOneMismatch` if L1 does
     not do it: a transaction of a node with the same key may have taken its nonce.
     """
     contract = ZkChain(l1, contracts.chain)
     head = await l1.head()
     before = await contract.totals(head.hash)
     if last >= before.committed:
-        raise BatchesNotRevertible(
-            last, f"{l1.name} has {batches(before.committed)}, so there is none after it"
+        raise LayerOneFailed(
+            f"nothing is reverted to batch {last}: {l1.name} has {batches(before.committed)}, so there is none after it"
         )
     if last < before.executed:
-        raise BatchesNotRevertible(
-            last,
-            f"{l1.name} has executed batch {before.executed}, which is final: the least that can be left is "
-            f"{before.executed}",
+        raise LayerOneFailed(
+            f"nothing is reverted to batch {last}: {l1.name} has executed batch {before.executed}, which is "
+            f"final: the least that can be left is {before.executed}"
         )
     receipt = await _send(l1, contracts, transactions, last)
     after = await contract.totals(receipt.block_hash)

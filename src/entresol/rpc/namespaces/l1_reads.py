@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from entresol.errors import LayerOneUnreachable, TooManyL1Requests
+from entresol.errors import LayerOneFailed, LayerOneUnreachable
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.types.block_id import BlockHash, TransactionHash
@@ -40,7 +40,7 @@ class L1Reads:
     """Methods that read from a remote L1. No other method reaches it, and its URL reaches no client.
 
     Remembers: how many requests are in progress. Assumes: one event loop. Fails: with
-    `TooManyL1Requests`, or with what L1 responded.
+    `LayerOneFailed`, or with what L1 responded.
     """
 
     prefix = "eth"
@@ -121,7 +121,7 @@ class L1Reads:
         now = asyncio.get_running_loop().time()
         rate = self._rate = self._rate or RequestRate(MAX_PER_SECOND, now)
         if self._pending >= MAX_PENDING or not rate.allows(now):
-            raise TooManyL1Requests
+            raise LayerOneFailed("too many requests to L1 in a short time: try again later")
         self._pending += 1
         is_sent = False
         try:
@@ -130,7 +130,9 @@ class L1Reads:
                 return await self._l1.read(name, *params)
         except TimeoutError:
             if not is_sent:
-                raise TooManyL1Requests from None
+                raise LayerOneFailed(
+                    "too many requests to L1 in a short time: try again later"
+                ) from None
             problem = f"no response in {self._seconds:g} seconds"
             raise LayerOneUnreachable(self._l1.name, problem) from None
         finally:

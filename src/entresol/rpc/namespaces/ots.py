@@ -12,7 +12,7 @@ from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
     MalformedValue,
-    SearchTooLong,
+    NotInspectable,
     TransactionNotFound,
 )
 from entresol.execution.tracing import trace_block, trace_transaction
@@ -289,7 +289,7 @@ class OtsSearch:
         self._search = search
         self._objects = objects
 
-    @method(SearchTooLong, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    @method(NotInspectable, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_before(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:
@@ -307,7 +307,7 @@ class OtsSearch:
 
         return Offload(work)
 
-    @method(SearchTooLong, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
+    @method(NotInspectable, DeadlinePassed, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def search_transactions_after(
         self, address: Address, block: BlockHeight, size: Number
     ) -> Offload[Annotated[dict[str, Any], TransactionPage]]:

@@ -9,8 +9,7 @@ from entresol.errors import (
     DeadlinePassed,
     InvalidTransaction,
     MalformedValue,
-    NoSources,
-    PendingNotTraceable,
+    NotInspectable,
     TransactionNotFound,
 )
 from entresol.offload import Offload
@@ -47,7 +46,7 @@ class EntresolStackTraces:
 
     @method(
         TransactionNotFound,
-        NoSources,
+        NotInspectable,
         DeadlinePassed,
         served_by=ServedBy.PRODUCER,
         past=Past.REPLAY,
@@ -62,9 +61,8 @@ class EntresolStackTraces:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidTransaction,
-        NoSources,
         DeadlinePassed,
         served_by=ServedBy.PRODUCER,
         past=Past.EXECUTE,
@@ -88,7 +86,7 @@ class EntresolContracts:
     def __init__(self, contracts: KnownContracts) -> None:
         self._contracts = contracts
 
-    @method(BlockNotFound, NoSources, served_by=ServedBy.PRODUCER, past=Past.EXECUTE)
+    @method(BlockNotFound, NotInspectable, served_by=ServedBy.PRODUCER, past=Past.EXECUTE)
     def get_contracts(
         self, addresses: list[Address], block: BlockId = LATEST
     ) -> Offload[list[KnownContract | None]]:

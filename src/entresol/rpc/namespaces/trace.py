@@ -12,11 +12,9 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
-    GenesisNotTraceable,
-    InvalidTraceRange,
+    InvalidParams,
     InvalidTransaction,
-    PendingNotTraceable,
-    TooManyCalls,
+    NotInspectable,
     TraceTooLarge,
     TransactionNotFound,
 )
@@ -111,9 +109,7 @@ class TraceFrames:
 
         return Offload(work)
 
-    @method(
-        BlockNotFound, InvalidTraceRange, TraceTooLarge, served_by=ServedBy.BLOCK, past=Past.LOCAL
-    )
+    @method(BlockNotFound, InvalidParams, TraceTooLarge, served_by=ServedBy.BLOCK, past=Past.LOCAL)
     def filter(
         self, filter: TraceFilterObject
     ) -> Offload[Annotated[TraceWriter, list[SealedFrame]]]:
@@ -186,7 +182,7 @@ class TraceReplays:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidTransaction,
         TraceTooLarge,
         DeadlinePassed,
@@ -209,9 +205,9 @@ class TraceReplays:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidTransaction,
-        TooManyCalls,
+        InvalidParams,
         TraceTooLarge,
         served_by=ServedBy.BLOCK,
         past=Past.EXECUTE,
@@ -238,7 +234,7 @@ class TraceReplays:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidTransaction,
         TraceTooLarge,
         DeadlinePassed,
@@ -293,7 +289,7 @@ class TraceReplays:
 
     @method(
         BlockNotFound,
-        GenesisNotTraceable,
+        NotInspectable,
         TraceTooLarge,
         DeadlinePassed,
         served_by=ServedBy.BLOCK,

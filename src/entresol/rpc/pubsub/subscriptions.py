@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from entresol.chain.events import BlockSealed, BlocksReverted, Listening, TransactionPending
-from entresol.errors import TooManySubscriptions, UnknownSubscription
+from entresol.errors import SubscriptionRejected, TooManySubscriptions
 from entresol.listeners import Listeners
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.services.log_search import LogLimits
@@ -69,7 +69,7 @@ def parse_kind(name: object) -> SubscriptionKind:
     for kind in SubscriptionKind:
         if name == kind.value:
             return kind
-    raise UnknownSubscription
+    raise SubscriptionRejected("Rejecting subscription - invalid parameters provided.")
 
 
 def new_subscription(

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import TRANSACTION_GAS
-from entresol.errors import DeadlinePassed, HistoryNotLoaded, SearchTooLong
+from entresol.errors import DeadlinePassed, HistoryNotLoaded, NotInspectable
 from entresol.execution.tracing import trace_block
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
@@ -66,7 +66,9 @@ class AddressSearch:
         for block in self._found(address, numbers):
             if isinstance(block, int):
                 if count < size:
-                    raise SearchTooLong(block)
+                    raise NotInspectable(
+                        f"the search stopped after {block:d} blocks, the most that one reads"
+                    )
                 return AddressPage(found, has_more=True)
             if count >= size:
                 return AddressPage(found, has_more=True)

@@ -13,13 +13,7 @@ from entresol.chain.mempool.validation import (
     ACCESSED_SLOT_GAS,
     AUTHORIZATION_GAS,
 )
-from entresol.errors import (
-    GasBudgetSpent,
-    IntrinsicGasTooLow,
-    StateMissing,
-    TooManyCalls,
-    TooManySlots,
-)
+from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, InvalidParams, StateMissing
 from entresol.execution.limits import CallLimits, run_limited
 from entresol.execution.overrides import override
 from entresol.offload import POLICY, Offload
@@ -42,7 +36,7 @@ MAX_NAMED_SLOTS: Final = 1_024
 def check_slots(count: int) -> None:
     """Reject a request for more storage slots than allowed."""
     if count > MAX_NAMED_SLOTS:
-        raise TooManySlots(count, MAX_NAMED_SLOTS)
+        raise InvalidParams(f"too many slots (max {MAX_NAMED_SLOTS}): got {count}")
 
 
 class CallRunner:
@@ -91,7 +85,7 @@ class CallRunner:
     def check_calls(self, count: int) -> None:
         """Reject too many calls in one request."""
         if count > MAX_CALLS:
-            raise TooManyCalls(count, MAX_CALLS)
+            raise InvalidParams(f"too many calls (max {MAX_CALLS}): got {count}")
 
     def run(self, call: Callable[[CallLimits], T], *, is_short: bool = True) -> T | Offload[T]:
         """Return the result of a call, or the work for a worker; one that is not short is always such work."""

@@ -10,8 +10,7 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
-    BlockAboveHead,
-    InvalidBlockRange,
+    InvalidFilter,
     TooManyAlternatives,
     TooManyBlocks,
     TooManyResults,
@@ -105,10 +104,12 @@ def check_range(wanted: LogFilter, head: ChainHead) -> None:
     """Reject a range that begins above the head, or ends before it begins."""
     first, last = wanted.from_block, wanted.to_block
     if isinstance(first, int) and first > head.number:
-        raise BlockAboveHead(head.number, first)
+        raise InvalidFilter(
+            f"BlockOutOfRangeError: block height is {head.number} but requested was {first}"
+        )
     # Tags are not compared: where they are depends on the head.
     if isinstance(first, int) and isinstance(last, int) and first > last:
-        raise InvalidBlockRange
+        raise InvalidFilter("invalid block range params")
 
 
 def resolve_range(wanted: LogFilter, head: ChainHead, blocks: BlockHashes) -> BlockRange:

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from entresol._native import TraceWriter
 from entresol.chain.finality import BlockTag
-from entresol.errors import (
-    GenesisNotTraceable,
-    PendingNotTraceable,
-    TransactionIndexTooHigh,
-    TransactionNotFound,
-)
+from entresol.errors import NotInspectable, TransactionNotFound
 from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.offload import Offload
 from entresol.rpc.services.past.open_past import OpenPast
@@ -74,7 +69,7 @@ class TraceRunner:
     def number(self, block: BlockNumber) -> int:
         """Return the number of a sealed block that is to be traced."""
         if block.tag is BlockTag.PENDING:
-            raise PendingNotTraceable
+            raise NotInspectable("tracing on top of pending is not supported")
         past = self._past.named(block)
         return self._resolver.inspected(block) if past is None else past.number
 
@@ -92,7 +87,7 @@ class TraceRunner:
         if past is not None and past.sealed is not None:
             return past.sealed
         if self.is_genesis(number):
-            raise GenesisNotTraceable
+            raise NotInspectable("genesis is not traceable")
         return self._ledger.sealed_block(number)
 
     def transaction(self, transaction_hash: Hash32) -> Location:
@@ -115,6 +110,8 @@ class TraceRunner:
             return lambda: evm_env
         sealed = self.block(number)
         if index > len(sealed.record.transactions):
-            raise TransactionIndexTooHigh(index, sealed.record.header().hash())
+            raise NotInspectable(
+                f"transaction index {index} out of range for block 0x{sealed.record.header().hash().hex()}"
+            )
 
         return lambda: sealed.env_before(index)

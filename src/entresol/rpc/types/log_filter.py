@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 import msgspec
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import BlockHashWithRange, MalformedValue, TooManyAlternatives, TooManyTopics
+from entresol.errors import InvalidFilter, MalformedValue, TooManyAlternatives, TooManyTopics
 from entresol.errors.base import without_frames
 from entresol.primitives.receipts import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32
@@ -36,7 +36,9 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Reject a block hash together with a range."""
         if self.block_hash is not None and not (self.from_block is None and self.to_block is None):
-            raise BlockHashWithRange
+            raise InvalidFilter(
+                "invalid filter: if blockHash is supplied fromBlock and toBlock must not be"
+            )
 
     @classmethod
     def parse(cls, value: object) -> Self:

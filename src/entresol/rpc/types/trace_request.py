@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from entresol._native import Tracer
-from entresol.errors import InvalidTraceRange, MalformedValue
+from entresol.errors import InvalidParams, MalformedValue
 from entresol.primitives.values import Address, excerpt
 from entresol.rpc.jsonrpc.codec import convert, encode
 from entresol.rpc.jsonrpc.method import Named
@@ -181,8 +181,6 @@ class TraceFilterObject(JsonModel, frozen=True, kw_only=True):
 def check_range(first: int, last: int) -> None:
     """Reject a range of blocks that is too large, or ends before it starts."""
     if first > last:
-        raise InvalidTraceRange(
-            "invalid block range, ensure that to block is greater than from block"
-        )
+        raise InvalidParams("invalid block range, ensure that to block is greater than from block")
     if last - first >= MAX_BLOCKS:
-        raise InvalidTraceRange(f"block range too large, currently limited to {MAX_BLOCKS}")
+        raise InvalidParams(f"block range too large, currently limited to {MAX_BLOCKS}")

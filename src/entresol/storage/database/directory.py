@@ -12,14 +12,7 @@ import weakref
 from pathlib import Path
 from typing import Final, Self
 
-from entresol.errors import (
-    StoreDamaged,
-    StoreFailed,
-    StoreForeign,
-    StoreFull,
-    StoreLocked,
-    StoreOfOtherFormat,
-)
+from entresol.errors import StoreDamaged, StoreFailed, StoreForeign, StoreFull, StoreLocked
 from entresol.version import FORMAT
 
 FORMAT_FILE: Final = "FORMAT"
@@ -169,7 +162,11 @@ def _check_format(path: Path) -> None:
     if found is None:
         raise StoreDamaged(path, f"{FORMAT_FILE} reads {text[:80]!r}")
     if int(found[1]) != FORMAT:
-        raise StoreOfOtherFormat(path, int(found[1]), FORMAT)
+        raise StoreFailed(
+            f"{path} has format {int(found[1])}, and this version reads format {FORMAT} alone: take the version "
+            "that wrote it, "
+            "or a new directory"
+        )
 
 
 def _check_free_space(path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.mempool.account_rules import MAX_FAILURES, Penalties
-from entresol.errors import AccountRejection, Throttled
+from entresol.errors import AccountRejection, PoolRejection
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.accounts import fill
@@ -32,13 +32,13 @@ def with_a_failing_paymaster() -> Penalties:
 
 def test_who_has_paid_is_let_through_until_one_of_its_own_fails() -> None:
     penalties = with_a_failing_paymaster()
-    with pytest.raises(Throttled):
+    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
         penalties.check(sponsored(PAYER))
     penalties.paid(PAYER)
     penalties.check(sponsored(PAYER))
     penalties.record(sponsored(PAYER), FAILED)
     assert not penalties.has_paid(PAYER)
-    with pytest.raises(Throttled):
+    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
         penalties.check(sponsored(PAYER, 1))
 
 

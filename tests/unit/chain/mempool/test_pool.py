@@ -93,16 +93,14 @@ def test_a_replacement_offers_ten_percent_more_of_both(
         assert (added.replaced, added.promoted) == (old.hash, (new.hash,))
         assert list(pool) == [new]
     else:
-        with pytest.raises(
-            errors.ReplacementUnderpriced, match=r"^replacement transaction underpriced"
-        ):
+        with pytest.raises(errors.PoolRejection, match=r"^replacement transaction underpriced"):
             pool.add(new)
         assert list(pool) == [old]
 
 
 def test_ten_percent_are_rounded_down_but_never_nothing() -> None:
     assert pool_of(transfer(tip=15)).add(transfer(tip=16, fee_cap=1_100)).replaced is not None
-    with pytest.raises(errors.ReplacementUnderpriced):
+    with pytest.raises(errors.PoolRejection, match="replacement transaction underpriced:"):
         pool_of(transfer(tip=5)).add(transfer(tip=5, fee_cap=1_100))
 
 
@@ -210,7 +208,7 @@ def test_a_full_pool_lets_the_lowest_tip_go() -> None:
 
 def test_a_full_pool_rejects_what_offers_no_more() -> None:
     pool = pool_of(transfer(ANN, tip=2), config=PoolConfig(limit=1))
-    with pytest.raises(errors.PoolFull, match=r"^txpool is full$"):
+    with pytest.raises(errors.PoolRejection, match=r"^txpool is full$"):
         pool.add(transfer(BEN, tip=2))
 
 
@@ -218,7 +216,7 @@ def test_the_queue_leaves_before_what_is_pending() -> None:
     pending, queued = transfer(ANN, tip=1), transfer(BEN, nonce=1, tip=99)
     pool = pool_of(pending, queued, config=PoolConfig(limit=2))
     assert pool.add(transfer(CAT, tip=1)).evicted == (queued.hash,)
-    with pytest.raises(errors.PoolFull):
+    with pytest.raises(errors.PoolRejection, match="txpool is full"):
         pool.add(transfer(BEN, nonce=1, tip=99))
 
 
@@ -231,7 +229,7 @@ def test_a_sender_loses_the_last_nonce_first() -> None:
 
 def test_nothing_leaves_for_its_own_successor() -> None:
     pool = pool_of(transfer(tip=1), config=PoolConfig(limit=1))
-    with pytest.raises(errors.PoolFull):
+    with pytest.raises(errors.PoolRejection, match="txpool is full"):
         pool.add(transfer(nonce=1, tip=9))
 
 
@@ -246,7 +244,7 @@ def test_a_rejected_transaction_evicts_nothing() -> None:
     transactions = [transfer(ANN, tip=1, size=100), transfer(BEN, tip=9, size=100)]
     pool = pool_of(*transactions, config=PoolConfig(limit_bytes=sum(map(memory_of, transactions))))
     for _ in range(2):
-        with pytest.raises(errors.PoolFull):
+        with pytest.raises(errors.PoolRejection, match="txpool is full"):
             pool.add(transfer(CAT, tip=5, size=200))
     assert list(pool) == transactions
     assert pool.add(transfer(CAT, tip=5, size=100)).evicted == (transactions[0].hash,)
@@ -255,14 +253,14 @@ def test_a_rejected_transaction_evicts_nothing() -> None:
 def test_rejections_leave_nothing_behind() -> None:
     pool = pool_of(transfer(tip=2), transfer(BEN, tip=2), config=PoolConfig(limit=2))
     for _ in range(1_000):
-        with pytest.raises(errors.PoolFull):
+        with pytest.raises(errors.PoolRejection, match="txpool is full"):
             pool.add(transfer(BEN, nonce=1, tip=1))
     assert len(pool._evictions._heap or []) < 100
 
 
 def test_a_sender_has_a_limit() -> None:
     pool = pool_of(transfer(), transfer(nonce=1), config=PoolConfig(sender_limit=2))
-    with pytest.raises(errors.SenderLimitExceeded, match=r"^account limit exceeded"):
+    with pytest.raises(errors.PoolRejection, match=r"^account limit exceeded"):
         pool.add(transfer(nonce=2))
     assert pool.add(transfer(nonce=1, fee_cap=1_100, tip=2)).replaced is not None
     assert pool.add(transfer(BEN)).is_pending
@@ -271,7 +269,7 @@ def test_a_sender_has_a_limit() -> None:
 def test_a_full_queue_evicts_higher_nonces_for_lower_ones() -> None:
     config = PoolConfig(queue_limit=2)
     pool = pool_of(transfer(nonce=5), last := transfer(nonce=6), config=config)
-    with pytest.raises(errors.SenderLimitExceeded):
+    with pytest.raises(errors.PoolRejection, match="account limit exceeded:"):
         pool.add(transfer(nonce=7))
     assert pool.add(transfer(nonce=4)).evicted == (last.hash,)
     assert pool.add(transfer(nonce=0)).evicted == ()
@@ -298,7 +296,7 @@ def test_a_sender_at_the_limit_makes_room_once() -> None:
 def test_a_full_pool_knows_what_is_last_after_a_removal() -> None:
     first, last = transfer(tip=1), transfer(nonce=1, tip=2)
     pool = pool_of(first, last, transfer(BEN, tip=5), config=PoolConfig(limit=3))
-    with pytest.raises(errors.PoolFull):
+    with pytest.raises(errors.PoolRejection, match="txpool is full"):
         pool.add(transfer(CAT, tip=1))
     pool.remove(last.hash, "dropped by hand")
     pool.add(transfer(CAT, tip=4))

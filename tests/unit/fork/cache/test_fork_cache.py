@@ -14,7 +14,6 @@ from entresol.errors import (
     ForkCacheConflict,
     ForkCacheDamaged,
     ForkCacheFailed,
-    ForkCacheFull,
     ForkCacheMismatch,
     ForkCacheUnusable,
     NotRecorded,
@@ -261,7 +260,7 @@ def test_a_full_disk_is_reported_once_and_values_are_written_when_there_is_room(
         for number in range(3):
             account = CachedAccount(1, 1, code[number:])
             cache.put_accounts(FORK.hash, {bytes([number]) * 20: account})
-        with pytest.raises(ForkCacheFull, match="disk is full"):
+        with pytest.raises(ForkCacheFailed, match="disk is full"):
             cache.flush()
         assert len(cache.accounts(FORK.hash, [bytes(20)])) == 1
         disk.free()
@@ -278,7 +277,7 @@ def test_a_directory_that_is_too_large_takes_no_more_values(tmp_path: Path) -> N
     settings = CacheSettings(place=tmp_path / "forks", max_bytes=1)
     with closing(open_cache(settings, {}, reports.append)) as cache:
         fill(cache)
-        with pytest.raises(ForkCacheFull, match="--fork-cache-size"):
+        with pytest.raises(ForkCacheFailed, match="--fork-cache-size"):
             cache.flush()
         check(cache)
     assert len(reports) == 1

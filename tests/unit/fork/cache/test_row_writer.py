@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from entresol.errors import ForkCacheFull
+from entresol.errors import ForkCacheFailed
 from entresol.fork.cache import row_writer
 from entresol.fork.cache.fork_database import Row
 from entresol.fork.cache.row_writer import RowWriter
@@ -94,7 +93,7 @@ def test_what_waits_for_a_full_disk_is_bounded_in_bytes(monkeypatch: pytest.Monk
 
     def write(rows: Sequence[Row]) -> None:
         if is_full:
-            raise ForkCacheFull(Path("fork.sqlite"), "the disk is full")
+            raise ForkCacheFailed("the disk is full")
         done.write(rows)
 
     rows = RowWriter(write, lambda _: None)

@@ -10,7 +10,6 @@ import pytest
 from entresol._native import keccak256
 from entresol.errors import (
     ChainNotRegistered,
-    ChainPublishesNothing,
     EntresolError,
     ExecutionHalted,
     ExecutionReverted,
@@ -186,7 +185,7 @@ def test_one_of_several_chains_has_to_be_named(steered: SteeredLayerOne) -> None
 def test_a_chain_that_publishes_nothing_is_named(steered: SteeredLayerOne) -> None:
     async def play() -> None:
         hub = (await deployed(steered.l1, 1)).bridgehub
-        with pytest.raises(ChainPublishesNothing, match="chain 270 publishes nothing on"):
+        with pytest.raises(LayerOneMismatch, match="chain 270 publishes nothing on"):
             await found(steered.l1, hub)
 
     run(steered.l1, play)

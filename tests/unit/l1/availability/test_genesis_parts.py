@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import keccak256
-from entresol.errors import GenesisNotPublished, GenesisTooLarge
+from entresol.errors import GenesisNotPublished, LayerOneFailed
 from entresol.l1.availability.genesis_parts import (
     GENESIS_DATA,
     MAX_LOGS,
@@ -201,7 +201,7 @@ def test_a_genesis_is_divided_into_few_parts(size: int, count: int) -> None:
 
 
 def test_a_genesis_that_is_too_large_is_not_published() -> None:
-    with pytest.raises(GenesisTooLarge, match="1048577 bytes is not published on L1: it may have"):
+    with pytest.raises(LayerOneFailed, match="1048577 bytes is not published on L1: it may have"):
         publication_steps(CHAIN, bytes(MAX_GENESIS_BYTES + 1))
 
 

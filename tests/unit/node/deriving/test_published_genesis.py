@@ -10,12 +10,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from entresol.errors import (
-    GenesisNotPublished,
-    InvalidConfig,
-    LayerOneMismatch,
-    NothingPublishedYet,
-)
+from entresol.errors import GenesisNotPublished, InvalidConfig, LayerOneMismatch
 from entresol.l1.availability.chain_finder import FoundChain, L1ChainSettings
 from entresol.l1.availability.genesis_parts import GENESIS_DATA
 from entresol.l1.contracts import ZkChain
@@ -86,7 +81,7 @@ def test_another_genesis_garbage_and_a_bomb_before_it_are_left_out(l1: ScriptedL
 
 
 def test_before_the_first_batch_there_is_nothing_to_derive_yet(l1: ScriptedLayerOne) -> None:
-    with pytest.raises(NothingPublishedYet, match="Derive it once there is a batch"):
+    with pytest.raises(LayerOneMismatch, match="Derive it once there is a batch"):
         find(l1)
 
 

@@ -16,7 +16,6 @@ from entresol.errors import (
     DepositsMissing,
     DerivationAlarm,
     ExecutionCancelled,
-    FinalBatchReplaced,
     LayerOneMismatch,
     LayerOneUnreachable,
     SnapshotRejected,
@@ -360,7 +359,7 @@ def test_a_batch_whose_execution_is_final_is_never_removed(scened: Scene) -> Non
     assert scened.chain.batches.derivation.final_batch == 1
     l1.reorg(0)
     l1.commit(1, salt=b"other")
-    with pytest.raises(FinalBatchReplaced, match="does not have batch 1 any more"):
+    with pytest.raises(LayerOneMismatch, match="does not have batch 1 any more"):
         scened.run()
     assert scened.chain.batches.last() == l1.batches[b"batch 2 "]
 

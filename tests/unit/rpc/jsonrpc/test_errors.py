@@ -22,8 +22,6 @@ from entresol.errors import (
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     StoreFailed,
-    TimestampTooHigh,
-    TooManyToSeal,
     UnknownBlock,
 )
 from entresol.primitives.values import Quantity
@@ -97,8 +95,6 @@ def test_a_revert_reason_may_be_no_valid_text() -> None:
         InsufficientFunds,
         NonceTooLow,
         SimulatedNumberTooLow,
-        TimestampTooHigh,
-        TooManyToSeal,
     ],
 )
 def test_numbers_are_reported_in_decimal_however_they_were_sent(

@@ -11,7 +11,12 @@ import pytest
 
 from entresol.chain.events import BACKLOG, BlockSealed
 from entresol.dev.reverts import Reverts
-from entresol.errors import MalformedValue, TooManySubscriptions, TooManyTopics, UnknownSubscription
+from entresol.errors import (
+    MalformedValue,
+    SubscriptionRejected,
+    TooManySubscriptions,
+    TooManyTopics,
+)
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache import BlockLogs
@@ -270,7 +275,7 @@ def test_ids_are_32_hex_digits(subscriptions: Subscriptions) -> None:
 
 @pytest.mark.parametrize("kind", ["heads", "NEWHEADS", "", None, 5, ["logs"], {}])
 def test_other_kinds_are_rejected(subscriptions: Subscriptions, kind: object) -> None:
-    with pytest.raises(UnknownSubscription):
+    with pytest.raises(SubscriptionRejected, match="Rejecting subscription \\- invalid"):
         subscriptions.subscribe(Client(), kind)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.errors import DeadlinePassed, SearchTooLong
+from entresol.errors import DeadlinePassed, NotInspectable
 from entresol.execution.tracing import TraceLimits
 from entresol.primitives.values import Address
 from entresol.rpc.services.address_search import AddressSearch
@@ -32,7 +32,7 @@ def search_of(client: ApiClient, max_blocks: int) -> AddressSearch:
 
 
 def test_a_search_that_found_too_little_says_where_it_stopped(client: ApiClient) -> None:
-    with pytest.raises(SearchTooLong, match="stopped after 5 blocks"):
+    with pytest.raises(NotInspectable, match="stopped after 5 blocks"):
         search_of(client, 5).page(BOB, range(11, 0, -1), 1)
 
 
@@ -69,7 +69,7 @@ def test_a_search_executes_a_bounded_amount_of_gas(client: ApiClient) -> None:
         send(client, nonce, to=READER, wei=0)
     ledger, head = client.chain.ledger, client.chain.number
     traces = TraceRunner(ledger, BlockResolver(client.chain))
-    with pytest.raises(SearchTooLong, match="stopped after 1 blocks"):
+    with pytest.raises(NotInspectable, match="stopped after 1 blocks"):
         AddressSearch(ledger.store, traces, max_gas=30_000).page(SILENT, range(head, 0, -1), 1)
 
 

@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol.errors import (
-    BlockAboveHead,
-    InvalidBlockRange,
-    TooManyBlocks,
-    TooManyResults,
-    UnknownBlock,
-)
+from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache import LogCache
 from entresol.rpc.render.chain_objects import NoBatches
@@ -85,7 +79,7 @@ def test_a_range_that_ends_before_it_begins_is_empty(chain: EmittingChain) -> No
 
 def test_geth_rejects_numbers_of_a_range_that_ends_before_it_begins(chain: EmittingChain) -> None:
     limits = LogLimits(follows_geth=True)
-    with pytest.raises(InvalidBlockRange, match=r"^invalid block range params$"):
+    with pytest.raises(InvalidFilter, match=r"^invalid block range params$"):
         find(chain, LogFilter.parse({"fromBlock": "0x3", "toBlock": "0x2"}), limits)
     for wanted in ({"toBlock": "0x1"}, {"fromBlock": "latest", "toBlock": "0x1"}):
         assert find(chain, LogFilter.parse(wanted), limits) == []
@@ -99,7 +93,7 @@ def test_on_an_l1_a_filter_that_begins_above_the_head_is_rejected(
     chain: EmittingChain, wanted: dict[str, str]
 ) -> None:
     text = r"^BlockOutOfRangeError: block height is 4 but requested was 9$"
-    with pytest.raises(BlockAboveHead, match=text):
+    with pytest.raises(InvalidFilter, match=text):
         find(chain, LogFilter.parse(wanted), LogLimits(follows_geth=True))
     assert find(chain, LogFilter.parse(wanted)) == []
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import (
-    BlockHashWithRange,
     EntresolError,
+    InvalidFilter,
     MalformedValue,
     TooManyAlternatives,
     TooManyTopics,
@@ -110,7 +110,7 @@ def test_any_json_is_read_or_rejected(value: object) -> None:
 @pytest.mark.parametrize("key", ["fromBlock", "toBlock"])
 def test_65_a_block_hash_and_a_range_exclude_each_other(key: str) -> None:
     problem = "^invalid filter: if blockHash is supplied fromBlock and toBlock must not be$"
-    with pytest.raises(BlockHashWithRange, match=problem):
+    with pytest.raises(InvalidFilter, match=problem):
         LogFilter.parse({"blockHash": ONE, key: "0x1"})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.errors import InvalidTraceRange, MalformedValue
+from entresol.errors import InvalidParams, MalformedValue
 from entresol.primitives.values import Address
 from entresol.rpc.types.trace_request import GoDuration, TracedCall, TraceFilterObject, check_range
 
@@ -17,7 +17,7 @@ def test_a_filter_names_a_bounded_number_of_addresses() -> None:
 
 def test_a_range_has_300_blocks_at_most() -> None:
     check_range(5, 304)
-    with pytest.raises(InvalidTraceRange, match="limited to 300"):
+    with pytest.raises(InvalidParams, match="limited to 300"):
         check_range(5, 305)
 
 

@@ -13,14 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol.errors import (
-    StoreDamaged,
-    StoreFailed,
-    StoreForeign,
-    StoreFull,
-    StoreLocked,
-    StoreOfOtherFormat,
-)
+from entresol.errors import StoreDamaged, StoreFailed, StoreForeign, StoreFull, StoreLocked
 from entresol.storage.database.directory import Directory
 from entresol.storage.store import Store
 from entresol.version import FORMAT
@@ -112,7 +105,7 @@ def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("found", [1, 3, 999_999_999])
 def test_another_format_is_rejected(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
-    rejected(chain, StoreOfOtherFormat, f"has format {found}, .* or a new directory")
+    rejected(chain, StoreFailed, f"has format {found}, .* or a new directory")
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import (
-    BlockNotFound,
-    GenesisNotExecuted,
-    MalformedValue,
-    NotExecutedHere,
-    PendingNotTraceable,
-    TooManySlots,
-    TransactionIndexTooHigh,
-)
+from entresol.errors import BlockNotFound, InvalidParams, MalformedValue, NotInspectable
 from entresol.execution.replay import state_at_transaction
 from entresol.execution.witness import witness_of
 from entresol.offload import Offload
@@ -82,9 +74,7 @@ class DebugState:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
-        GenesisNotExecuted,
-        NotExecutedHere,
+        NotInspectable,
         served_by=ServedBy.BLOCK,
         past=Past.REMOTE,
     )
@@ -97,10 +87,10 @@ class DebugState:
 
     def _execution_witness(self, block: BlockId) -> Raw:
         if block.tag is BlockTag.PENDING:
-            raise PendingNotTraceable("pending block has no witness")
+            raise NotInspectable("pending block has no witness")
         number = self._resolver.inspected(block)
         if number == self._ledger.first:
-            raise GenesisNotExecuted(f"block {number:#x} found, but parent missing")
+            raise NotInspectable(f"block {number:#x} found, but parent missing")
         self._ledger.check_executed(number)
         ledger = self._ledger
         record = ledger.record(number)
@@ -211,8 +201,7 @@ class DebugRanges:
 
     @method(
         BlockNotFound,
-        NotExecutedHere,
-        TransactionIndexTooHigh,
+        NotInspectable,
         served_by=ServedBy.BLOCK,
         past=Past.REMOTE,
     )
@@ -251,7 +240,7 @@ class DebugRanges:
         }
         return StorageRange(storage=entries, next_key=_hash(_next(page, wanted)))
 
-    @method(BlockNotFound, TooManySlots, served_by=ServedBy.BLOCK, past=Past.STATE)
+    @method(BlockNotFound, InvalidParams, served_by=ServedBy.BLOCK, past=Past.STATE)
     def account_range(
         self,
         block: BlockId,
@@ -292,11 +281,13 @@ class DebugRanges:
     def _state_before(self, number: int, index: int) -> tuple[StateTrie, Hash32]:
         """Return the trie and the root of the state before a transaction of a block."""
         if number == self._ledger.first:
-            raise GenesisNotExecuted
+            raise NotInspectable("no transaction in genesis")
         self._ledger.check_executed(number)
         ledger, record = self._ledger, self._ledger.record(number)
         if index and index >= len(record.transactions):
-            raise TransactionIndexTooHigh(index, record.hash())
+            raise NotInspectable(
+                f"transaction index {index} out of range for block 0x{record.hash().hex()}"
+            )
         parent, before = ledger.header(number - 1), ledger.state_after(number - 1)
         rules = ledger.rules_at(number).evm_rules()
         state = state_at_transaction(record, parent, index, rules=rules, snapshot=before)

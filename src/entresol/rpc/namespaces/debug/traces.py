@@ -8,12 +8,11 @@ from entresol._native import TraceWriter, keccak256, rlp_decode, rlp_encode
 from entresol.errors import (
     BlockNotFound,
     DeadlinePassed,
-    GenesisNotTraceable,
     InvalidOverride,
+    InvalidParams,
     InvalidTransaction,
     MalformedValue,
-    PendingNotTraceable,
-    TooManyCalls,
+    NotInspectable,
     TraceTooLarge,
     TransactionNotFound,
     UnknownTracer,
@@ -76,7 +75,7 @@ class DebugTraces:
 
     @method(
         BlockNotFound,
-        GenesisNotTraceable,
+        NotInspectable,
         UnknownTracer,
         TraceTooLarge,
         served_by=ServedBy.BLOCK,
@@ -90,7 +89,7 @@ class DebugTraces:
 
     @method(
         BlockNotFound,
-        GenesisNotTraceable,
+        NotInspectable,
         UnknownTracer,
         TraceTooLarge,
         served_by=ServedBy.REPLICA,
@@ -104,7 +103,7 @@ class DebugTraces:
 
     @method(
         BlockNotFound,
-        GenesisNotTraceable,
+        NotInspectable,
         UnknownTracer,
         TraceTooLarge,
         served_by=ServedBy.REPLICA,
@@ -156,7 +155,7 @@ class DebugCallTraces:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidOverride,
         InvalidTransaction,
         UnknownTracer,
@@ -188,9 +187,9 @@ class DebugCallTraces:
 
     @method(
         BlockNotFound,
-        PendingNotTraceable,
+        NotInspectable,
         InvalidOverride,
-        TooManyCalls,
+        InvalidParams,
         UnknownTracer,
         served_by=ServedBy.BLOCK,
         past=Past.EXECUTE,

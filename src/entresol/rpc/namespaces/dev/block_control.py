@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import TimestampTooHigh
+from entresol.errors import InvalidParams
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.types.number import Number
@@ -54,7 +54,7 @@ class AnvilBlockControl(BlockControl):
         """Set the PREVRANDAO of the next block."""
         self._configure(prevrandao=prevrandao)
 
-    @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def set_block_timestamp_interval(self, seconds: Number) -> None:
         """Make each block so many seconds later than its parent, whatever the clock says."""
         self._chain.clock.set_interval(int(seconds))

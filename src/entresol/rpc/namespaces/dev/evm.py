@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from entresol.errors import (
-    MalformedValue,
-    RollbackRejected,
-    TimestampTooHigh,
-    TimestampTooLow,
-    TooManyToSeal,
-)
+from entresol.errors import InvalidParams, MalformedValue, RollbackRejected
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.primitives.published.limits import MAX_SET_GAS
 from entresol.primitives.values import Quantity
@@ -64,7 +58,7 @@ class TimeTravel:
             partial(self._checkpoints.plan, snapshot), result=True, otherwise=False
         )
 
-    @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def increase_time(self, seconds: Number) -> int:
         """Move the chain's clock forward, and return its offset in seconds.
 
@@ -73,7 +67,7 @@ class TimeTravel:
         """
         return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
-    @method(TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def set_time(self, timestamp: Number256) -> int:
         """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
 
@@ -112,7 +106,7 @@ class Evm(TimeTravel):
         super().__init__("evm", chain, checkpoints, reverts)
         self._sequencer = sequencer
 
-    @method(TimestampTooLow, TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, optionally with a given timestamp, or several by `{timestamp, blocks}`."""
         await seal_ordered(self._chain, self._sequencer, options)

@@ -11,13 +11,7 @@ import msgspec
 
 from entresol._native import describe_revert
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import (
-    InvalidInterval,
-    TimestampNotLater,
-    TimestampTooHigh,
-    TimestampTooLow,
-    TooManyToSeal,
-)
+from entresol.errors import InvalidParams, RequestRejected
 from entresol.execution.replay import replayed
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -51,7 +45,7 @@ def block_count(blocks: int | None, limit: int = MAX_BLOCKS) -> int:
     """Return how many blocks to seal: one, unless another number is given."""
     count = 1 if blocks is None else blocks
     if count > limit:
-        raise TooManyToSeal(count, limit)
+        raise InvalidParams(f"one request seals at most {limit:d} blocks, got {count:d}")
     return count
 
 
@@ -87,7 +81,7 @@ class AnvilMine:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal blocks; before each of them, the clock moves forward by `interval` seconds."""
         async for _ in sliced(block_count(blocks)):
@@ -105,7 +99,7 @@ class HardhatMine:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(TimestampTooHigh, TooManyToSeal, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> bool:
         """Seal blocks `interval` seconds apart, by default one; the first has the time of the clock."""
         seconds = 1 if interval is None else int(interval)
@@ -139,9 +133,7 @@ class MineDetailed:
         self._rendered = rendered
 
     @method(
-        TimestampTooLow,
-        TimestampTooHigh,
-        TooManyToSeal,
+        InvalidParams,
         name="{prefix}_mine_detailed",
         served_by=ServedBy.PRODUCER,
     )
@@ -197,7 +189,7 @@ class MiningModes:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(TimestampTooLow, TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
         """Set the timestamp of the next block, from which the clock goes on."""
         self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
@@ -211,7 +203,7 @@ class MiningModes:
         else:
             self._chain.schedule.seal_on_request()
 
-    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def set_interval_mining(self, interval: IntervalRequest) -> None:
         """Seal a block every given number of seconds; 0 seals on request only.
 
@@ -236,12 +228,15 @@ class HardhatMiningModes:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(TimestampTooLow, TimestampNotLater, TimestampTooHigh, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, RequestRejected, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> str:
         """Set the timestamp of the next block, which is later than the last one's, and return it in decimal digits."""
         wanted, head = int(timestamp), self._chain.head.timestamp
         if wanted == head:
-            raise TimestampNotLater(wanted)
+            raise RequestRejected(
+                f"Timestamp {wanted:d} is equal to the previous block's timestamp. Enable the "
+                "'allowBlocksWithSameTimestamp' option to allow this"
+            )
         self._chain.clock.set_next_timestamp(wanted, head)
         return str(wanted)
 
@@ -259,7 +254,7 @@ class HardhatMiningModes:
         if enabled:
             self._sequencer.wake()
 
-    @method(InvalidInterval, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, served_by=ServedBy.PRODUCER)
     def set_interval_mining(self, interval: MillisecondsRequest) -> None:
         """Seal a block every given number of milliseconds, or after a random time between two; 0 ends it."""
         schedule = self._chain.schedule

@@ -13,11 +13,11 @@ from entresol.errors import (
     ControlRejected,
     ExecutionFailed,
     ForeignOrigin,
+    InvalidRollback,
     InvalidTransaction,
     MalformedValue,
     PoolRejection,
     RemoteFailed,
-    ReorgIndexTooHigh,
     RollbackRejected,
     UnknownAccount,
 )
@@ -119,7 +119,10 @@ class AnvilReorg:
         of_block: defaultdict[int, list[ReorgTransaction]] = defaultdict(list)
         for transaction in transactions or ():
             if transaction.index >= count:
-                raise ReorgIndexTooHigh(transaction.index, count)
+                raise InvalidRollback(
+                    "Block number for reorg tx will exceed the reorged chain height. "
+                    f"Block number {transaction.index} must not exceed (depth-1) {count - 1}"
+                )
             of_block[transaction.index].append(transaction)
         await self._reverts.finish(self._plan(count))
         async for number in sliced(count):

@@ -14,7 +14,6 @@ from msgspec import Raw
 from entresol.errors import (
     ChainReplaced,
     DeadlinePassed,
-    DumpInterrupted,
     InvalidStateFile,
     LoadRejected,
     RollbackRejected,
@@ -58,7 +57,7 @@ class AnvilState:
         self._threads = threads
         self._max_memory = max_memory
 
-    @method(DumpInterrupted, DeadlinePassed, served_by=ServedBy.PRODUCER)
+    @method(ChainReplaced, DeadlinePassed, served_by=ServedBy.PRODUCER)
     async def dump_state(
         self, preserve_historical_states: bool | None = None
     ) -> Annotated[Raw, Data]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import BlockNotFound, MalformedValue, PendingNotTraceable
+from entresol.errors import BlockNotFound, MalformedValue, NotInspectable
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.gas_report import GasReportPage, gas_report_page
@@ -27,7 +27,7 @@ class EntresolGasReport:
     @method(
         BlockNotFound,
         MalformedValue,
-        PendingNotTraceable,
+        NotInspectable,
         served_by=ServedBy.PRODUCER,
         past=Past.REPLAY,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from entresol.errors import AccountsNotIndexed, MalformedValue
+from entresol.errors import MalformedValue, NotInspectable
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -123,7 +123,7 @@ class EntresolTokens:
 
         return Offload(work)
 
-    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    @method(NotInspectable, MalformedValue, served_by=ServedBy.REPLICA)
     def get_tokens(
         self, text: str | None = None, cursor: Data | None = None, limit: Number | None = None
     ) -> Offload[TokenList]:
@@ -163,7 +163,7 @@ class EntresolTokens:
 
         return Offload(work)
 
-    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    @method(NotInspectable, MalformedValue, served_by=ServedBy.REPLICA)
     def get_token_holders(
         self, token: Address, cursor: Data | None = None, limit: Number | None = None
     ) -> Offload[TokenHolderList]:
@@ -193,7 +193,7 @@ class EntresolTokens:
 
         return Offload(work)
 
-    @method(AccountsNotIndexed, MalformedValue, served_by=ServedBy.REPLICA)
+    @method(NotInspectable, MalformedValue, served_by=ServedBy.REPLICA)
     def get_account_tokens(
         self, account: Address, cursor: Data | None = None, limit: Number | None = None
     ) -> Offload[AccountTokenList]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from entresol.errors import AccountsNotIndexed, DeadlinePassed, MalformedValue
+from entresol.errors import DeadlinePassed, MalformedValue, NotInspectable
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -35,9 +35,11 @@ def page_size(limit: Number | None) -> int:
 
 
 def check_indexed(index: AccountIndex) -> None:
-    """Raise `AccountsNotIndexed` if the node keeps no index."""
+    """Raise `NotInspectable` if the node keeps no index."""
     if not index.is_on:
-        raise AccountsNotIndexed
+        raise NotInspectable(
+            "accounts and tokens are not indexed: the node runs with --no-explorer"
+        )
 
 
 MIN_DIGITS: Final = 4
@@ -100,7 +102,7 @@ class EntresolTransactions:
         size, before = page_size(limit), Before.parse(cursor, self._ledger.number)
         return Offload(lambda: self._shown(self._search.all(before, size)))
 
-    @method(AccountsNotIndexed, MalformedValue, DeadlinePassed, served_by=ServedBy.REPLICA)
+    @method(NotInspectable, MalformedValue, DeadlinePassed, served_by=ServedBy.REPLICA)
     def get_account_transactions(
         self, account: Address, cursor: Data | None = None, limit: Number | None = None
     ) -> Offload[TransactionSummaryList]:

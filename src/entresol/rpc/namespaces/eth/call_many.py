@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from entresol._native import Snapshot
 from entresol.chain.finality import BlockTag
-from entresol.errors import InvalidOverride, TooManyCalls, UnknownBlock
+from entresol.errors import InvalidOverride, InvalidParams, UnknownBlock
 from entresol.execution.calls import BundledResult, call_many
 from entresol.execution.overrides import override
 from entresol.execution.tracing import SealedBlock
@@ -53,7 +53,7 @@ class EthCallMany:
         self._runner = runner
 
     @method(
-        UnknownBlock, InvalidOverride, TooManyCalls, served_by=ServedBy.BLOCK, past=Past.EXECUTE
+        UnknownBlock, InvalidOverride, InvalidParams, served_by=ServedBy.BLOCK, past=Past.EXECUTE
     )
     def call_many(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import UNSET, Raw, UnsetType
 
 from entresol.chain.fees import check_percentiles
-from entresol.errors import InvalidPercentiles, UnknownBlock
+from entresol.errors import InvalidParams, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
@@ -64,7 +64,7 @@ class EthFees:
         """Return the base fee per blob gas of the next block, in wei; 1 on an L2, which accepts no blobs."""
         return Quantity(self._chain.next_blob_base_fee())
 
-    @method(UnknownBlock, InvalidPercentiles, short=True, served_by=ServedBy.BLOCK, past=Past.SPLIT)
+    @method(UnknownBlock, InvalidParams, short=True, served_by=ServedBy.BLOCK, past=Past.SPLIT)
     def fee_history(
         self,
         block_count: Number,

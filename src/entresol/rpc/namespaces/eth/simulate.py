@@ -11,13 +11,13 @@ from entresol.errors import (
     DuplicatePrecompileMove,
     EmptySimulation,
     InvalidOverride,
+    InvalidParams,
     PrecompileMovedToSelf,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
     SimulationGasSpent,
     SimulationTooLong,
-    TooManyCalls,
 )
 from entresol.execution.simulation import simulate
 from entresol.offload import POLICY, Offload
@@ -58,7 +58,7 @@ class EthSimulate:
         DuplicatePrecompileMove,
         SimulationTooLong,
         SimulationGasSpent,
-        TooManyCalls,
+        InvalidParams,
         served_by=ServedBy.BLOCK,
         past=Past.EXECUTE,
     )

@@ -16,7 +16,7 @@ from entresol._native import (
     slot_json,
 )
 from entresol.chain.finality import BlockTag
-from entresol.errors import MalformedValue, TooManySlots, UnknownBlock
+from entresol.errors import InvalidParams, MalformedValue, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -140,7 +140,7 @@ class EthState:
 
         return work() if isinstance(state, Snapshot) else Offload(work)
 
-    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
+    @method(UnknownBlock, InvalidParams, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def get_storage_values(
         self, requests: dict[Address, list[Quantity]], block: BlockId = LATEST
     ) -> dict[str, list[Hash32]] | Offload[dict[str, list[Hash32]]]:
@@ -159,7 +159,7 @@ class EthState:
 
         return work() if count <= POLICY.slots else Offload(work)
 
-    @method(UnknownBlock, TooManySlots, served_by=ServedBy.BLOCK, past=Past.STATE)
+    @method(UnknownBlock, InvalidParams, served_by=ServedBy.BLOCK, past=Past.STATE)
     def get_proof(
         self, address: Address, storage_keys: list[Quantity], block: BlockId = LATEST
     ) -> AccountResult | Offload[AccountResult]:

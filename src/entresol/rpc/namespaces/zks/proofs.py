@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.errors import (
-    BatchNotAppended,
-    BundleLeftOut,
-    InteropUnavailable,
-    TooManySlots,
-)
+from entresol.errors import InvalidParams, RequestRejected
 from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -138,9 +133,7 @@ class ZksProofs:
         return self._prove(partial(self._prover.prove_message, block, sender, msg, l2_log_position))
 
     @method(
-        BatchNotAppended,
-        BundleLeftOut,
-        InteropUnavailable,
+        RequestRejected,
         name="zks_getL2ToL1LogProof",
         getter=True,
         served_by=ServedBy.REPLICA,
@@ -161,7 +154,7 @@ class ZksProofs:
         prover = self._interop_prover if target == _FOR_OTHER_CHAINS else self._prover
         return self._prove(partial(prover.prove_transaction_log, tx_hash, index or 0))
 
-    @method(TooManySlots, served_by=ServedBy.REPLICA)
+    @method(InvalidParams, served_by=ServedBy.REPLICA)
     def get_proof(
         self, address: Address, keys: list[Hash32], l1_batch_number: Number
     ) -> BatchAccountProof | Offload[BatchAccountProof] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from entresol.errors.fork import TooManyPastReads
+from entresol.errors.fork import RemoteFailed
 from entresol.offload import is_awaitable
 from entresol.rpc.jsonrpc.method import Named, Past
 from entresol.rpc.jsonrpc.served_method import Method, NamedParameter
@@ -165,7 +165,7 @@ class PastRouter:
     async def _counted(self, answer: Awaitable[Any]) -> Any:
         if self._waiting >= MAX_WAITING:
             getattr(answer, "close", bool)()
-            raise TooManyPastReads
+            raise RemoteFailed("too many requests wait for the remote: try again later")
         self._waiting += 1
         try:
             return await answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors import NoSources
+from entresol.errors import NotInspectable
 from entresol.execution.evm_env import code_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class KnownContracts:
     """Contracts of one chain whose source is known.
 
-    Fails: with `NoSources`, or as blocks are not found.
+    Fails: with `NotInspectable`, or as blocks are not found.
     """
 
     def __init__(self, traces: TraceRunner, sources: SourceRegistry) -> None:
@@ -32,7 +32,9 @@ class KnownContracts:
     ) -> Callable[[], list[CompiledContract | None]]:
         """Return the work of finding what accounts are after a block; None if their code is of no known source."""
         if self._sources.is_empty:
-            raise NoSources
+            raise NotInspectable(
+                "the node knows no sources: start it with --sources, or send hardhat_addCompilationResult"
+            )
         env_of = self._traces.env(block)
 
         def work() -> list[CompiledContract | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from entresol.errors import NoSources
+from entresol.errors import NotInspectable
 from entresol.execution.evm_env import code_of
 from entresol.execution.tracing import trace_call, trace_transaction
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class StackTraces:
     """Stack traces of one chain.
 
-    Fails: with `NoSources`, or as tracing does.
+    Fails: with `NotInspectable`, or as tracing does.
     """
 
     def __init__(self, traces: TraceRunner, runner: CallRunner, sources: SourceRegistry) -> None:
@@ -59,7 +59,9 @@ class StackTraces:
 
     def _check_sources(self) -> None:
         if self._sources.is_empty:
-            raise NoSources
+            raise NotInspectable(
+                "the node knows no sources: start it with --sources, or send hardhat_addCompilationResult"
+            )
 
 
 def failure_of_transaction(
