@@ -53,10 +53,6 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
         """The length of the factory dependencies."""
         return sum(map(len, self.factory_deps or ()))
 
-    def check(self) -> None:
-        """Reject fields that no transaction may have."""
-        self.dependencies()
-
     def paymaster(self) -> Paymaster | None:
         """Return the paymaster; the zero address is none."""
         named = self.paymaster_params
@@ -177,7 +173,8 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
 
     def request(self) -> CallRequest:
         """Return the domain value; a gas price takes precedence over fee caps, as clients mean it."""
-        self._check_zk_fields()
+        if self.to is None and self.type == ZK_TYPE:
+            raise UnserializableCall("toAddressIsNull")
         has_price = self.gas_price is not None
         return CallRequest(
             sender=self.from_ or Address.zero(),
@@ -238,13 +235,6 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
         """The length of the call data and the factory dependencies, which are hashed."""
         dependencies = 0 if self.eip712_meta is None else self.eip712_meta.size
         return len(self.data or b"") + len(self.input or b"") + dependencies
-
-    def _check_zk_fields(self) -> None:
-        """Reject what no transaction of type 0x71 can be; the rest of it runs like any other call."""
-        if self.to is None and self.type == ZK_TYPE:
-            raise UnserializableCall("toAddressIsNull")
-        if self.eip712_meta is not None:
-            self.eip712_meta.check()
 
     def _payload(self) -> Data:
         """Return the call data, sent as `data` or as `input`."""

@@ -57,8 +57,7 @@ class NodeForkConfig(JsonModel, frozen=True, kw_only=True):
         str | None, says("Scheme, host and port of the remote; null if it is not a fork.")
     ] = None
     fork_block_number: Annotated[
-        int | None,
-        says("The number of the block that a fork stands on; null if it is not a fork."),
+        int | None, says("The number of the block that a fork stands on; null if it is not a fork.")
     ] = None
     fork_retry_backoff: Annotated[
         int | None,
