@@ -242,7 +242,7 @@ def test_what_a_flood_was_acknowledged_survives(tmp_path: Path, number: signal.S
     randomness = random.Random("entresol")
     directory = (*FLAGS, "--data-dir", str(tmp_path / "chain"))
     acknowledged: list[str] = []
-    for _ in range(4):
+    for _ in range(2):
         with running_node(*directory) as running:
             flood = Flood(running)
             wanted = randomness.randrange(1, 10) * BATCH

@@ -25,7 +25,7 @@ from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rpc_client import RpcError
 from tests.support.workers import ProcessClient, clients_of, connect_to, processes_of, workers_of
 
-KILLS = int(os.environ.get("ENTRESOL_WORKER_KILLS", "2"))
+KILLS = int(os.environ.get("ENTRESOL_WORKER_KILLS", "1"))
 FLAGS = ("--workers", "3", "--no-l1", "--log-level", "warning")
 ALL_RUNNING = {"running": 2, "expected": 2, "silent": 0}
 

@@ -9,7 +9,11 @@ import pytest
 
 from tests.support.run.examples import tries_many
 
+_EXPLORER: Final = "tests/explorer/test_explorer.py"
 _INTEGRATION: Final = "tests/integration"
+_BROWSER: Final = (
+    "more of the pages in a browser; `make test` visits each, acts on them and attacks them"
+)
 _KILLS: Final = "kills processes at random again and again"
 _CLUSTER: Final = (
     "another case of a cluster, for which nodes are started; `make test` has one of each kind"
@@ -89,8 +93,19 @@ LONG: Final[dict[str, str]] = {
     "tests/differential/test_roots.py::test_a_long_random_chain_has_the_roots_of_anvils": (
         "a long random chain"
     ),
-    "tests/explorer/test_explorer.py::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
-    "tests/explorer/test_explorer.py::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
+    f"{_EXPLORER}::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
+    f"{_EXPLORER}::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
+    **{
+        f"{_EXPLORER}::test_a_browser_shows_it[{name}.mjs": _BROWSER
+        for name in (
+            *("tokens", "reasons", "compiled", "wallets", "editing", "truth"),
+            *("passages", "terrace"),
+        )
+    },
+    f"{_EXPLORER}::test_a_copy_that_is_offline_says_what_it_has_not": _BROWSER,
+    "tests/clients/test_javascript.py::test_a_client_works[accounts-viem.mjs": (
+        "the accounts and paymasters of zksync-ethers, by another client"
+    ),
     "tests/packaging/test_web3_versions.py": "installs several versions of web3.py",
 }
 """Where the names of tests begin that are long, with the reason. At most a tenth of all tests."""
