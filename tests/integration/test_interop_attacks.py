@@ -20,7 +20,7 @@ from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
 from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
 from tests.support.contracts.l1_contracts import L2_ASSET_ROUTER
-from tests.support.ecosystem.bundle_targets import deployed_token
+from tests.support.ecosystem.bundles import deployed_token
 from tests.support.polling import eventually
 from tests.support.rpc_client import health_of
 

@@ -18,7 +18,7 @@ from entresol.node.settlement.chain_operators import relay_key
 from entresol.primitives import abi
 from entresol.primitives.base_token import L2_BASE_TOKEN
 from entresol.primitives.values import Address
-from tests.support.ecosystem.bundle_targets import EATS_GAS, REVERTS, put
+from tests.support.ecosystem.bundles import EATS_GAS, REVERTS, put
 from tests.support.inprocess_node import inprocess_node
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually

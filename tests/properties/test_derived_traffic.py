@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from entresol.node.opening.development_keys import OPERATOR
-from tests.support.derivation.derived_node import (
+from tests.support.derivation.node_traffic import (
+    NodeTraffic,
     compare_responses,
     compare_stores,
     derive_command,
     derive_with_kills,
 )
-from tests.support.derivation.node_traffic import NodeTraffic
 from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from entresol._native import keccak256
+from entresol.contracts.abi_registry import project_abis
 from entresol.counted import batches
-from entresol.errors import EntresolError, LayerOneMismatch, LayerOneRejected, MalformedValue
+from entresol.errors import (
+    EntresolError,
+    ExecutionReverted,
+    LayerOneMismatch,
+    LayerOneRejected,
+    MalformedValue,
+)
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions import PriorityTransaction
@@ -18,6 +25,7 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from entresol.errors import ExecutionFailed
     from entresol.l1.layer_one import L1Block, L1Log, LayerOne
     from entresol.primitives.batches import SettlementStep
 
@@ -226,3 +234,19 @@ def decode_deposit(log: L1Log) -> Deposit:
 
 def _location(log: L1Log) -> str:
     return f"the deposit in transaction {log.transaction_hash} of L1 block {log.block_number}"
+
+
+def reason_of(data: bytes) -> str:
+    """Return what revert data say: the custom error with its arguments, or the data themselves."""
+    return project_abis().error(data) or f"0x{data.hex()}"
+
+
+def failure_reason(failure: ExecutionFailed) -> str:
+    """Return why a call failed: its message, its custom error with arguments, or its revert data."""
+    if not isinstance(failure, ExecutionReverted):
+        return str(failure)
+    error = project_abis().error(failure.data)
+    if error is not None:
+        return error
+    raw = f" with 0x{failure.data.hex()}" if failure.data else ""
+    return str(failure) if ":" in str(failure) else f"{failure}{raw}"

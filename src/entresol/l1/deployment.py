@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.contracts import artifact
 from entresol.errors import ExecutionFailed, LayerOneMismatch, LayerOneRejected, OperatorOutOfFunds
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives import abi
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, asset_id

@@ -12,8 +12,7 @@ from entresol.errors import (
     LayerOneMismatch,
     LayerOneRejected,
 )
-from entresol.l1.contracts import Bridgehub, read_contract
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import Bridgehub, failure_reason, read_contract
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
 from entresol.primitives.values import Address

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from entresol.errors import ExecutionFailed, LayerOneMismatch
-from entresol.l1.contracts import Bridgehub, read_contract
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import Bridgehub, failure_reason, read_contract
 from entresol.l1.deployment import (
     FACETS,
     Registration,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol.errors import InvalidConfig, MalformedValue
-from entresol.l1.development_tokens import development_token
+from entresol.l1.embedded_genesis import development_token
 from entresol.primitives.base_token import (
     ETH_TOKEN,
     ETHER_DECIMALS,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+from eth_abi import abi
+from web3 import Web3
+from web3.providers.base import JSONBaseProvider
+from web3.types import RPCEndpoint, RPCResponse
+
 from entresol._native import keccak256
+from entresol.contracts import artifact
+from entresol.contracts.slots import storage_of
 from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.interop.builder import BundleBuilder, bundles_of
@@ -14,25 +22,130 @@ from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallSta
 from entresol.primitives.base_token import L2_BASE_TOKEN, asset_id
 from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.engine import Contract
-from tests.support.ecosystem.bundle_ends import check_ends
-from tests.support.ecosystem.client_provider import web3_of
-from tests.support.ecosystem.deployments import deployed
+from tests.support.contracts.engine import Contract, find, types
 from tests.support.ecosystem.ecosystem import Ecosystem, OnTheWay
-from tests.support.ecosystem.liar import Liar
+from tests.support.ecosystem.residents import Resident
+from tests.support.hex_data import hexed
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.pair import L1_CHAIN_ID, USER, Pair
-from tests.support.rpc_client import RpcError
+from tests.support.rpc_client import RpcClient, RpcError
 
-EXECUTOR, UNBUNDLER = (account.address.checksummed() for account in ACCOUNTS[4:6])
+HELD = 5_000
 SENDER = USER.checksummed()
+EXECUTOR, UNBUNDLER = (account.address.checksummed() for account in ACCOUNTS[4:6])
 ACCEPTS, REJECTS = bytes.fromhex("2432ef26"), bytes(4)
 TAKES_NOTHING = keccak256(b"TakesNothing()")[:4]
 LIAR = 1
 """The chain whose operator lies."""
 MOST = 1000
 """Of an asset in one call."""
+
+
+def check_ends(bridges: Sequence[Bridge], bundles: Mapping[bytes, SentBundle]) -> None:
+    """Assert that each bundle was executed exactly once, whole, or unbundled, and each call processed exactly once."""
+    handlers = [bridge.interop_handler.events for bridge in bridges]
+    executed = Counter(name for handler in handlers for name in _named(handler.BundleExecuted))
+    unbundled = {name for handler in handlers for name in _named(handler.BundleUnbundled)}
+    calls: Counter[tuple[bytes, int]] = Counter()
+    for handler in handlers:
+        for event in handler.CallProcessed().get_logs(from_block=0):
+            calls[bytes(event["args"]["bundleHash"]), event["args"]["callIndex"]] += 1
+    assert executed.keys() | unbundled == bundles.keys()
+    assert not executed.keys() & unbundled
+    assert set(executed.values()) <= {1}
+    assert set(calls.values()) <= {1}
+    for name, bundle in bundles.items():
+        expected = BundleStatus.EXECUTED if name in executed else BundleStatus.UNBUNDLED
+        assert bundle.status is expected
+        assert all(calls[name, at] for at in range(len(bundle.bundle.calls)))
+
+
+def _named(event: Any) -> list[bytes]:
+    return [bytes(log["args"]["bundleHash"]) for log in event().get_logs(from_block=0)]
+
+
+class ClientProvider(JSONBaseProvider):
+    """Sends requests by a client; its errors are those of the client."""
+
+    def __init__(self, client: RpcClient) -> None:
+        super().__init__()
+        self._client = client
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
+        """Return the whole response."""
+        response: RPCResponse = self._client.post(
+            msgspec.json.decode(self.encode_rpc_request(method, params))
+        )
+        return response
+
+
+def web3_of(client: RpcClient) -> Web3:
+    """Return web3.py over a client."""
+    return Web3(ClientProvider(client))
+
+
+def deployed(layer: RpcClient, name: str, *arguments: object) -> Contract:
+    """Deploy a contract by the user, and return it."""
+    compiled = find(name)
+    constructors = [entry for entry in compiled.abi if entry["type"] == "constructor"]
+    inputs = types(constructors[0]["inputs"]) if constructors else []
+    data = hexed(compiled.bytecode + abi.encode(inputs, arguments))
+    sent = layer("eth_sendTransaction", {"from": str(USER), "data": data})
+    return Contract(Address.parse(layer.receipt(sent)["contractAddress"]), compiled)
+
+
+class Liar:
+    """The operator of a chain, who edits what its user has of a token of L1 there, of which the chain has a little.
+
+    L1 books what it sends as long as it has so much in its books, and nothing else.
+    """
+
+    def __init__(self) -> None:
+        self.forged = 0
+        """How much was made out of nothing."""
+        self.token: Address | None = None
+
+    def meet(self, resident: Resident, bridge: Bridge) -> None:
+        """Use the chain of a node that has just started."""
+        self._resident = resident
+        self._bridge = bridge
+        if self.token is None:
+            self.token = resident.pair.create_token(10**30)
+            resident.approve(self.token)
+            resident.deposit(self.token, HELD)
+
+    @property
+    def asset(self) -> Hash32:
+        """The asset id of the token."""
+        assert self.token is not None
+        return asset_id(L1_CHAIN_ID, self.token)
+
+    def send(self, destination: Bridge, forged: int, part: float) -> SentBundle:
+        """Make some out of nothing, and send a part of everything that the user has then."""
+        token = self._bridge.l2_token(str(self.token))
+        self.forge(forged)
+        held = token.functions.balanceOf(SENDER).call()
+        amount = max(1, int(held * part))
+        return self._bridge.send(amount, chain=destination, token=token.address, sender=SENDER)
+
+    def forge(self, amount: int) -> None:
+        """Make some out of nothing."""
+        token = self._bridge.l2_token(str(self.token))
+        held, supply = (
+            entry.call()
+            for entry in (token.functions.balanceOf(SENDER), token.functions.totalSupply())
+        )
+        edited = {"balanceOf": {USER: held + amount}, "totalSupply": supply + amount}
+        for slot, word in storage_of(artifact("BridgedStandardERC20"), edited).items():
+            self._resident.pair.l2("anvil_setStorageAt", token.address, str(slot), str(word))
+        self.forged += amount
+
+    def pay(self) -> None:
+        """Deposit what was made out of nothing."""
+        assert self.token is not None
+        if self.forged:
+            self._resident.deposit(self.token, self.forged)
 
 
 class Saved(NamedTuple):

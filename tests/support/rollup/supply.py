@@ -15,15 +15,70 @@ from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import LayerOne
 from entresol.primitives import abi
 from entresol.primitives.base_token import ETH_TOKEN, asset_id
-from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
+from entresol.primitives.interop_bundles import (
+    BASE_TOKEN_HOLDER,
+    BUNDLE_SENT,
+    INTEROP_CENTER,
+    INTEROP_HANDLER,
+    BundleCall,
+    InteropBundle,
+)
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import PriorityTransaction, SystemTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
 from entresol.storage import tables
+from entresol.storage.store import Store
 from tests.support.chain.records import dump
-from tests.support.ecosystem.crossings import Crossing, crossings_from
+
+_FINALIZE = abi.selector("finalizeDeposit(uint256,bytes32,bytes)")
+_MINT = "(address,address,address,uint256,bytes)"
+
+
+class Crossing(NamedTuple):
+    """An amount of an asset in a call of a bundle."""
+
+    source: int
+    destination: int
+    bundle: Hash32
+    call: int
+    """Its position."""
+    asset: Hash32
+    amount: int
+    batch: int | None
+    """The batch of the source that has the bundle, once it is sealed."""
+    leaf: int
+    """The position of the bundle among the logs of that."""
+
+
+def crossings_from(store: Store, chain_id: int) -> Iterator[Crossing]:
+    """Yield what has left a chain, the oldest first."""
+    for block, record in enumerate(store.records()):
+        logs = [l2_to_l1_log for result in record.results for l2_to_l1_log in result.l2_to_l1_logs]
+        for result in record.results:
+            for address, topics, data in result.logs:
+                if address != INTEROP_CENTER or topics[:1] != (BUNDLE_SENT,):
+                    continue
+                place = store.batches.position_of_block(block)
+                message, bundle_hash, bundle = InteropBundle.of_event(data)
+                before = 0 if place is None else place.logs_before
+                (leaf,) = (index for index, it in enumerate(logs, before) if it.endswith(message))
+                for index, sent in enumerate(bundle.calls):
+                    for asset, amount in _carried(bundle, sent):
+                        yield Crossing(
+                            *(chain_id, bundle.destination, bundle_hash, index, asset, amount),
+                            *(None if place is None else place.batch, leaf),
+                        )
+
+
+def _carried(bundle: InteropBundle, sent: BundleCall) -> Iterator[tuple[Hash32, int]]:
+    if sent.value:
+        yield bundle.base_token, sent.value
+    if sent.to == sent.sender == ASSET_ROUTER and sent.data.startswith(_FINALIZE):
+        _, asset, mint = abi.decode("(uint256,bytes32,bytes)", sent.data[4:])
+        yield Hash32(asset), int(abi.decode(_MINT, mint)[3])
+
 
 FINALIZE_DEPOSIT = "finalizeDeposit(uint256,bytes32,bytes)"
 MINT = "(address,address,address,uint256,bytes)"

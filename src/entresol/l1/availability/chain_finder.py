@@ -14,8 +14,7 @@ from entresol.errors import (
     MalformedValue,
     SeveralChains,
 )
-from entresol.l1.contracts import read_contract
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import agreed
 from entresol.primitives import abi

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import ChainNotAdded, ExecutionFailed
-from entresol.l1.contracts import Bridgehub
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import Bridgehub, failure_reason
 from entresol.l1.deployment import (
     Registration,
     chain_creation,

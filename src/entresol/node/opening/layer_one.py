@@ -17,8 +17,13 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig
 from entresol.l1.deployment import Deployment, RegisteredChain
-from entresol.l1.development_tokens import TOKEN_REGISTRAR, Holding
-from entresol.l1.embedded_genesis import deployment_accounts, fund_vault, with_pairs
+from entresol.l1.embedded_genesis import (
+    TOKEN_REGISTRAR,
+    Holding,
+    deployment_accounts,
+    fund_vault,
+    with_pairs,
+)
 from entresol.node.config.forking.folders import L1_FOLDER, data_path
 from entresol.node.config.schema import ETHER
 from entresol.node.dev_features import development_accounts

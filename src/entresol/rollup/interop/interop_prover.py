@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from entresol.errors import RequestRejected
-from entresol.l1.custom_errors import reason_of
+from entresol.l1.contracts import reason_of
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
 from entresol.rollup.interop.root_importer import imports_roots
 

@@ -18,8 +18,7 @@ from entresol.errors import (
 from entresol.execution.calls import CallRequest, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.limits import CallLimits
-from entresol.l1.contracts import read_contract
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, sign

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ExecutionFailed, LayerOneFailed
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason
 from entresol.primitives import abi
 from entresol.primitives.base_token import EtherPrice
 

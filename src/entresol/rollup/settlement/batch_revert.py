@@ -9,8 +9,7 @@ import msgspec
 
 from entresol.counted import batches
 from entresol.errors import ExecutionFailed, LayerOneFailed, LayerOneMismatch
-from entresol.l1.contracts import BatchTotals, ZkChain
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import BatchTotals, ZkChain, failure_reason
 from entresol.primitives import abi
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
-from entresol.l1.contracts import read_contract
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep

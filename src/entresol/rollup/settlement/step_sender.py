@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import EntresolError, ExecutionFailed, LayerOneMismatch, LayerOneRejected
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.settlement.pending_tx import PendingSettlement

@@ -10,7 +10,7 @@ from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallSta
 from entresol.primitives.base_token import L2_ASSET_ROUTER
 from entresol.primitives.interop_bundles import decode_erc7930
 from entresol.primitives.values import Address
-from tests.support.ecosystem.bundle_targets import deployed_token
+from tests.support.ecosystem.bundles import deployed_token
 
 ETHER = 10**18
 ETH = "ETH"

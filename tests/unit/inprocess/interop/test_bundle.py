@@ -7,7 +7,7 @@ import pytest
 from entresol import Devnet
 from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
-from tests.support.ecosystem.bundle_targets import ACCEPTS, REVERTS, deployed_token, put
+from tests.support.ecosystem.bundles import ACCEPTS, REVERTS, deployed_token, put
 
 ETHER = 10**18
 ETH = "ETH"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import ExecutionFailed, ExecutionHalted, ExecutionReverted
-from entresol.l1.custom_errors import failure_reason
+from entresol.l1.contracts import failure_reason
 from entresol.primitives import abi
 
 
