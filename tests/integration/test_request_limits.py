@@ -13,7 +13,7 @@ from entresol.node.config.api_limits import LimitsConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
 from entresol.rpc.services import call_runner
-from entresol.rpc.types.simulation import OverrideLimits
+from entresol.rpc.types.simulation_request import OverrideLimits
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
 from tests.support.rpc_client import RpcError

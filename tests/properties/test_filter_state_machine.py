@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.render.chain_objects import located_log_json
+from entresol.rpc.render.chain_json import located_log_json
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read

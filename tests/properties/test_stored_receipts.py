@@ -24,7 +24,7 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.render.chain_objects import (
+from entresol.rpc.render.chain_json import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,
     BatchInfo,

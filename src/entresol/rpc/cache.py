@@ -18,7 +18,7 @@ from entresol.listeners import Listeners
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
-from entresol.rpc.render.chain_objects import BatchInfo, BatchReader, BlockInclusion, log_context
+from entresol.rpc.render.chain_json import BatchInfo, BatchReader, BlockInclusion, log_context
 from entresol.storage.log_index import LogQuery
 from entresol.storage.store_view import LogReader
 

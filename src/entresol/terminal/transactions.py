@@ -15,7 +15,7 @@ from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
-from entresol.rpc.render.chain_objects import created_contract
+from entresol.rpc.render.chain_json import created_contract
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded

@@ -16,7 +16,7 @@ from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from entresol.rpc.cache import LogCache
-from entresol.rpc.render.chain_objects import BatchReader, NoBatches
+from entresol.rpc.render.chain_json import BatchReader, NoBatches
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, transaction
 from tests.support.hex_data import word

@@ -12,7 +12,7 @@ from entresol.primitives.receipts import Log
 from entresol.primitives.records import BlockRecord, TransactionResult, l2_to_l1_logs_of, logs_of
 from entresol.primitives.transactions import BlobTransaction, Payload, Transaction
 from entresol.primitives.values import Bloom, create_address
-from entresol.rpc.render.chain_objects import (
+from entresol.rpc.render.chain_json import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,
     DEPLOYMENTS,

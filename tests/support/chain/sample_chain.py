@@ -32,7 +32,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.cache import RenderedCache
-from entresol.rpc.render.chain_objects import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, BatchReader
+from entresol.rpc.render.chain_json import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, BatchReader
 from entresol.rpc.services.rendered_chain import RenderedChain, Result
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery

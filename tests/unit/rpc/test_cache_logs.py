@@ -19,7 +19,7 @@ from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.values import Address
 from entresol.rpc.cache import BlockLogs, LogCache
-from entresol.rpc.render.chain_objects import NoBatches, located_log_json
+from entresol.rpc.render.chain_json import NoBatches, located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
 from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain
 from entresol.rpc.types.log_filter import LogFilter

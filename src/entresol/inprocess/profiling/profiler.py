@@ -16,7 +16,7 @@ from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.simulation import BlockOverride, StateOverrides, state_overrides
+from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides, state_overrides
 from entresol.sources.profile.block_profiles import block_profiles
 from entresol.sources.profile.totals import ProfileTotals
 

@@ -30,7 +30,7 @@ from entresol.rpc.models.otterscan import (
     OtterscanFrame,
     TransactionPage,
 )
-from entresol.rpc.render.chain_objects import effective_gas_price
+from entresol.rpc.render.chain_json import effective_gas_price
 from entresol.rpc.types.block_id import (
     LATEST,
     BlockHash,

@@ -17,7 +17,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.model import ByteArray, JsonModel, says
-from entresol.rpc.render.chain_objects import priority_fee
+from entresol.rpc.render.chain_json import priority_fee
 
 _TYPES: Final = {
     0: "LegacyTransaction",

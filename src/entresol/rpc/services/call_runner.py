@@ -17,12 +17,12 @@ from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, InvalidParams, S
 from entresol.execution.limits import CallLimits, run_limited
 from entresol.execution.overrides import override
 from entresol.offload import POLICY, Offload
-from entresol.rpc.types.simulation import OverrideLimits, state_overrides
+from entresol.rpc.types.simulation_request import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv
     from entresol.rpc.types.call_request import CallObject
-    from entresol.rpc.types.simulation import BlockOverride, StateOverrides
+    from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache import Key, LogCache, RenderedCache, ResponseKind
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.render.chain_objects import (
+from entresol.rpc.render.chain_json import (
     BatchInfo,
     BatchReader,
     BlockInclusion,

@@ -14,7 +14,7 @@ from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.number import Number
-from entresol.rpc.types.simulation import BlockOverride, StateOverrides
+from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides
 
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3_600.0}  # fmt: skip
 _PART: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})(ns|us|µs|μs|ms|s|m|h)")

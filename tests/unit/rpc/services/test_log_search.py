@@ -10,7 +10,7 @@ import pytest
 from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32
 from entresol.rpc.cache import LogCache
-from entresol.rpc.render.chain_objects import NoBatches
+from entresol.rpc.render.chain_json import NoBatches
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
 from tests.support.chain.log_emitter import (

@@ -27,7 +27,7 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.traces import TracerResult, TransactionTraceResult
 from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId, BlockNumber, TransactionHash
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.simulation import CallBundle, StateContext, state_overrides
+from entresol.rpc.types.simulation_request import CallBundle, StateContext, state_overrides
 from entresol.rpc.types.trace_request import TraceCallConfig, TraceConfig
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.namespaces.entresol.transactions import page_size
-from entresol.rpc.render.chain_objects import stored_header_json
+from entresol.rpc.render.chain_json import stored_header_json
 from entresol.rpc.types.number import Number
 from entresol.state_missing import work_clock
 

@@ -18,7 +18,12 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.number import Number
-from entresol.rpc.types.simulation import CallBundle, StateContext, StateOverrides, state_overrides
+from entresol.rpc.types.simulation_request import (
+    CallBundle,
+    StateContext,
+    StateOverrides,
+    state_overrides,
+)
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

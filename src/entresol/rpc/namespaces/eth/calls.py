@@ -30,7 +30,7 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.simulation import BlockOverride, StateOverrides
+from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides
 
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver

@@ -25,7 +25,7 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.chain_objects import SimulatedBlockInfo
 from entresol.rpc.services.simulation_base import past_simulation_base, simulation_base
 from entresol.rpc.types.block_id import LATEST, BlockId
-from entresol.rpc.types.simulation import BlockStateCalls, SimulationPayload
+from entresol.rpc.types.simulation_request import BlockStateCalls, SimulationPayload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

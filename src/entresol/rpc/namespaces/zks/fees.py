@@ -22,7 +22,7 @@ from entresol.rpc.jsonrpc.model import says
 from entresol.rpc.render.raw_transactions import Fee
 from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.call_request import CallObject
-from entresol.rpc.types.simulation import StateOverrides
+from entresol.rpc.types.simulation_request import StateOverrides
 
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver

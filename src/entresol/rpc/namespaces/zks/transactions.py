@@ -25,7 +25,7 @@ from entresol.rpc.jsonrpc.gil_turns import within_limit
 from entresol.rpc.jsonrpc.method import Order, Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.models.chain_objects import LogInfo
-from entresol.rpc.render.chain_objects import effective_gas_price
+from entresol.rpc.render.chain_json import effective_gas_price
 from entresol.rpc.render.hex import iso_timestamp, raw_array
 from entresol.rpc.render.raw_transactions import (
     DEFAULT_GAS_PER_PUBDATA,

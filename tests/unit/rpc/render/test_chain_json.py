@@ -21,7 +21,7 @@ from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import load, sign
 from entresol.primitives.values import Hash32, create_address
 from entresol.rpc.cache import BlockLogs
-from entresol.rpc.render.chain_objects import (
+from entresol.rpc.render.chain_json import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,
     DEPLOYMENTS,
