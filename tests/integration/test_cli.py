@@ -255,8 +255,8 @@ def test_a_rejected_request_is_a_line_and_a_flood_of_them_a_number() -> None:
         lines = output_with(node, " more").splitlines()
     rejected = [line for line in lines if line.startswith("(rejected) 127.0.0.1:")]
     assert rejected[0].endswith("  405: use POST, with a JSON-RPC request as the body")
-    # A node that is held up may take more than a second for them, and then logs twenty more.
-    assert len(rejected) in {20, 40}
+    # A node that is held up takes more than a second for them, and logs twenty of each.
+    assert 20 <= len(rejected) < 50
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])

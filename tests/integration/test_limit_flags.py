@@ -65,9 +65,9 @@ ELSEWHERE = {
     "--workers", "--worker-silence-seconds",
     # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
     "--write-seconds", "--stop-seconds", "--gzip-level", "--websocket-deflate",
-    # Many clients that do not read: test_server_unsent_bytes.py.
+    # Many clients that do not read: test_server_memory.py.
     "--unsent-limit-bytes",
-    # Many long requests: test_server_request_bytes.py.
+    # Many long requests: test_server_memory.py.
     "--request-limit-bytes",
 }  # fmt: skip
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'

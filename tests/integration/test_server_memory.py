@@ -1,4 +1,4 @@
-"""Long requests: their memory is bounded for all connections together, and is free when they end in any way."""
+"""Memory of the server: long requests, and responses that nobody reads, are bounded for all connections together."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import asyncio
 import gc
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from websockets.frames import CloseCode, Opcode
 
 from entresol.rpc.jsonrpc.request_batch import Response
 from entresol.server.handler import ClientConnection
-from tests.support.http_server import RawConnection, RunningServer, post_request, running_server
+from entresol.server.responses import HttpResponse
+from tests.support.http_server import (
+    HELLO,
+    RawConnection,
+    RunningServer,
+    post_request,
+    running_server,
+)
 from tests.support.polling import eventually
 
 LONG = b'{"long":"' + b"x" * (1 << 20) + b'"}'
@@ -134,3 +142,43 @@ def test_a_request_that_never_ends_is_freed_with_its_connection(
         eventually(lambda: used(server) == 0)
     finally:
         gc.enable()
+
+
+MIB = 1 << 20
+CLIENTS = 20
+
+
+def respond_at_length(body: bytes, connection: ClientConnection) -> bytes:
+    """Return 8 MiB, except to HELLO."""
+    del connection
+    return body if body == HELLO else b" " * (8 * MIB)
+
+
+@pytest.mark.parametrize("websocket", [False, True], ids=["http", "ws"])
+def test_clients_that_never_read_are_dropped_beyond_the_limit(websocket: bool) -> None:
+    reasons: list[str] = []
+
+    def record(response: HttpResponse, connection: ClientConnection) -> None:
+        del connection
+        reasons.append(response.reason)
+
+    limit = 32 * MIB
+    with (
+        running_server(respond_at_length, on_rejection=record, unsent_limit_bytes=limit) as server,
+        ExitStack() as stack,
+        server.client() as reading,
+    ):
+        for _ in range(CLIENTS):
+            greedy = stack.enter_context(server.client(receive_buffer=4_096))
+            if websocket:
+                assert greedy.open_websocket().status == 101
+                greedy.send_frame(Opcode.TEXT, b"{}")
+            else:
+                greedy.send(post_request(b"{}"))
+            assert reading.post(HELLO).body == HELLO
+        unsent = server.server.unsent
+        eventually(lambda: unsent.dropped >= CLIENTS - limit // (4 * MIB))
+        server.call(lambda: unsent.sweep(server.server.counters.bytes_sent))
+        assert unsent.total <= limit
+        assert reading.post(b"{}").body == b" " * (8 * MIB)
+    assert set(reasons) == {"too much unread by all clients together"}
