@@ -6,5 +6,5 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of data directories, our part of state files, caches of forks and the tables of clusters; another one is rejected."""

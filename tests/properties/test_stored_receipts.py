@@ -128,7 +128,6 @@ BATCHES = st.none() | st.builds(
     BatchInfo,
     number=st.integers(0, 2**40),
     timestamp=st.just(0),
-    first_tx_number=st.integers(0, 2**20),
 )
 
 

@@ -67,7 +67,7 @@ class AbiEntry(msgspec.Struct, frozen=True):
 
 
 class AbiKey(NamedTuple):
-    """What an entry is found by: its selector, or the topic of an event with the number of its indexed inputs."""
+    """The key of an entry: its selector, or the topic of an event with the number of its indexed inputs."""
 
     type: str
     selector: bytes
@@ -82,7 +82,7 @@ class AbiRegistry:
 
     def __init__(self, base: Callable[[], AbiRegistry] | None = None) -> None:
         self._base = base
-        """What to look up last; it is loaded when it is needed first."""
+        """Looked up last; it is loaded when it is needed first."""
         self._entries: dict[AbiKey, AbiEntry] = {}
 
     def __len__(self) -> int:
@@ -93,8 +93,8 @@ class AbiRegistry:
     def of(cls, abis: Iterable[Any]) -> Self:
         """Return a registry with these ABIs, which are decoded JSON."""
         registry = cls()
-        for it in abis:
-            registry.add(it)
+        for entries in abis:
+            registry.add(entries)
         return registry
 
     def over(self, base: AbiRegistry) -> AbiRegistry:
@@ -152,7 +152,7 @@ class AbiRegistry:
         if entry.type in ("function", "error"):
             key = AbiKey(entry.type, abi.selector(signature))
         elif entry.type == "event" and not entry.anonymous:
-            indexed = sum(it.indexed for it in entry.inputs)
+            indexed = sum(parameter.indexed for parameter in entry.inputs)
             key = AbiKey(entry.type, keccak256(signature.encode()), indexed)
         else:
             return
@@ -187,7 +187,7 @@ def format_value(parameter: AbiParameter, value: Any) -> str:
 def _formatted(kind: str, components: tuple[AbiParameter, ...], value: Any) -> str:
     if kind.endswith("]"):
         item = kind[: kind.rindex("[")]
-        return f"[{', '.join(_formatted(item, components, it) for it in value[:MAX_TEXT])}]"
+        return f"[{', '.join(_formatted(item, components, part) for part in value[:MAX_TEXT])}]"
     if kind.endswith(")"):
         return f"({', '.join(map(format_value, components, value))})"
     if kind == "address":
@@ -229,7 +229,7 @@ def _decoded(entry: AbiEntry, data: bytes, *, named: bool = False) -> str | None
 
 
 def _decoded_event(entry: AbiEntry, topics: Sequence[bytes], data: bytes) -> str | None:
-    in_data = [it for it in entry.inputs if not it.indexed]
+    in_data = [parameter for parameter in entry.inputs if not parameter.indexed]
     values = _values(in_data, data) if in_data else ()
     if values is None:
         return None

@@ -41,7 +41,7 @@ def storage_of(artifact: Artifact, values: Mapping[str, Value]) -> dict[Hash32, 
 
 def text_in(artifact: Artifact, name: str, storage: Mapping[Hash32, Hash32]) -> str:
     """Return the text that the slots of an account hold as a variable; empty if they hold none."""
-    (slot,) = (it.slot for it in artifact.storage_layout if it.label == name)
+    (slot,) = (variable.slot for variable in artifact.storage_layout if variable.label == name)
     head = _word_in(storage, slot)
     if not head[-1] & 1:
         data = head[: head[-1] // 2]

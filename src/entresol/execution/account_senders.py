@@ -71,7 +71,7 @@ def validate(transaction: Transaction, env: EvmEnv, limits: ValidationLimits) ->
 
 
 Culprit: TypeAlias = "tuple[Address, ...]"
-"""Who is to blame: an address, or a paymaster with the token that it was to take.
+"""A party to blame: an address, or a paymaster with the token that it was to take.
 
 Only their combination is: the owner of a token lets any paymaster fail with it, and the owner of a paymaster lets any
 token fail.

@@ -90,7 +90,7 @@ def _load_of(result: TransactionResult) -> MessageLoad:
 
 
 class ParentBlock(msgspec.Struct, frozen=True):
-    """What a block is built on: the hash of its parent, and the root of the state before it."""
+    """The parent of a block: its hash, and the root of the state before it."""
 
     hash: Hash32
     state_root: Hash32
@@ -107,7 +107,7 @@ class ExecutedBlock(msgspec.Struct, frozen=True):
     failures: dict[int, ExecutionFailed]
     """Why transactions failed, by index; the record does not contain it."""
     console: Mapping[int, ConsoleCalls]
-    """What transactions logged by `console.log`, by index."""
+    """Calls of `console.log` by transaction index."""
     requests: tuple[bytes, ...] = ()
     """Its requests to the consensus layer, by type (EIP-7685)."""
 
@@ -154,7 +154,7 @@ class BlockExecutor:
         self.budget: WorkBudget | None = None
         """Beyond it `run` raises `GasBudgetSpent`, and the block is of no use."""
         self.byte_room: ByteRoom | None = None
-        """What is left to publish; None if the chain publishes nothing, or the block is another node's."""
+        """The bytes that are left to publish; None if the chain publishes nothing, or the block is another node's."""
 
     @property
     def transactions(self) -> Sequence[Transaction]:
@@ -173,7 +173,7 @@ class BlockExecutor:
 
     @property
     def outputs(self) -> Mapping[int, bytes]:
-        """What transactions returned or reverted with, by index; those without output are not in it."""
+        """Return or revert data of transactions, by index; those without output are not in it."""
         return self._outputs
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -15,11 +15,9 @@ from entresol._native import (
     Tracer,
     call_output,
     estimate_l1_to_l2,
-    execute,
     run_call,
 )
 from entresol.errors import (
-    BlockFull,
     ExecutionFailed,
     InvalidTransaction,
     MalformedValue,
@@ -27,11 +25,9 @@ from entresol.errors import (
     TransactionTooLargeToPublish,
 )
 from entresol.errors.base import without_frames
-from entresol.execution.account_senders import check_signature
-from entresol.execution.block_rules import check_sender
 from entresol.execution.console import ConsoleCapture
-from entresol.execution.evm_env import EvmEnv, State, ValidationLimits, overlay_on, tx_env_of
-from entresol.execution.limits import DEFAULT_LIMITS, CallBudget, CallLimits, check_blobs
+from entresol.execution.evm_env import EvmEnv, overlay_on
+from entresol.execution.limits import DEFAULT_LIMITS, CallBudget, CallLimits
 from entresol.execution.overrides import BlockOverrides, override
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import byte_counts
@@ -39,9 +35,7 @@ from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import (
     Access,
     Authorization,
-    BlobTransaction,
     PriorityTransaction,
-    Transaction,
 )
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32
@@ -50,7 +44,7 @@ _NO_SENDER: Final = Address.zero()
 
 
 class ZkCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What only a transaction of type 0x71 has."""
+    """Fields that only a transaction of type 0x71 has."""
 
     paymaster: Address | None = None
     paymaster_input: bytes = b""
@@ -87,7 +81,7 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     blob_hashes: tuple[Hash32, ...] | None = None
     max_fee_per_blob_gas: int | None = None
     zk: ZkCall | None = None
-    """What only a transaction of type 0x71 has, for estimates and traces; a call only pays for what it publishes."""
+    """Fields of type 0x71, for estimates and traces; a call only pays for what it publishes."""
 
     def __post_init__(self) -> None:
         """Reject a gas price beside a fee cap."""
@@ -134,7 +128,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Unfunded(msgspec.Struct, frozen=True, kw_only=True):
-    """What has an estimate although its sender cannot pay: transfers, as in anvil, or everything, as in Hardhat."""
+    """Calls that have an estimate although their sender cannot pay: transfers, as in anvil, or everything, as in Hardhat."""
 
     transfers: bool = False
     estimates: bool = False
@@ -265,71 +259,3 @@ def _run(
     overlay.apply(result)
     failure = failure_of(result)
     return result.output if failure is None else failure
-
-
-class BundledTransaction(NamedTuple):
-    """What a transaction of a bundle did."""
-
-    transaction: Transaction
-    gas_used: int
-    tip: int
-    """What it pays the beneficiary for a unit of gas."""
-    beneficiary_gain: int
-    """How much more the beneficiary has after it, never less than nothing."""
-    output: bytes
-    failure: ExecutionFailed | None
-
-
-class SignedBundle:
-    """Executes signed transactions on a state that it does not change.
-
-    Remembers: what the transactions so far have changed and used. Fails: with `InvalidTransaction` if one is not valid
-    after those before it, and as the limits say.
-    """
-
-    def __init__(self, evm_env: EvmEnv, validation: ValidationLimits, limits: CallLimits) -> None:
-        """Begin a block with the number, time and prices of `evm_env`; `validation` bounds steps before executions."""
-        self._env = evm_env
-        self._overlay = overlay_on(evm_env.state)
-        self._validation = validation
-        self._budget = CallBudget(limits)
-        self._gas_left = evm_env.block.gas_limit
-        self._blobs = 0
-
-    def run(self, transactions: Iterable[Transaction]) -> list[BundledTransaction]:
-        """Return what each transaction did."""
-        return [self._run(transaction) for transaction in transactions]
-
-    def _run(self, transaction: Transaction) -> BundledTransaction:
-        rules, block, payload = self._env.rules, self._env.block, transaction.payload
-        if payload.gas_limit > self._gas_left:
-            raise BlockFull(payload.gas_limit, self._gas_left)
-        if isinstance(payload, BlobTransaction):
-            check_blobs(payload, self._blobs, rules, block)
-            self._blobs += len(payload.blob_hashes)
-        check_sender(transaction.sender, self._overlay)
-        check_signature(transaction, self._overlay)
-        before = _balance(self._overlay, block.beneficiary)
-        ran = execute(
-            self._overlay,
-            rules,
-            block.native,
-            tx_env_of(transaction, self._validation),
-            limits=self._budget.left(),
-        )
-        self._budget.spend(ran)
-        self._overlay.apply(ran)
-        self._gas_left -= ran.gas_used
-        return BundledTransaction(
-            transaction,
-            ran.gas_used,
-            min(payload.fee_cap - block.base_fee, payload.tip),
-            max(_balance(self._overlay, block.beneficiary) - before, 0),
-            ran.output,
-            failure_of(ran),
-        )
-
-
-def _balance(state: State, address: Address) -> int:
-    account = state.account(address)
-    return 0 if account is None else account.balance

@@ -46,7 +46,7 @@ PRIORITY_CHECKS: Final = Checks(
 SYSTEM_CHECKS: Final = Checks(
     base_fee=False, fees=False, balance=False, sender_code=False, gas_cap=False
 )
-"""What applies to a transaction of the node itself: its nonce is the next of its sender, which is a contract."""
+"""The checks of a transaction of the node itself: its nonce is the next of its sender, which is a contract."""
 
 IMPERSONATION_CHECKS: Final = Checks(sender_code=False)
 """The checks of an unsigned transaction: all, except that its sender may be a contract."""

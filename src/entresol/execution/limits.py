@@ -70,7 +70,7 @@ DEFAULT_LIMITS: Final = CallLimits()
 
 
 class CallBudget:
-    """What is left of the limits of a call that takes several runs, all on one thread."""
+    """The rest of the limits of a call that takes several runs, all on one thread."""
 
     def __init__(self, limits: CallLimits) -> None:
         self._limits = limits
@@ -109,7 +109,7 @@ MAX_REJECTED_SECONDS: Final = 0.05
 
 
 class WorkBudget:
-    """What the transactions of one or more blocks may take, in gas of instructions that take as long.
+    """The budget of the transactions of one or more blocks, in gas of instructions that take as long.
 
     Remembers: what is left. Fails: an execution beyond it raises `GasBudgetSpent`, and changes nothing.
     """
@@ -131,25 +131,6 @@ class WorkBudget:
 
     def _deduct(self, gas: int) -> None:
         self._left = max(0, self._left - gas)
-
-
-class TimedBudget(WorkBudget):
-    """What the transactions of a block may take that is built for a client: the time of a call.
-
-    Fails: an execution beyond it raises `DeadlinePassed`, and changes nothing.
-    """
-
-    def __init__(self, limits: CallLimits) -> None:
-        super().__init__(0)
-        self._budget = CallBudget(limits)
-
-    def limits(self) -> Limits:
-        """Return the limits of the next execution."""
-        return self._budget.left()
-
-    def spend(self, result: ExecutionResult) -> None:
-        """Deduct what an execution has taken."""
-        self._budget.spend(result)
 
 
 class RejectedTransaction(NamedTuple):
@@ -230,11 +211,11 @@ def check_messages(messages: MessageLoad, included: MessageLoad) -> None:
 
 
 _HASHED_BYTES: Final = Hash32.size + 10
-"""What edits by hash take, at most."""
+"""The size of edits by hash, at most."""
 MAX_BLOCK_BYTES: Final = (
     MAX_BODY_BYTES - MAX_FRAME_BYTES - MAX_HEAD_BYTES - MAX_RULES_BYTES - _HASHED_BYTES
 )
-"""What the transactions and edits of a block may take, so that a batch of this block alone can be published."""
+"""The size of the transactions and edits of a block, at most, so that a batch of this block alone can be published."""
 
 MAX_PUBLISHED_TRANSACTION: Final = MAX_BLOCK_BYTES - varint_size(MAX_BLOCK_BYTES)
 """The largest transaction that a block can have, and a batch can publish."""

@@ -47,7 +47,7 @@ class FrameProfile(msgspec.Struct, rename="camel"):
 
 
 class Profile(msgspec.Struct):
-    """What was counted of one execution.
+    """The counts of one execution.
 
     The gas of a frame is the sum of what its instructions have used, and of what the frames have that it opened. One that
     halts loses the rest at its last instruction.

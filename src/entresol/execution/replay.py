@@ -33,7 +33,7 @@ _PART_SIZE: Final = 1024 * 1024
 """How many bytes of blocks have their senders recovered at once: some thousand transactions."""
 _BLOCK_SIZE: Final = 2_048
 _TRANSACTION_SIZE: Final = 512
-"""What a decoded one takes beside its bytes, roughly."""
+"""Memory of a decoded one beside its bytes, roughly."""
 
 
 def recovered(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
-    from entresol.state.state_trie import LoadedRoots
+    from entresol.storage.loaded_history import LoadedHistory
     from entresol.storage.store_view import BlockReader, StateReader
 
 
@@ -24,7 +24,7 @@ AccountReads: TypeAlias = tuple[bytes, list[bytes]]
 
 
 class ExecutionWitness(NamedTuple):
-    """What a block reads of the state before it; all but the headers are sorted, and nothing is there twice."""
+    """The part of the state before a block that it reads; all but the headers are sorted, and nothing is there twice."""
 
     headers: list[bytes]
     """Encoded headers: the parent's, and those down to the oldest whose hash is read; ascending."""
@@ -82,7 +82,7 @@ def witness_of(
     blocks: BlockReader,
     states: StateReader,
     rules: Rules,
-    loaded: LoadedRoots | None = None,
+    loaded: LoadedHistory | None = None,
     *,
     paced: Callable[[Iterable[AccountReads]], Iterable[AccountReads]] = iter,
 ) -> ExecutionWitness:
@@ -107,7 +107,7 @@ def witness_of(
     for address, slots in paced(state.accounts.items()):
         trie.prove(parent.state_root, Address(address), map(Hash32, slots))
     return ExecutionWitness(
-        headers=[blocks.record(it).header_rlp for it in range(state.oldest, number)],
+        headers=[blocks.record(block).header_rlp for block in range(state.oldest, number)],
         codes=sorted(state.codes.values()),
         state=sorted(nodes.read.values()),
         keys=sorted(

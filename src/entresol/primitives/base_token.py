@@ -41,7 +41,7 @@ def tokens_per_ether(value: str | float) -> Fraction:
     """Read how many tokens an ether costs, as people say it; raises `ValueError` if it is not a number above 0."""
     text = value if isinstance(value, str) else format(Decimal(repr(value)), "f")
     match = _RATIO.fullmatch(text.strip())
-    tokens, ether = (Fraction(it or "1") for it in (match.groups() if match else ("0", "0")))
+    tokens, ether = (Fraction(part or "1") for part in (match.groups() if match else ("0", "0")))
     if not tokens or not ether:
         raise ValueError(
             f"tokens for an ether are a number above 0 such as 3000, 0.5 or 628/17, got {text[:64]!r}"

@@ -67,13 +67,6 @@ class InteropBundle(NamedTuple):
         return bundle
 
     @classmethod
-    def of_message(cls, message: bytes) -> Self:
-        """Read the message of the center that has a bundle."""
-        if message[:1] != VERSION:
-            raise MalformedValue(f"0x{message[:1].hex()} is not the version of a bundle")
-        return cls.decode(message[1:])
-
-    @classmethod
     def of_event(cls, data: bytes) -> tuple[Hash32, Hash32, Self]:
         """Read `InteropBundleSent`: the hashes of the message and of the bundle, and the bundle."""
         message, bundle_hash, words = abi.decode(f"(bytes32,bytes32,{BUNDLE_TYPE})", data)
@@ -121,33 +114,6 @@ def encode_erc7930(chain_id: int | None, address: Address | None = None) -> byte
     number = b"" if chain_id is None else chain_id.to_bytes((chain_id.bit_length() + 7) // 8)
     account = b"" if address is None else bytes(address)
     return _PREFIX + bytes([len(number)]) + number + bytes([len(account)]) + account
-
-
-def decode_erc7930(encoded: bytes) -> tuple[int | None, Address | None]:
-    """Return the chain and the address that ERC-7930 names; 20 bare bytes are an address of any chain."""
-    if len(encoded) == _ADDRESS:
-        return None, Address(encoded)
-    if encoded[: len(_PREFIX)] != _PREFIX:
-        raise _malformed(encoded)
-    number, rest = _part(encoded, len(_PREFIX))
-    account, rest = _part(encoded, rest)
-    if rest != len(encoded) or len(account) not in (0, _ADDRESS):
-        raise _malformed(encoded)
-    chain_id = int.from_bytes(number) if number else None
-    return chain_id, Address(account) if account else None
-
-
-def _part(encoded: bytes, start: int) -> tuple[bytes, int]:
-    """Return the part that begins with its length, and where it ends."""
-    length = encoded[start : start + 1]
-    end = start + 1 + int.from_bytes(length)
-    if not length or end > len(encoded):
-        raise _malformed(encoded)
-    return encoded[start + 1 : end], end
-
-
-def _malformed(encoded: bytes) -> MalformedValue:
-    return MalformedValue(f"0x{encoded.hex()} is not an address of a chain as ERC-7930 has it")
 
 
 MAX_BOOKED_LOGS: Final = 1_024

@@ -143,11 +143,6 @@ class BlockRecord(RecordPart, frozen=True, dict=True):
         """Whether it has a system transaction, which is the first."""
         return bool(self.transactions) and self.transactions[0][0][0] == SYSTEM_TYPE
 
-    @property
-    def has_user_transactions(self) -> bool:
-        """Whether it has transactions that the node has not made itself; one without them has nothing to settle."""
-        return len(self.transactions) > self.has_system_transaction
-
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts that the receipts root commits to."""
         cumulative = 0

@@ -77,11 +77,6 @@ def join(items: Iterable[bytes]) -> bytes:
     return _list_prefix(len(body)) + body
 
 
-def joined_size(body_size: int) -> int:
-    """Return the size of an encoded list whose items take `body_size` bytes."""
-    return len(_list_prefix(body_size)) + body_size
-
-
 def _list_prefix(size: int) -> bytes:
     if size < 56:
         return bytes([0xC0 + size])

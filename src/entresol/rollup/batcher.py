@@ -13,7 +13,7 @@ from entresol.errors import StoreDamaged
 from entresol.listeners import Listeners
 from entresol.rollup.batches import OpenBatch, SealingPolicy, frontier_after, sealed_genesis
 from entresol.rollup.step_loop import Backoff, StepLoop, WakeLimit
-from entresol.storage.log_entries import entry_of_batch
+from entresol.storage.log_entries import BatchEntry
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents
@@ -179,7 +179,7 @@ class Batcher:
                 "the chain from there on",
                 batch.hashed_from,
             )
-        await self._journal.write(entry_of_batch(*sealed))
+        await self._journal.write(BatchEntry.of(*sealed))
         frontier = self._open.frontier.extend(self._open.priority)
         self._open = self._opened(batch, frontier)
         log.debug(

@@ -68,7 +68,8 @@ class SealedBatch(NamedTuple):
 
     batch: Batch
     logs: bytes
-    positions: list[tuple[int, int]]
+    logs_before: list[int]
+    """How many of its logs precede each of its blocks."""
     data: bytes = b""
     """What it publishes."""
 
@@ -107,7 +108,7 @@ class OpenBatch:
         self.load = MessageLoad()
         self.active_since: float | None = None
         """When its first transaction was added that is not the node's own."""
-        self._positions: list[tuple[int, int]] = []
+        self._logs_before: list[int] = []
         self._first_timestamp = 0
         self._last_timestamp = 0
         self._state_root = Hash32.zero()
@@ -116,7 +117,7 @@ class OpenBatch:
     @property
     def blocks(self) -> int:
         """How many blocks it has."""
-        return len(self._positions)
+        return len(self._logs_before)
 
     @property
     def next_block(self) -> int:
@@ -153,8 +154,7 @@ class OpenBatch:
         self._state_root = header.state_root
         self.roots += roots_of(record)
         self.load = self.load.plus(MessageLoad.of_record(record))
-        # Logs number the transactions of each block from 0, as their record has them.
-        self._positions.append((0, len(self.logs)))
+        self._logs_before.append(len(self.logs))
         for index, (raw, _) in enumerate(record.transactions):
             self.logs += record.results[index].l2_to_l1_logs
             if raw[0] in PRIORITY_TYPES:
@@ -200,7 +200,7 @@ class OpenBatch:
             *_published(data),
             0 if body is None else body.hashed_from,
         )
-        return SealedBatch(batch, logs, self._positions, data)
+        return SealedBatch(batch, logs, self._logs_before, data)
 
 
 def _published(data: bytes) -> tuple[DataScheme, bytes, int]:
@@ -305,11 +305,11 @@ def genesis_batch_hash(chain: Chain) -> Hash32:
 def sealed_genesis(record: BlockRecord, publication: Publication | None = None) -> SealedBatch:
     """Return batch 0 of a chain that begins with this block; without a `publication` it publishes nothing."""
     if publication is None:
-        return SealedBatch(_batch(record), b"", [(0, 0)])
+        return SealedBatch(_batch(record), b"", [0])
     genesis = publication.genesis()
     # One that is too large is given as a file; its hash is on L1 all the same.
     data = genesis.publish() or b""
-    return SealedBatch(_batch(record, genesis.hash(), len(data)), b"", [(0, 0)], data)
+    return SealedBatch(_batch(record, genesis.hash(), len(data)), b"", [0], data)
 
 
 def _sealed(chain: Chain) -> SealedBatch:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
 from entresol.primitives.bounded_map import BoundedMap
 
 if TYPE_CHECKING:
     from entresol.primitives.values import Hash32
+    from entresol.storage.tables import StateKeys
 
 MAX_KEYS: Final = 65_536
 """How many addresses, or slots of one account, are hashed: half a second's work. Others have no preimage."""
@@ -20,23 +21,13 @@ MAX_CACHED: Final = 4
 """How many accounts' preimages are cached, so that paging through one hashes its slots once."""
 
 
-class KeyReader(Protocol):
-    """The addresses and slots that a chain has ever written."""
-
-    def addresses(self) -> Iterator[bytes]:
-        """Yield the addresses of all accounts that any block has changed."""
-
-    def slots(self, address: bytes) -> Iterator[bytes]:
-        """Yield the slots of an account that any block has changed."""
-
-
 class Preimages:
     """Finds the addresses and slots that the keys of tries are hashes of.
 
-    Remembers: those looked up last, for the head that they belong to. Persists: nothing. Any thread may use it.
+    Remembers: those looked up last, for the head that they belong to. Any thread may use it.
     """
 
-    def __init__(self, keys: KeyReader, max_keys: int = MAX_KEYS) -> None:
+    def __init__(self, keys: StateKeys, max_keys: int = MAX_KEYS) -> None:
         self._keys = keys
         self._max_keys = max_keys
         self._cache: BoundedMap[tuple[bytes | None, Hash32], Mapping[bytes, bytes]] = BoundedMap(
@@ -58,7 +49,7 @@ class Preimages:
             found = self._cache.touch(key)
         if found is None:
             keys = self._keys.addresses() if address is None else self._keys.slots(address)
-            found = {keccak256(it): it for it in islice(keys, self._max_keys)}
+            found = {keccak256(key): key for key in islice(keys, self._max_keys)}
             with self._lock:
                 self._cache.put(key, found)
         return found

@@ -83,7 +83,7 @@ class Snapshots:
     """An LRU cache of snapshots by block number; any thread may read.
 
     Remembers: the snapshots used last. Each shares the cache of the one before, so that hot accounts
-    stay cached from block to block. Persists: nothing.
+    stay cached from block to block.
     """
 
     def __init__(

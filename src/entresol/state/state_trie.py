@@ -11,9 +11,10 @@ from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from entresol._native import Changes, Overlay
+    from entresol.storage.loaded_history import LoadedHistory
 
 
 AccountFields: TypeAlias = tuple[int, int, bytes, bytes]
@@ -64,14 +65,6 @@ class AccountLeaf(NamedTuple):
         return cls(nonce, balance, Hash32(storage_root), Hash32(code_hash))
 
 
-class LoadedRoots(Protocol):
-    """What is known of blocks that were loaded from a state file."""
-
-    @property
-    def roots(self) -> Mapping[bytes, bytes]:
-        """The roots of states by the roots that headers have, where they differ."""
-
-
 class _MoreNodes(NamedTuple):
     """Nodes, and those of a store."""
 
@@ -86,11 +79,11 @@ class _MoreNodes(NamedTuple):
 class StateTrie:
     """The Merkle Patricia tries of all states in a store.
 
-    Remembers: a bounded cache of nodes. Persists: nothing; the caller of `update` stores the new nodes.
+    Remembers: a bounded cache of nodes. The caller of `update` stores the new nodes.
     """
 
     def __init__(
-        self, nodes: TrieNodes, loaded: LoadedRoots | None = None, *, is_whole: bool = True
+        self, nodes: TrieNodes, loaded: LoadedHistory | None = None, *, is_whole: bool = True
     ) -> None:
         self.native = self._trie = Trie(nodes.node)
         self._nodes = nodes

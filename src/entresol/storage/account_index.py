@@ -1,4 +1,4 @@
-"""What the explorer finds by account and by token: who has received which token, and who was called.
+"""Index for the explorer, by account and by token: who has received which token, and who was called.
 
 Most of it is in other tables already: `ACCOUNT` has the blocks that changed an account, `LOGS` those in which a
 contract logs, or a topic names an account. Here is the rest.
@@ -27,7 +27,7 @@ _ADDRESS_SIZE: Final = 20
 
 _BLOCKS_PER_WRITE: Final = 256
 _ROWS_PER_WRITE: Final = 50_000
-"""What is in memory before it is written: blocks may be full of transfers."""
+"""Rows in memory before they are written: blocks may be full of transfers."""
 _BLOCKS_WITHOUT_WORD: Final = 10_000
 """As many are indexed at once, and nobody is told."""
 _ROWS_PER_READ: Final = 512
@@ -127,7 +127,7 @@ class AccountIndex:
                 # It may be of an earlier block, or of one that has taken the place of a reverted one.
                 if row is not None and _unpack(row)[0] == number:
                     yield key
-        yield from (tables.CALLED + it + tables.number(number) for it in _called(record))
+        yield from (tables.CALLED + called + tables.number(number) for called in _called(record))
 
     def _rows_of(self, record: BlockRecord, number: int) -> list[Row]:
         rows: list[Row] = []
@@ -139,7 +139,7 @@ class AccountIndex:
                 value = tables.number(number) + bytes([standard])
                 rows += [(key, value), (tables.HELD + holder + token, value)]
         suffix = tables.number(number)
-        rows += [(tables.CALLED + it + suffix, b"") for it in _called(record)]
+        rows += [(tables.CALLED + called + suffix, b"") for called in _called(record)]
         return rows
 
     # Reads; what is above `head` was left by reverted blocks
@@ -174,7 +174,7 @@ class AccountIndex:
         found = [
             self._db.last_at_most(prefix + tables.number(block), prefix) for prefix in prefixes
         ]
-        return max((tables.block_of(it[0]) for it in found if it is not None), default=None)
+        return max((tables.block_of(row[0]) for row in found if row is not None), default=None)
 
     def _read(
         self, prefix: bytes, after: bytes, count: int, head: int

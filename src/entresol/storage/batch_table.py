@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 
 
 class BatchPosition(NamedTuple):
-    """A block's batch, the number that logs have for its first transaction, and the logs of the batch before it.
-
-    The number is 0. In batches sealed by versions that numbered transactions in the batch, it is how many
-    precede the block, as in the leaves that are on L1.
-    """
+    """A block's batch, and how many logs of the batch precede those of the block."""
 
     batch: int
-    first_tx_number: int
     logs_before: int
 
 
@@ -122,7 +117,7 @@ class BatchTable:
         row = self._db.get(tables.BATCH_POSITION + tables.number(block))
         if row is None:
             return None
-        position = BatchPosition(*(int.from_bytes(it) for it in (row[:8], row[8:12], row[12:])))
+        position = BatchPosition(int.from_bytes(row[:8]), int.from_bytes(row[8:]))
         batch = self.get(position.batch)
         # A reverted block may have left it.
         return position if batch is not None and block <= batch.last_block else None
@@ -135,18 +130,18 @@ class BatchTable:
         self,
         batch: Batch,
         logs: bytes,
-        positions: Iterable[tuple[int, int]],
+        logs_before: Iterable[int],
         data: bytes = b"",
     ) -> None:
-        """Add a sealed batch; `positions` are the first transaction number and the logs before each of its blocks.
+        """Add a sealed batch, with how many of its logs precede those of each of its blocks.
 
         What it publishes is kept as it is, since another version of the compressor would give other bytes.
         """
-        self._write(_rows_of(batch, logs, positions, data))
+        self._write(_rows_of(batch, logs, logs_before, data))
 
     def append_derived(
         self,
-        sealed: tuple[Batch, bytes, Iterable[tuple[int, int]], bytes],
+        sealed: tuple[Batch, bytes, Iterable[int], bytes],
         position: DerivedPosition,
         commit: SettlementTransaction,
         accepted: AcceptedBatch | None = None,
@@ -224,7 +219,6 @@ class BatchTable:
         if row is None:
             return None
         block, timestamp = int.from_bytes(row[32:40]), int.from_bytes(row[40:48])
-        # Versions that did not ask L1 for it wrote none.
         gas_used = int.from_bytes(row[48:]) if len(row) > _SETTLED_BYTES else None
         return SettlementTransaction(Hash32(row[:32]), block, timestamp, gas_used)
 
@@ -311,17 +305,15 @@ class BatchTable:
         yield from self.roots.keys_of(batch.number)
 
 
-def _rows_of(
-    batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]], data: bytes
-) -> list[Row]:
+def _rows_of(batch: Batch, logs: bytes, logs_before: Iterable[int], data: bytes) -> list[Row]:
     key = tables.number(batch.number)
     rows = [(tables.BATCH + key, batch.encode())]
     if logs:
         rows.append((tables.BATCH_LOGS + key, logs))
     if data:
         rows.append((tables.BATCH_DATA + key, data))
-    for block, (transactions, before) in enumerate(positions, start=batch.first_block):
-        position = key + tables.pack_index(transactions) + tables.pack_index(before)
+    for block, before in enumerate(logs_before, start=batch.first_block):
+        position = key + tables.pack_index(before)
         rows.append((tables.BATCH_POSITION + tables.number(block), position))
     return rows
 
@@ -354,7 +346,7 @@ _PARTIAL: Final = b"\x02"
 class BookTable:
     """The books of batches, in any order: one that L1 rejects does not hold up those after it.
 
-    Remembers: nothing. Persists: each call in one durable write. The table of batches deletes the books of its batches.
+    Persists: each call in one durable write. The table of batches deletes the books of its batches.
     Assumes: any thread may read.
     """
 
@@ -384,14 +376,14 @@ class BookTable:
         row = _BOOKED + by.transaction + tables.number(by.block) + tables.number(by.timestamp)
         rows: list[Row] = [(_key(number), row), (_index_key(by.block, number), b"")]
         kept = {key for key, _ in rows}
-        self._db.write(rows, [it for it in self.keys_of(number) if it not in kept])
+        self._db.write(rows, [key for key in self.keys_of(number) if key not in kept])
 
     def unbook(self, number: int, problem: str = "", *, is_partial: bool = False) -> None:
         """Record that L1 has not booked a batch, or not all of it, and why, if that is known."""
         row = (_PARTIAL if is_partial else _PROBLEM) + problem[:MAX_PROBLEM].encode()
         rows: list[Row] = [(_key(number), row)] if problem else []
         kept = {key for key, _ in rows}
-        self._db.write(rows, [it for it in self.keys_of(number) if it not in kept])
+        self._db.write(rows, [key for key in self.keys_of(number) if key not in kept])
 
     def above(self, block: int) -> list[int]:
         """Return the batches that were booked in an L1 block above this one, the last first."""

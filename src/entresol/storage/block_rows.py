@@ -56,7 +56,7 @@ _HIGHEST_PRICE: Final = 2 ** (8 * _PRICE_SIZE) - 1
 class NonEmptyBlocks:
     """The numbers of the blocks with contents, among those that were appended since the store was opened.
 
-    Remembers: them, in order, and from which block on they are known. Persists: nothing. Assumes: one writer.
+    Remembers: them, in order, and from which block on they are known. Assumes: one writer.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class Prices(NamedTuple):
 
     @classmethod
     def unpack(cls, row: bytes) -> Prices:
-        """Read what `pack` writes, or versions that did not have the price of ether."""
+        """Read what `pack` writes."""
         if len(row) not in (2 * _PRICE_SIZE, 3 * _PRICE_SIZE):
             raise MalformedValue(f"prices take 64 or 96 bytes, got {len(row)}")
         l1_gas_price, fair_pubdata_price = row[:_PRICE_SIZE], row[_PRICE_SIZE : 2 * _PRICE_SIZE]
@@ -324,7 +324,7 @@ class RulesTable:
         self._db = db
         self._path = path
         self.current: BlockRules | None = None
-        """Those of the next block; None if the chain publishes nothing."""
+        """The rules of the next block; None if the chain publishes nothing."""
         self._last: tuple[int, BlockRules | None] = (-1, None)
 
     def refresh(self) -> None:

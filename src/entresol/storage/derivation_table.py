@@ -71,7 +71,7 @@ class AcceptedBatch(msgspec.Struct, frozen=True, array_like=True):
 class DerivationTable:
     """The positions of derived batches, which were accepted instead, and whether the chain is still what was derived.
 
-    Remembers: nothing. Persists: each call in one durable write; a position with its batch (`BatchTable`).
+    Persists: each call in one durable write; a position with its batch (`BatchTable`).
     """
 
     def __init__(self, db: KeyValueStore) -> None:
@@ -79,7 +79,7 @@ class DerivationTable:
 
     @property
     def is_open(self) -> bool:
-        """Whether all that the chain has was derived, or is about to be: no node has continued it."""
+        """Whether everything in the chain was derived, or is about to be: no node has continued it."""
         return self._db.get(tables.DERIVING) is not None
 
     def begin(self) -> None:

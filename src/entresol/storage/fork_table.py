@@ -1,4 +1,4 @@
-"""What a fork stores beside its blocks: its anchor, whose storage it cleared, and codes that only the remote has."""
+"""Rows that a fork stores beside its blocks: its anchor, whose storage it cleared, and codes that only the remote has."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_ROWS: Final[tuple[Row, ...]] = ()
 class ForkTable:
     """The rows that only a fork has; without an anchor nothing is read or written here.
 
-    Remembers: the anchor. Persists: nothing by itself; the store writes the rows with the blocks. Any thread may read.
+    Remembers: the anchor. The store writes the rows with the blocks. Any thread may read.
     """
 
     def __init__(self, db: KeyValueStore, path: Path) -> None:

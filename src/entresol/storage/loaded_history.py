@@ -1,4 +1,4 @@
-"""What a chain has of blocks that were loaded from a state file: from which block on their states are known."""
+"""Blocks that were loaded from a state file: from which block on their states are known."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def is_kept_row(key: bytes) -> bool:
 class LoadedHistory:
     """Reads what is known of loaded blocks; a chain that was not loaded has all of its states.
 
-    Remembers: the row. Persists: nothing; it is written with the blocks.
+    Remembers: the row, which is written with the blocks.
     """
 
     def __init__(self, db: KeyValueStore) -> None:

@@ -52,24 +52,17 @@ class UnwindEntry(_EntryPart, frozen=True, tag="unwind"):
 
 
 class BatchEntry(_EntryPart, frozen=True, tag="batch"):
-    """A sealed batch, its packed logs, and the position of each of its blocks."""
+    """A sealed batch with its packed logs, how many of them precede each of its blocks, and what it publishes."""
 
     batch: bytes
     logs: bytes
-    positions: tuple[tuple[Natural, Natural], ...]
+    logs_before: tuple[Natural, ...]
+    data: bytes = b""
 
-    def decoded(self) -> Batch:
-        """Return the batch."""
-        return Batch.decode(self.batch)
-
-
-class PublishedBatchEntry(_EntryPart, frozen=True, tag="published"):
-    """A sealed batch as `BatchEntry` has it, and what it publishes; versions that publish nothing do not read it."""
-
-    batch: bytes
-    logs: bytes
-    positions: tuple[tuple[Natural, Natural], ...]
-    data: bytes
+    @classmethod
+    def of(cls, batch: Batch, logs: bytes, logs_before: Iterable[int], data: bytes) -> BatchEntry:
+        """Return the entry of a sealed batch."""
+        return cls(batch.encode(), logs, tuple(logs_before), data)
 
     def decoded(self) -> Batch:
         """Return the batch."""
@@ -88,7 +81,7 @@ class SettledEntry(_EntryPart, frozen=True, tag="settled"):
     ends_outgoing: bool
     """Whether it is the transaction that was under way for the step, which no longer is then."""
     gas_used: Natural | None = None
-    """What L1 took for it; None in entries of before it was recorded."""
+    """Gas that L1 took for it; None if that is not known."""
 
     @classmethod
     def of(
@@ -153,7 +146,7 @@ class DepositsEntry(_EntryPart, frozen=True, tag="deposits"):
 
 
 class RootsEntry(_EntryPart, frozen=True, tag="roots"):
-    """What the roots of L1 are from one of its blocks up to another."""
+    """The roots of L1 from one of its blocks up to another."""
 
     first: Natural
     block: Natural
@@ -183,7 +176,6 @@ Entry: TypeAlias = (
     BlockEntry
     | UnwindEntry
     | BatchEntry
-    | PublishedBatchEntry
     | SettledEntry
     | UnsettledEntry
     | OutgoingEntry
@@ -195,14 +187,6 @@ Entry: TypeAlias = (
 )
 
 _DECODER: Final[msgspec.msgpack.Decoder[Entry]] = msgspec.msgpack.Decoder(Entry)
-
-
-def entry_of_batch(
-    batch: Batch, logs: bytes, positions: Iterable[tuple[int, int]], data: bytes
-) -> BatchEntry | PublishedBatchEntry:
-    """Return the entry of a sealed batch, which publishes `data` or nothing."""
-    parts = batch.encode(), logs, tuple(positions)
-    return PublishedBatchEntry(*parts, data) if data else BatchEntry(*parts)
 
 
 def kind_of(entry: Entry) -> str:
@@ -227,9 +211,7 @@ def apply_to_batches(batches: BatchTable, entry: Entry) -> None:
     """Write an entry about batches, their settlement or deposits, in one write."""
     match entry:
         case BatchEntry():
-            batches.append(entry.decoded(), entry.logs, entry.positions)
-        case PublishedBatchEntry():
-            batches.append(entry.decoded(), entry.logs, entry.positions, entry.data)
+            batches.append(entry.decoded(), entry.logs, entry.logs_before, entry.data)
         case SettledEntry():
             by = SettlementTransaction(
                 Hash32(entry.transaction), entry.block, entry.timestamp, entry.gas_used

@@ -250,7 +250,7 @@ class OpenLogTable:
     """The open logs of a chain, in the order of its blocks.
 
     `block_rows` writes a log with its block. `close` moves it to another table, under the L1 block that was read, so
-    that `reopen` can move it back when a reorg or a revert removes that block. Remembers: nothing. Persists: each call
+    that `reopen` can move it back when a reorg or a revert removes that block. Persists: each call
     in one write. Assumes: the thread that changes the chain.
     """
 

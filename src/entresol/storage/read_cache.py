@@ -1,4 +1,4 @@
-"""What a store has read lately: records by number, and numbers by hash."""
+"""Cache of what a store has read lately: records by number, and numbers by hash."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class RootCursor(NamedTuple):
 
 
 class BatchPath(NamedTuple):
-    """What leads from the root of a batch to the root over all chains, as of the L1 block that appended it."""
+    """The path from the root of a batch to the root over all chains, as of the L1 block that appended it."""
 
     l1_block: int
     batch_root: Hash32
@@ -76,7 +76,7 @@ class BatchPath(NamedTuple):
 class RootTable:
     """The roots of a chain that imports them, and the paths of its own batches: one for each time that L1 appended one.
 
-    Remembers: nothing. Persists: each call in one write, which is not synced: what is lost is read from L1 again.
+    Persists: each call in one write, which is not synced: what is lost is read from L1 again.
     Assumes: any thread may read.
     """
 

@@ -376,9 +376,9 @@ class Store(StoreView):
         key = tables.number(number)
         # Searches skip deleted rows one by one, so nothing is deleted that is not there.
         others = [
-            it
-            for it in (tables.PRICES + key, tables.RULES + key, tables.BATCH_POSITION + key)
-            if self._db.get(it) is not None
+            table + key
+            for table in (tables.PRICES, tables.RULES, tables.BATCH_POSITION)
+            if self._db.get(table + key) is not None
         ]
         shared_with_none = keys_of(self._db, record, number)
         optional = (*self.fork.keys_of(record, number), *self.accounts.keys_of(record, number))

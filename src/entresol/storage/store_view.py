@@ -29,7 +29,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 Known: TypeAlias = V | NotImplementedType
-"""What blocks have written, or `NotImplemented`: unknown here, so that a fork asks its remote."""
+"""A value that blocks have written, or `NotImplemented`: unknown here, so that a fork asks its remote."""
 
 
 _HASH_SIZE: Final = 32
@@ -140,7 +140,7 @@ class BytecodeReader(Protocol):
 
 
 class StoreView:
-    """What a store contains up to its head; `Store` adds what changes it.
+    """The contents of a store up to its head; `Store` adds what changes it.
 
     Remembers: the number of the last block, and what was recently read of blocks. Assumes: readers on any thread.
     Fails: with a `StoreFailed`.
@@ -246,13 +246,15 @@ class StoreView:
         table = tables.TRANSACTION_LOCATION
         found = self._db.read(table + start, table + prefix, count)
         hashes = dict.fromkeys(Hash32(key[1 : 1 + _HASH_SIZE]) for key, _ in found)
-        return [it for it in hashes if self.locate_transaction(it) is not None]
+        return [
+            found_hash for found_hash in hashes if self.locate_transaction(found_hash) is not None
+        ]
 
     def blocks_from(self, start: bytes, prefix: bytes, count: int) -> list[Hash32]:
         """Return up to `count` hashes of blocks from `start` on that begin with `prefix`."""
         table = tables.NUMBER_OF_HASH
         found = (Hash32(key[1:]) for key, _ in self._db.read(table + start, table + prefix, count))
-        return [it for it in found if self.block_number(it) is not None]
+        return [found_hash for found_hash in found if self.block_number(found_hash) is not None]
 
     def hash_by_nonce(self, sender: bytes, nonce: int) -> Hash32 | None:
         """Return the hash of the last transaction by which `sender` used `nonce`."""
@@ -268,7 +270,9 @@ class StoreView:
         if self._has(tables.block_of(found[0])):
             return following
         # It is of a reverted block; ids follow each other from block to block.
-        return bisect_left(range(following), 1, key=lambda it: self.locate_priority(it) is None)
+        return bisect_left(
+            range(following), 1, key=lambda number: self.locate_priority(number) is None
+        )
 
     def locate_priority(self, priority_id: int) -> TransactionLocation | None:
         """Return the location of the priority transaction with this id."""

@@ -213,7 +213,7 @@ class StateKeys:
 class GenesisTable:
     """The hash of the genesis as it was given, its block number, and the chain id, which no block commits to.
 
-    Remembers: the block number. Persists: nothing; the store writes the rows with the genesis block.
+    Remembers: the block number. The store writes the rows with the genesis block.
     """
 
     def __init__(self, db: KeyValueStore) -> None:

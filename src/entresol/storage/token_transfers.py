@@ -104,4 +104,4 @@ def _numbers(data: bytes, at: int) -> tuple[int, ...]:
         return ()
     present = (len(data) - start - _WORD) // _WORD
     count = min(_number(data, start), present, MAX_ITEMS)
-    return tuple(_number(data, start + _WORD * (1 + it)) for it in range(count))
+    return tuple(_number(data, start + _WORD * (1 + index)) for index in range(count))

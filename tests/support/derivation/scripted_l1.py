@@ -326,7 +326,7 @@ class ScriptedDeriver:
         for _ in range(count):
             before(self._chain.number + 1)
             self._chain.builder.seal()
-        return SealedBatch(batch, b"", [(0, 0)] * count, claim.data)
+        return SealedBatch(batch, b"", [0] * count, claim.data)
 
     def accept(
         self, claim: BatchClaim, snapshot: BatchSnapshot, before: Callable[[int], None]

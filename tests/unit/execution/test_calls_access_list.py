@@ -65,7 +65,9 @@ def slots(*numbers: int) -> tuple[Hash32, ...]:
     ],
 )
 def test_the_list_has_what_is_touched(code: str, expected: tuple[Access, ...]) -> None:
-    assert listed(code).access_list == tuple(sorted(expected, key=lambda a: a.account))
+    found = listed(code)
+    assert found.access_list == tuple(sorted(expected, key=lambda access: access.account))
+    assert found.error is None
 
 
 def test_the_list_has_what_a_called_contract_touches() -> None:
@@ -92,10 +94,6 @@ def test_a_failure_is_returned_beside_the_list() -> None:
     result = listed(SLOAD_5 + "5f 5f fd")
     assert result.error == "execution reverted"
     assert result.access_list == (Access(TO, slots(5)),)
-
-
-def test_a_success_has_no_error() -> None:
-    assert listed("00").error is None
 
 
 def test_what_cannot_run_at_all_is_rejected() -> None:

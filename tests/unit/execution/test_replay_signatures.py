@@ -102,7 +102,7 @@ def flip(field: str) -> Callable[[Any], Any]:
     """Return what flips the lowest bit of a field."""
 
     def flipped(payload: Any) -> Any:
-        if isinstance(payload, ZkTransaction) and payload.custom_signature:
+        if isinstance(payload, ZkTransaction) and payload.custom_signature and field != "value":
             at = {"r": 31, "s": 63, "y_parity": 64}[field]
             signature = bytearray(payload.custom_signature)
             signature[at] = 55 - signature[at] if at == 64 else signature[at] ^ 1
@@ -121,22 +121,12 @@ def test_a_block_with_right_signatures_comes_out_the_same(producer: Producer, ki
     again(producer, producer.seal(signed(kind)).record)
 
 
-@pytest.mark.parametrize("field", ["r", "s", "y_parity"])
+@pytest.mark.parametrize("field", ["r", "s", "y_parity", "value"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_wrong_bit_of_a_signature_is_named(producer: Producer, kind: str, field: str) -> None:
+def test_one_wrong_bit_is_named(producer: Producer, kind: str, field: str) -> None:
     transaction = signed(kind)
     record = producer.seal(transaction).record
     raw = flip(field)(transaction.payload).encode()
-    lying = replace(record, transactions=((raw, ALICE),))
-    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
-        again(producer, lying)
-
-
-@pytest.mark.parametrize("kind", PAYLOADS)
-def test_one_wrong_bit_of_a_signed_field_is_named(producer: Producer, kind: str) -> None:
-    transaction = signed(kind)
-    record = producer.seal(transaction).record
-    raw = flip("value")(transaction.payload).encode()
     lying = replace(record, transactions=((raw, ALICE),))
     with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
         again(producer, lying)

@@ -1,8 +1,9 @@
-"""Receipts in their consensus encoding."""
+"""Receipts in their consensus encoding, their logs and blooms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 import rlp as reference
@@ -11,8 +12,12 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.receipts import Log, Receipt, bloom_of
+from entresol.primitives.receipts import Log, Receipt, bloom_of, union
 from entresol.primitives.values import Address, Hash32
+from tests.support.evm.blooms import may_contain
+
+if TYPE_CHECKING:
+    from entresol._native import RlpItem
 
 logs = st.builds(
     Log,
@@ -71,3 +76,39 @@ def test_another_receipt_starts_with_its_type() -> None:
 def test_other_bytes_are_no_receipt(encoded: bytes, problem: str) -> None:
     with pytest.raises(MalformedValue, match=problem):
         Receipt.decode(encoded)
+
+
+@given(st.lists(logs, max_size=5))
+def test_a_bloom_contains_what_its_logs_have(some: list[Log]) -> None:
+    bloom = bloom_of(some)
+    for log in some:
+        assert may_contain(bloom, log.address)
+        assert all(may_contain(bloom, topic) for topic in log.topics)
+
+
+@given(st.lists(logs, max_size=5))
+def test_a_union_is_the_bloom_of_all_logs(some: list[Log]) -> None:
+    assert union(bloom_of([log]) for log in some) == bloom_of(some)
+
+
+def test_a_bloom_sets_the_bits_that_the_yellow_paper_names() -> None:
+    address = Address.parse("0x0f572e5295c57f15886f9b263e2f6d2d6c7b5ec6")
+    bloom = int.from_bytes(bloom_of([Log(address=address, topics=(), data=b"")]))
+    assert {bit for bit in range(2048) if bloom >> bit & 1} == {1323, 431, 1319}
+
+
+@pytest.mark.parametrize(
+    ("item", "problem"),
+    [
+        (b"", "log: a list is expected"),
+        ([b""], "log: 3 items expected, got 1"),
+        ([b"", [], b""], "log.address: an address is 20 bytes, got 0"),
+        ([bytes(20), b"", b""], "log.topics: a list is expected"),
+        ([bytes(20), [b""], b""], r"log.topics\[0\]: a hash is 32 bytes, got 0"),
+        ([bytes(20), [bytes(32)] * 5, b""], "log.topics: a log has at most 4 topics, got 5"),
+        ([bytes(20), [], []], "log.data: a byte string is expected"),
+    ],
+)
+def test_other_items_are_no_logs(item: RlpItem, problem: str) -> None:
+    with pytest.raises(MalformedValue, match=problem):
+        Log.from_rlp(item)

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
-from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.typed_data import TypedData, personal_hash
-from entresol.primitives.values import Address
 from tests.support.typed_data import MAIL
 
 Document = dict[str, Any]
@@ -308,48 +306,6 @@ def test_so_has_the_number_of_types() -> None:
     document["types"] |= {f"Type{number}": [] for number in range(256)}
     with pytest.raises(MalformedValue, match="types: has at most 256 types, got 257"):
         digest(document)
-
-
-def test_what_zk_stack_wallets_sign_is_such_a_document() -> None:
-    payload = ZkTransaction(
-        nonce=7,
-        max_priority_fee_per_gas=1,
-        max_fee_per_gas=2,
-        gas_limit=3,
-        to=Address(b"\x11" * 20),
-        value=4,
-        data=b"data",
-        chain_id=270,
-        sender=Address(b"\x22" * 20),
-        gas_per_pubdata_limit=5,
-    )
-    kinds = {
-        "txType": "uint256", "from": "uint256", "to": "uint256", "gasLimit": "uint256",
-        "gasPerPubdataByteLimit": "uint256", "maxFeePerGas": "uint256",
-        "maxPriorityFeePerGas": "uint256", "paymaster": "uint256", "nonce": "uint256",
-        "value": "uint256", "data": "bytes", "factoryDeps": "bytes32[]", "paymasterInput": "bytes",
-    }  # fmt: skip
-    document = {
-        "types": {"Transaction": [{"name": n, "type": k} for n, k in kinds.items()]},
-        "primaryType": "Transaction",
-        "domain": {"name": "zkSync", "version": "2", "chainId": 270},
-        "message": {
-            "txType": 0x71,
-            "from": str(payload.sender),
-            "to": str(payload.to),
-            "gasLimit": 3,
-            "gasPerPubdataByteLimit": 5,
-            "maxFeePerGas": 2,
-            "maxPriorityFeePerGas": 1,
-            "paymaster": "0",
-            "nonce": 7,
-            "value": 4,
-            "data": "0x" + b"data".hex(),
-            "factoryDeps": [],
-            "paymasterInput": "0x",
-        },
-    }
-    assert digest(document) == payload.signing_hash().hex()
 
 
 JSON = st.recursive(

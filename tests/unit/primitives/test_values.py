@@ -18,6 +18,7 @@ from entresol.primitives.values import (
     Hash32,
     Quantity,
     Quantity64,
+    create_address,
 )
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
@@ -150,3 +151,15 @@ def test_long_data_is_read_like_short_data() -> None:
     ):
         with pytest.raises(MalformedValue):
             Data.parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("nonce", "created"),
+    [
+        (0, "0xcd234a471b72ba2f1ccf0a70fcaba648a5eecd8d"),
+        (1, "0x343c43a37d37dff08ae8c4a11544c718abb4fcf8"),
+    ],
+)
+def test_the_address_of_a_created_contract_follows_the_nonce(nonce: int, created: str) -> None:
+    creator = Address.parse("0x6ac7ea33f8831ea9dcc53393aaa88b25a785dbf0")
+    assert str(create_address(creator, nonce)) == created

@@ -47,7 +47,7 @@ def logs_of(chain: SettlingChain, batch: int) -> list[L2ToL1Log]:
 def test_the_genesis_block_is_batch_0(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches)
     assert (batcher.last.number, batcher.last.first_block, batcher.last.last_block) == (0, 0, 0)
-    assert chain.batches.position_of_block(0) == BatchPosition(0, 0, 0)
+    assert chain.batches.position_of_block(0) == BatchPosition(0, 0)
     assert stored_info_of(batcher.last, CHAIN_ID).commitment == Hash32((1).to_bytes(32))
 
 
@@ -169,7 +169,7 @@ def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(
     assert (batch.first_timestamp, batch.last_timestamp) == (1_000, 1_001)
     assert batch.state_root == chain.head.state_root
     places = [chain.batches.position_of_block(number) for number in (1, 2, 3)]
-    assert places == [BatchPosition(1, 0, 0), BatchPosition(1, 0, 1), None]
+    assert places == [BatchPosition(1, 0), BatchPosition(1, 1), None]
 
 
 def test_a_block_with_more_messages_than_leaves_is_rejected_with_its_number(

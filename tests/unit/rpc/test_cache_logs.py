@@ -213,7 +213,7 @@ class BookMachine(RuleBasedStateMachine):
         self.max_bytes = max_bytes
         self.rendered.log_cache = LogCache(blocks, self.batches, max_bytes)
         self.events = self.chain.events.subscribe(wake=self.follow)
-        self.chain.batches.append(batch(0, 0, 0), b"", [(0, 0)])
+        self.chain.batches.append(batch(0, 0, 0), b"", [0])
 
     def unasked(self) -> NoReturn:
         raise AssertionError
@@ -246,7 +246,7 @@ class BookMachine(RuleBasedStateMachine):
         first = last.last_block + 1
         sealed = batch(last.number + 1, first, min(first + blocks - 1, self.chain.number))
         if sealed.last_block >= first:
-            places = [(0, 0)] * (sealed.last_block - first + 1)
+            places = [0] * (sealed.last_block - first + 1)
             table.append(sealed, b"", places)
             self.rendered.batch_sealed(first, sealed.last_block)
 

@@ -14,11 +14,11 @@ from entresol.primitives.values import Hash32
 from entresol.storage import batch_table, tables
 from entresol.storage.batch_table import BatchPosition, DepositCursor
 from entresol.storage.log_entries import (
+    BatchEntry,
     SettledEntry,
     apply_to_batches,
     decode_entry,
     encode_entry,
-    entry_of_batch,
 )
 from entresol.storage.store import Store
 from tests.support.chain.records import deposit, dump, fill, nodes_of, record_after, transfer
@@ -98,27 +98,27 @@ def test_bytes_that_are_no_batch_are_rejected(data: bytes) -> None:
 def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) -> None:
     table = store.batches
     assert table.last() is None
-    table.append(batch(0, 0, 0), b"", [(0, 0)])
-    table.append(batch(1, 1, 2), b"\xaa" * 176, [(0, 0), (2, 1)])
+    table.append(batch(0, 0, 0), b"", [0])
+    table.append(batch(1, 1, 2), b"\xaa" * 176, [0, 1])
     assert table.last() == table.get(1) == batch(1, 1, 2)
     assert table.get(2) is None
     assert (table.logs(0), table.logs(1)) == (b"", b"\xaa" * 176)
     positions = [table.position_of_block(block) for block in range(4)]
     assert positions == [
-        BatchPosition(0, 0, 0),
-        BatchPosition(1, 0, 0),
-        BatchPosition(1, 2, 1),
+        BatchPosition(0, 0),
+        BatchPosition(1, 0),
+        BatchPosition(1, 1),
         None,
     ]
 
 
 def test_a_batch_is_decoded_once_until_a_row_is_rewritten(store: Store) -> None:
     table = store.batches
-    table.append(batch(0, 0, 0), b"", [(0, 0)])
-    table.append(batch(1, 1, 2), b"", [(0, 0), (2, 1)])
+    table.append(batch(0, 0, 0), b"", [0])
+    table.append(batch(1, 1, 2), b"", [0, 1])
     first = table.get(1)
     assert table.get(1) is first
-    table.append(batch(1, 1, 1), b"", [(0, 0)])
+    table.append(batch(1, 1, 1), b"", [0])
     assert table.get(1) == batch(1, 1, 1)
     assert table.position_of_block(2) is None
 
@@ -128,7 +128,7 @@ def test_so_many_batches_are_remembered_and_no_more(
 ) -> None:
     table = store.batches
     for number in range(4):
-        table.append(batch(number, number, number), b"", [(0, 0)])
+        table.append(batch(number, number, number), b"", [0])
     monkeypatch.setattr(batch_table, "CACHES", CacheLimits(batches=2))
     first = table.get(0)
     assert table.get(1) is not None
@@ -140,7 +140,7 @@ def test_so_many_batches_are_remembered_and_no_more(
 def test_steps_that_l1_took_above_a_block_are_reverted(store: Store) -> None:
     table = store.batches
     for number in range(4):
-        table.append(batch(number, 2 * number, 2 * number + 1), b"", [(0, 0), (0, 0)])
+        table.append(batch(number, 2 * number, 2 * number + 1), b"", [0, 0])
     commit, prove, execute = SettlementStep
     for number, block in ((1, 5), (2, 6), (3, 9)):
         done = SettlementTransaction(Hash32(bytes([block]) * 32), block, 0)
@@ -185,7 +185,7 @@ def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, 
     table = store.batches
     assert table.last_settled(SettlementStep.EXECUTE) == 0
     for number in range(6):
-        table.append(batch(number, number, number), b"", [(0, 0)])
+        table.append(batch(number, number, number), b"", [0])
     table.settle(range(1, 6), SettlementStep.COMMIT, SettlementTransaction(Hash32.zero(), 1, 1))
     table.settle(
         range(1, done + 1), SettlementStep.EXECUTE, SettlementTransaction(Hash32.zero(), 2, 2)
@@ -212,12 +212,12 @@ def test_what_is_under_way_can_be_given_up(store: Store) -> None:
 
 def test_batches_and_their_settlement_are_reverted_to_a_mark(store: Store) -> None:
     table, by = store.batches, SettlementTransaction(Hash32.zero(), 1, 1)
-    table.append(batch(0, 0, 0), b"", [(0, 0)])
-    table.append(batch(1, 1, 2), b"", [(0, 0), (0, 0)])
+    table.append(batch(0, 0, 0), b"", [0])
+    table.append(batch(1, 1, 2), b"", [0, 0])
     table.settle([1], SettlementStep.COMMIT, by)
     table.set_pending_settlement(SettlementStep.PROVE, b"under way")
     before, mark = dump(store), table.mark()
-    table.append(batch(2, 3, 3), b"\xaa" * 88, [(0, 0)])
+    table.append(batch(2, 3, 3), b"\xaa" * 88, [0])
     table.settle([2], SettlementStep.COMMIT, by)
     table.settle([1, 2], SettlementStep.PROVE, by)
     table.set_pending_settlement(SettlementStep.EXECUTE, b"under way, too")
@@ -255,12 +255,12 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
 
 
 def test_what_a_batch_publishes_is_kept_byte_for_byte(store: Store) -> None:
-    store.batches.append(WITH_DATA, b"", [(0, 0)] * 3, b"data")
+    store.batches.append(WITH_DATA, b"", [0] * 3, b"data")
     assert (store.batches.data(1), store.batches.data(2)) == (b"data", b"")
 
 
 def test_an_entry_of_the_log_has_what_a_batch_publishes(store: Store) -> None:
-    entry = entry_of_batch(WITH_DATA, b"", [(0, 0)] * 3, b"data")
+    entry = BatchEntry.of(WITH_DATA, b"", [0] * 3, b"data")
     apply_to_batches(store.batches, decode_entry(encode_entry(entry)))
     assert (store.batches.get(1), store.batches.data(1)) == (WITH_DATA, b"data")
 
@@ -283,7 +283,7 @@ def test_an_entry_of_a_step_without_gas_is_readable() -> None:
 def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:
     genesis = record_after(None)
     fill(store, [genesis, record_after(genesis, transactions=[deposit(0)])])
-    store.batches.append(batch(1, 1, 1), b"\xaa" * 176, [(0, 0)])
+    store.batches.append(batch(1, 1, 1), b"\xaa" * 176, [0])
     before = dump(store)
     store.rebuild(nodes_of)
     assert dump(store) == before
@@ -297,8 +297,8 @@ def test_an_unwind_deletes_batches_with_unwound_blocks(store: Store) -> None:
     fill(store, chain[:3])
     before = dump(store)
     fill(store, chain[3:])
-    store.batches.append(WITH_DATA, b"\xaa" * 88, [(0, 0)] * 3, b"data")
-    store.batches.append(batch(2, 4, 4), b"", [(0, 0)])
+    store.batches.append(WITH_DATA, b"\xaa" * 88, [0] * 3, b"data")
+    store.batches.append(batch(2, 4, 4), b"", [0])
     for step in SettlementStep:
         store.batches.settle([1, 2], step, SettlementTransaction(Hash32(b"\5" * 32), 7, 1))
     store.unwind(2)

@@ -17,7 +17,7 @@ def by(block: int) -> SettlementTransaction:
 def append(store: Store, *numbers: int) -> None:
     for number in numbers:
         batch = Batch(number, number, number, 1, 2, 3, 1, 0, WORD, (), 2, WORD, WORD)
-        store.batches.append(batch, b"", [(0, 0)])
+        store.batches.append(batch, b"", [0])
 
 
 def test_a_batch_is_booked_or_has_a_problem(store: Store) -> None:

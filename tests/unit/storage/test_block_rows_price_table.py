@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,11 +28,6 @@ def rows(store: Store) -> list[int]:
     return [tables.block_of(key) for key in dump(store) if key[:1] == tables.PRICES]
 
 
-def test_each_block_has_the_prices_it_was_made_with(store: Store) -> None:
-    fill(store, None, CHEAP, DEAR, CHEAP)
-    assert [store.prices.at(block) for block in range(4)] == [None, CHEAP, DEAR, CHEAP]
-
-
 def test_prices_that_stay_take_no_room(store: Store) -> None:
     fill(store, CHEAP, CHEAP, CHEAP, DEAR, DEAR)
     assert rows(store) == [0, 3]
@@ -47,7 +40,7 @@ def test_another_price_of_ether_is_another_row(store: Store) -> None:
     assert [store.prices.at(block) for block in range(4)] == [CHEAP, TOKEN, TOKEN, CHEAP]
 
 
-def test_a_row_of_an_earlier_version_has_ether_for_ether() -> None:
+def test_a_row_without_a_price_of_ether_is_paid_in_it() -> None:
     row = (10**9).to_bytes(32) + (10**10).to_bytes(32)
     assert Prices.unpack(row) == CHEAP
     assert CHEAP.pack() == row
@@ -94,15 +87,6 @@ def test_a_price_that_no_word_can_hold_is_the_highest(store: Store) -> None:
     assert store.prices.at(0) == Prices(2**256 - 1, 1)
     fill(store, Prices(2**300, 1))
     assert rows(store) == [0]
-
-
-def test_prices_are_there_after_a_restart(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "chain")
-    fill(store, CHEAP, DEAR)
-    store.close()
-    store = Store.open(tmp_path / "chain")
-    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)
-    store.close()
 
 
 def test_rebuilding_preserves_them(store: Store) -> None:

@@ -33,7 +33,7 @@ def test_a_position_is_read_as_it_was_written() -> None:
 
 def test_a_batch_is_written_with_its_position_and_its_commit(store: Store) -> None:
     batch = ScriptedLayerOne().batch(1)
-    store.batches.append_derived((batch, b"", [(0, 0)] * 2, b"data"), POSITION, COMMIT)
+    store.batches.append_derived((batch, b"", [0] * 2, b"data"), POSITION, COMMIT)
     assert store.batches.last() == batch
     assert store.batches.data(1) == b"data"
     assert store.batches.derivation.at(1) == POSITION

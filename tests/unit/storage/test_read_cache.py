@@ -84,25 +84,8 @@ def test_the_number_of_a_hash_is_read_once() -> None:
     assert reads == [b"hash"]
 
 
-def test_a_missing_hash_is_read_again() -> None:
-    cache = ReadCache()
-    assert cache.number(b"hash", lambda _: None) is None
-    assert cache.number(b"hash", lambda _: 7) == 7
-
-
 def test_the_number_of_a_hash_is_read_again_after_a_revert() -> None:
     cache = ReadCache()
     cache.number(b"hash", lambda _: 7)
     cache.evict_above(6)
-    assert cache.number(b"hash", lambda _: None) is None
-
-
-def test_a_number_that_was_read_before_a_revert_is_not_cached() -> None:
-    cache = ReadCache()
-
-    def read_while_reverting(_hash: bytes) -> int | None:
-        cache.evict_above(6)
-        return 7
-
-    cache.number(b"hash", read_while_reverting)
     assert cache.number(b"hash", lambda _: None) is None

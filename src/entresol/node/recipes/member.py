@@ -29,7 +29,7 @@ from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
-from entresol.storage.log_entries import BatchEntry, PublishedBatchEntry
+from entresol.storage.log_entries import BatchEntry
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
@@ -197,7 +197,7 @@ def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
 
     def on_applied(entry: Entry) -> None:
         publisher = None if shared is None else shared.publisher
-        if isinstance(entry, BatchEntry | PublishedBatchEntry):
+        if isinstance(entry, BatchEntry):
             batch = entry.decoded()
             api.batch_sealed(batch)
             if publisher is not None:

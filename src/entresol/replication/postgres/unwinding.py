@@ -13,7 +13,6 @@ from entresol.storage.log_entries import (
     BatchEntry,
     BlockEntry,
     OutgoingEntry,
-    PublishedBatchEntry,
     SettledEntry,
     UnsettledEntry,
     UnwindEntry,
@@ -52,7 +51,7 @@ class _Settlement:
 
     def follow(self, entry: Entry) -> None:
         match entry:
-            case BatchEntry() | PublishedBatchEntry():
+            case BatchEntry():
                 batch = entry.decoded()
                 self.last_blocks[batch.number] = batch.last_block
             case SettledEntry(step=SettlementStep.COMMIT):

@@ -32,8 +32,6 @@ class BatchInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     timestamp: int
-    first_tx_number: int
-    """The number of the block's first transaction in L2-to-L1 logs: 0, except in batches of earlier versions."""
 
 
 class BatchReader(Protocol):
@@ -89,7 +87,7 @@ class BlockInclusion:
 
     def tx_number(self, index: int) -> int | None:
         """Return the number that L2-to-L1 logs have for the transaction at `index` in the block, once it has a batch."""
-        return None if self.batch is None else self.batch.first_tx_number + index
+        return None if self.batch is None else index
 
 
 def effective_gas_price(payload: Payload, base_fee: int) -> int:
@@ -239,7 +237,8 @@ def receipts_json(
 
     `blobs` is what blob gas costs: a constant, or by the rules of a fork. With `detached`, other threads run meanwhile.
     """
-    place = None if batch is None else (batch.number, batch.first_tx_number)
+    # Logs number the transactions of each block from 0.
+    place = None if batch is None else (batch.number, 0)
     text = _RENDERER.render(stored, index, place, blobs, detached=detached)
     if text is None:
         # Python alone decodes what nobody signs, and says what is wrong with a record.

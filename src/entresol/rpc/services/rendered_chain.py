@@ -83,11 +83,7 @@ class BatchInclusion:
         batch = None if position is None else self._batches.get(position.batch)
         if position is None or batch is None:
             return None
-        return BatchInfo(
-            number=batch.number,
-            timestamp=batch.first_timestamp,
-            first_tx_number=position.first_tx_number,
-        )
+        return BatchInfo(number=batch.number, timestamp=batch.first_timestamp)
 
     def last_block(self) -> int | None:
         """Return the last block of the last sealed batch, or None."""

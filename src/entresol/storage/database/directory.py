@@ -19,7 +19,7 @@ FORMAT_FILE: Final = "FORMAT"
 LOCK_FILE: Final = "LOCK"
 DATABASE: Final = "database"
 FORK_FOLDER: Final = "fork"
-"""What a fork has read of its remote chain; it is there before the chain is."""
+"""The folder of what a fork has read of its remote chain; it is there before the chain is."""
 
 _FORMAT_PREFIX: Final = "entresol chain, format "
 _UNFINISHED: Final = FORMAT_FILE + ".new"
@@ -151,7 +151,7 @@ def _is_unfinished(path: Path) -> bool:
 
 def has_only_reads(path: Path) -> bool:
     """Return whether a folder has what a fork has read, and no chain yet: that of another layer in the same directory."""
-    return path.is_dir() and {it.name for it in path.iterdir()} == {FORK_FOLDER}
+    return path.is_dir() and {entry.name for entry in path.iterdir()} == {FORK_FOLDER}
 
 
 def _check_format(path: Path) -> None:

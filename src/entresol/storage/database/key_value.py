@@ -106,7 +106,7 @@ class Cursors:
     """A cursor for each thread that reads: making one takes as long as a seek.
 
     Remembers: the cursors since the last write, with what was in the database then. Assumes: `forget` after every
-    write, and before the database is closed, because a cursor keeps it open. Fails: never.
+    write, and before the database is closed, because a cursor keeps it open.
     """
 
     def __init__(self, db: Rdict) -> None:
@@ -128,10 +128,10 @@ class Cursors:
 
 
 class DamageReport:
-    """What could not be read of a database, reported once.
+    """The damage of a database, reported once.
 
     A secondary leaves the log to the process that writes, which it tells (`Store.report_damage`).
-    Remembers: the first failure, since the same damage is met again and again. Persists: nothing. For any thread.
+    Remembers: the first failure, since the same damage is met again and again. For any thread.
     """
 
     def __init__(self, *, is_secondary: bool = False) -> None:

@@ -249,7 +249,7 @@ def test_a_rewind_returns_users_transactions_and_no_import(chain: Chain) -> None
     assert balance(chain, NOBODY) == 1
 
 
-def test_a_block_of_an_import_alone_has_no_transactions_of_users(chain: Chain) -> None:
+def test_a_block_with_an_import_has_a_system_transaction(chain: Chain) -> None:
     chain.builder.seal()
     chain.filler.roots.extend(roots(1))
     chain.builder.seal()
@@ -257,5 +257,4 @@ def test_a_block_of_an_import_alone_has_no_transactions_of_users(chain: Chain) -
     chain.filler.roots.extend(roots(1, first=2))
     chain.builder.seal()
     records = [chain.blocks.record(number) for number in (1, 2, 3)]
-    assert [record.has_user_transactions for record in records] == [False, False, True]
     assert [record.has_system_transaction for record in records] == [False, True, True]

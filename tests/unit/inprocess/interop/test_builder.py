@@ -8,7 +8,7 @@ from entresol import Devnet
 from entresol.errors import BridgeFailed, BundleReverted
 from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
 from entresol.primitives.base_token import L2_ASSET_ROUTER
-from entresol.primitives.interop_bundles import decode_erc7930
+from entresol.primitives.interop_bundles import encode_erc7930
 from entresol.primitives.values import Address
 from tests.support.ecosystem.bundles import deployed_token
 
@@ -88,8 +88,8 @@ def test_bridged_ether_goes_home_as_value(net: Devnet) -> None:
 def test_a_bundle_names_who_executes_and_who_unbundles_it(net: Devnet) -> None:
     bob, carol = (account.address for account in net.accounts[1:3])
     bundle = net.bridge.send(1, chain=net.l2s[1], executor=bob, unbundler=carol).bundle
-    assert decode_erc7930(bundle.executor) == (None, Address.parse(bob))
-    assert decode_erc7930(bundle.unbundler) == (None, Address.parse(carol))
+    assert bundle.executor == encode_erc7930(None, Address.parse(bob))
+    assert bundle.unbundler == encode_erc7930(None, Address.parse(carol))
 
 
 def test_what_the_center_rejects_is_named_with_its_arguments(net: Devnet) -> None:

@@ -10,7 +10,7 @@ from entresol.inprocess.interop.starters import (
 )
 from entresol.primitives import abi
 from entresol.primitives.base_token import L2_ASSET_ROUTER
-from entresol.primitives.interop_bundles import decode_erc7930
+from entresol.primitives.interop_bundles import encode_erc7930
 from entresol.primitives.values import Address, Hash32
 
 BOB = Address(b"\x0b" * 20)
@@ -24,14 +24,14 @@ def test_a_call_without_value_has_no_attribute() -> None:
 
 def test_a_payment_is_a_call_with_nothing_but_its_value() -> None:
     starter = remote_call(BOB, b"", 7)
-    assert (decode_erc7930(starter.to), starter.data, starter.value) == ((None, BOB), b"", 7)
+    assert (starter.to, starter.data, starter.value) == (encode_erc7930(None, BOB), b"", 7)
     assert starter.attributes == (abi.encode_call("interopCallValue(uint256)", 7),)
 
 
 def test_a_token_is_sent_by_the_router_without_value() -> None:
     starter = token_transfer(ASSET, 5, BOB, TOKEN)
     asset, burn = abi.decode("(bytes32,bytes)", starter.data[1:])
-    assert decode_erc7930(starter.to) == (None, L2_ASSET_ROUTER)
+    assert starter.to == encode_erc7930(None, L2_ASSET_ROUTER)
     assert (starter.data[:1], bytes(asset)) == (b"\x01", bytes(ASSET))
     assert burn == abi.encode("(uint256,address,address)", (5, BOB, TOKEN))
     assert starter.attributes == (abi.encode_call("indirectCall(uint256)", 0),)

@@ -43,7 +43,7 @@ class Sealing:
                 *(number, number, number, 1, 2, transactions + deposits, deposits),
                 *(0, WORD, (), 0, WORD, WORD),
             )
-            self.batches.append(batch, b"", [(0, 0)])
+            self.batches.append(batch, b"", [0])
             if number:
                 self.backlog.on_sealed(batch)
             self.sealed += 1

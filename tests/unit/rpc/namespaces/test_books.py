@@ -18,7 +18,7 @@ NOTHING = {"transactionHash": None, "blockNumber": None, "timestamp": None, "pro
 
 @pytest.fixture
 def client(store: Store) -> NamespaceClient:
-    store.batches.append(BATCH, b"", [(0, 0)])
+    store.batches.append(BATCH, b"", [0])
     return NamespaceClient(EntresolBooks(store.batches))
 
 
@@ -31,7 +31,7 @@ def test_a_batch_with_messages_is_to_be_booked(client: NamespaceClient) -> None:
 
 
 def test_a_batch_with_results_of_deposits_alone_is_not(store: Store) -> None:
-    store.batches.append(msgspec.structs.replace(BATCH, logs=1), b"", [(0, 0)])
+    store.batches.append(msgspec.structs.replace(BATCH, logs=1), b"", [0])
     client = NamespaceClient(EntresolBooks(store.batches))
     assert client("entresol_getBatchBooks", 1) == {"status": "none", **NOTHING}
 

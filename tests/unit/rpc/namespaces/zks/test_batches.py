@@ -21,11 +21,9 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import OpenBatch, SealingPolicy, stored_info_of
+from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import QUICK_LOGS, LogProver
-from entresol.rollup.message_tree import MessageTree
-from entresol.rollup.priority_tree import Frontier
 from entresol.rpc.jsonrpc.codec import decode_hook, encode
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.proofs import ZksProofs
@@ -191,7 +189,7 @@ def test_a_batch_says_where_its_data_is_and_how_much_it_publishes(
     block = msgspec.structs.replace(
         sealed, number=1, first_block=1, last_block=1, data_scheme=scheme, data_size=len(data)
     )
-    table.append(block, b"", [(0, 0)], data)
+    table.append(block, b"", [0], data)
     details = rollup("zks_getL1BatchDetails", 1)
     assert (details["dataAvailability"], details["pubdataBytes"]) == (name, len(data))
 
@@ -375,9 +373,8 @@ def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> 
     assert root_of_proof(log.leaf(), answer["id"], words) == Hash32.parse(answer["root"])
 
 
-@pytest.mark.parametrize("is_old", [False, True])
 def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
-    rollup: Rollup, is_old: bool
+    rollup: Rollup,
 ) -> None:
     chain = rollup.chain
     sent = []
@@ -385,10 +382,7 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
         chain.transfer()
         sent += [(chain.send_message(10 * block + n), 10 * block + n) for n in range(3)]
         chain.builder.seal()
-    if is_old:
-        seal_with_numbers_in_the_batch(chain)
-    else:
-        rollup.seal_batch()
+    rollup.seal_batch()
     rollup.settle(1, *SettlementStep)
     rendered = RenderedChain(
         CHAIN_ID,
@@ -411,27 +405,7 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
             value=Hash32(message.to_bytes(32)),
         )
         assert root_of_proof(log.leaf(), proof["id"], words) == Hash32.parse(proof["root"])
-    in_block, in_batch = [1, 2, 3] * 3, [1, 2, 3, 5, 6, 7, 9, 10, 11]
-    assert numbers == (in_batch if is_old else in_block)
-
-
-def seal_with_numbers_in_the_batch(chain: SettlingChain) -> None:
-    """Seal and store a batch of all blocks as versions did that numbered transactions in the batch."""
-    opened = OpenBatch(1, 1, Frontier(0, ()))
-    positions: list[tuple[int, int]] = []
-    logs: list[bytes] = []
-    transactions = 0
-    for number in range(1, chain.number + 1):
-        record = chain.blocks.record(number)
-        opened.add(record, 0.0)
-        positions.append((transactions, len(logs)))
-        for result in record.results:
-            index = transactions.to_bytes(2)
-            logs += [packed[:2] + index + packed[4:] for packed in result.l2_to_l1_logs]
-            transactions += 1
-    root = bytes(MessageTree.of_logs(b"".join(logs)).root)
-    batch = msgspec.structs.replace(opened.seal().batch, message_root=root)
-    chain.batches.append(batch, b"".join(logs), positions)
+    assert numbers == [1, 2, 3] * 3
 
 
 def test_a_position_distinguishes_equal_messages(rollup: Rollup) -> None:
