@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from entresol._native import keccak256
 from entresol.primitives.values import Hash32
 from entresol.state.preimages import Preimages
+from entresol.storage.tables import StateKeys
 
 HEAD, OTHER = Hash32(b"\1" * 32), Hash32(b"\2" * 32)
 
 
-class Keys:
+class Keys(StateKeys):
     """Five addresses, three slots of each, and a count of how often they are listed."""
 
     def __init__(self) -> None:
