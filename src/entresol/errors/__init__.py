@@ -7,16 +7,12 @@ meanings. Any other exception is a bug and is reported as one.
 from entresol.errors.base import *
 from entresol.errors.chain import *
 from entresol.errors.cluster import *
-from entresol.errors.config import *
 from entresol.errors.debug import *
 from entresol.errors.devnet import *
-from entresol.errors.engine import *
 from entresol.errors.execution import *
 from entresol.errors.fork import *
 from entresol.errors.l1 import *
-from entresol.errors.pool import *
 from entresol.errors.rpc import *
 from entresol.errors.storage import *
 from entresol.errors.transactions import *
 from entresol.errors.values import *
-from entresol.errors.zk_transactions import *
