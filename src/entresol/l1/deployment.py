@@ -33,7 +33,7 @@ class DeploymentStep(NamedTuple):
     to: Address | None
     data: bytes
     sender: Address | None = None
-    """Who sends it; the deployer, unless it is one of the development L1's accounts."""
+    """The sender: the deployer, unless it is one of the development L1's accounts."""
     value: int = 0
 
 
@@ -225,8 +225,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     """The first one has the bridge of the first clients, too."""
     first_nonce: int = 0
     registrar: Address | None = None
-    """Who registers base tokens with the vault. By default the deployer does, and contracts that follow have later
-    nonces; those of the development L1 have the same addresses whatever the base tokens are."""
+    """The account that registers base tokens with the vault. By default the deployer does, and contracts that follow
+    have later nonces; those of the development L1 have the same addresses whatever the base tokens are."""
 
     @property
     def contracts(self) -> SettlementContracts:

@@ -12,9 +12,9 @@ from entresol.l1.layer_one import L1Fees
 GWEI: Final = 10**9
 
 BUMP_PERCENT: Final = 125
-"""What a replacement offers relative to the transaction it replaces."""
+"""The offer of a replacement relative to the transaction it replaces."""
 MIN_BUMP_PERCENT: Final = 110
-"""What nodes require of a replacement, of the tip and of the fee cap alike."""
+"""The least offer that nodes take for a replacement, of the tip and of the fee cap alike."""
 MIN_TIP: Final = GWEI
 """The tip that limits are computed from if L1 suggests a lower one, as an idle L1 does."""
 

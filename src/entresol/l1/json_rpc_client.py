@@ -65,7 +65,7 @@ class BodyTooLong(NoResponse):
 
 
 class PostResponse(NamedTuple):
-    """What a server responded."""
+    """The response of a server."""
 
     status: int
     body: bytes

@@ -39,7 +39,7 @@ class SignedTransaction(msgspec.Struct, frozen=True):
 
     @property
     def payload(self) -> FeeMarketTransaction:
-        """What was signed."""
+        """The payload that was signed."""
         payload = decode(self.raw).payload
         assert isinstance(payload, FeeMarketTransaction)
         return payload
@@ -83,7 +83,7 @@ class Operator:
         self.l1 = l1
         self._chain_id = chain_id
         self.name = name
-        """What messages call it."""
+        """Its name in messages."""
         self._secret = secret
         self.limits = limits or FeeLimits()
         self.address = Address(address_of(public_key(secret)))

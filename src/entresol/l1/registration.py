@@ -34,7 +34,7 @@ Pair: TypeAlias = tuple[int, int]
 
 
 class Ecosystem(NamedTuple):
-    """What the chains of a Bridgehub share."""
+    """The contracts that the chains of a Bridgehub share, and their owner."""
 
     owner: Address
     contracts: SettlementContracts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
 
 FUNDS: Final = 10 * 10**18
-"""What an account without ether gets at most, in wei: enough for thousands of batches."""
+"""The most that an account without ether gets, in wei: enough for thousands of batches."""
 SHARE: Final = 20
 """It gets at most this part of what the payer has."""
 

@@ -71,11 +71,11 @@ class SealedBatch(NamedTuple):
     logs_before: list[int]
     """How many of its logs precede each of its blocks."""
     data: bytes = b""
-    """What it publishes."""
+    """The data that it publishes."""
 
 
 class BatchBody(Protocol):
-    """What the blocks of the open batch publish."""
+    """The data that the blocks of the open batch publish."""
 
     @property
     def hashed_from(self) -> int:

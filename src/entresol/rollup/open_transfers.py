@@ -1,4 +1,4 @@
-"""What is on its way between the layers, or waits to be claimed on L1: an index, however old it is."""
+"""Transfers on their way between the layers, or that wait to be claimed on L1: an index, however old they are."""
 
 from __future__ import annotations
 

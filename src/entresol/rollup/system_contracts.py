@@ -42,11 +42,11 @@ INTEROP_CONTRACTS: Final = {
     INTEROP_HANDLER: "InteropHandler",
     BASE_TOKEN_HOLDER: "BaseTokenHolder",
 }
-"""Those of chains that send bundles to each other."""
+"""The contracts of chains that send bundles to each other."""
 INTEROP_FEE: Final = 10**12
-"""What a call of a bundle costs, in wei."""
+"""The cost of a call of a bundle, in wei."""
 HELD: Final = 2**127 - 1
-"""What the holder has in the genesis, backed by nothing and part of no sum: base tokens that bundles bring come from it."""
+"""The balance of the holder in the genesis, backed by nothing and part of no sum: bundles bring base tokens from it."""
 _SALTED: Final = {NATIVE_TOKEN_VAULT: "BRIDGED_TOKEN_SALT", CONTRACT_DEPLOYER: "_countSalt"}
 """The variables of a copy's contracts that give what they deploy other addresses than on the copied chain."""
 # The nonce of a contract after its creation.
@@ -110,7 +110,7 @@ CONTRACTS: Final = {
 
 
 class InteropGenesis(NamedTuple):
-    """What a chain that sends bundles knows in its genesis."""
+    """The facts that a chain that sends bundles knows in its genesis."""
 
     registrar: Address
     """The contract on L1 that tells it of other chains."""

@@ -1,1 +1,1 @@
-"""What a chain publishes on L1, and what L1 says of how it does."""
+"""The data and the genesis that a chain publishes on L1, and how to find it there."""

@@ -1,4 +1,4 @@
-"""What the RPC methods of an L2 need beyond its chain."""
+"""The parts that the RPC methods of an L2 need beyond its chain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RollupParts(Protocol):
-    """What the methods of an L2 need of its rollup."""
+    """The parts of a rollup that the methods of its L2 need."""
 
     @property
     def l1_chain_id(self) -> int:
@@ -51,7 +51,7 @@ class RollupParts(Protocol):
 
 
 class SettledView(NamedTuple):
-    """What a node reads of the rollup that does not run it."""
+    """The rollup as a node reads it that does not run it."""
 
     settlement_layer: SettlementLayer
     prover: LogProver
@@ -70,7 +70,7 @@ class SettledView(NamedTuple):
 
 
 class L2Components(NamedTuple):
-    """What an L2 has beyond a chain: a fee model, and a rollup if it settles on an L1."""
+    """The parts of an L2 beyond its chain: a fee model, and a rollup if it settles on an L1."""
 
     fees: FeeModel
     rollup: RollupParts | SettledView | None

@@ -29,7 +29,7 @@ class RecordedToken(msgspec.Struct, frozen=True, kw_only=True):
     symbol: str
     decimals: int
     price: str
-    """What ether costs in it, packed, since both of its numbers may be larger than those of JSON."""
+    """The price of ether in it, packed, since both of its numbers may be larger than those of JSON."""
 
     @classmethod
     def of(cls, token: BaseToken) -> Self | None:
@@ -73,7 +73,7 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
     deployment_block: int | None = None
     """An L1 block before which the contracts did not exist; None until they are deployed."""
     paid_in: RecordedToken | None = None
-    """What pays for gas; None is ether."""
+    """The base token, which pays for gas; None is ether."""
 
     @property
     def base_token(self) -> BaseToken:

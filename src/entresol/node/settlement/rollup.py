@@ -142,7 +142,7 @@ class Rollup:
         self.sealed = self.batcher.sealed
         self.sealed.add(lambda _batch: self.genesis.wake())
         self.backlog: Backlog | None = None
-        """What L1 has not taken yet; a node that settles on request has what it is asked for."""
+        """The batches that L1 has not taken yet; a node that settles on request has those it is asked for."""
         if chain.rules.publishes and settings.settle:
             self.backlog = Backlog(
                 chain.batches, lambda: self.settler.stopped or self.settler.problem
@@ -273,7 +273,7 @@ class Rollup:
 
     @property
     def problem(self) -> str | None:
-        """What fails and is tried again, or puts settlement at risk; None if nothing does."""
+        """The first thing that fails and is tried again, or puts settlement at risk; None if nothing does."""
         failed = (task.problem for task in self._tasks)
         blocked = (f"{part}: {problem}" for part, problem in self.health().items() if problem)
         return (

@@ -60,7 +60,7 @@ class SettlementLayer(msgspec.Struct, frozen=True, kw_only=True):
     deployment_block: int = 0
     """An L1 block before which the contracts did not exist."""
     base_token: BaseToken = ETHER_TOKEN
-    """What pays for gas on the L2, at the price when it was created."""
+    """The base token, which pays for gas on the L2, at the price when it was created."""
 
     @property
     def contract(self) -> ZkChain:

@@ -65,7 +65,7 @@ _LAST_LOG: Final = 2**32 - 1
 
 
 class DerivationSources(NamedTuple):
-    """What may be asked beside L1; all of it is compared with what L1 says."""
+    """The sources that may be asked beside L1; all of it is compared with what L1 says."""
 
     edits: EditFetcher | None = None
     """Edits of which L1 has only the hash."""

@@ -79,7 +79,7 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BlockParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block is executed with beside what is published of it."""
+    """The parts that a block is executed with beside what is published of it."""
 
     in_force: InForce
     edits: PublishedEdits | None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METHOD: Final = "entresol_getEdits"
 MAX_EDITS_BYTES: Final = 256 << 20
-"""What the edits of one batch may take, of which L1 says the length."""
+"""The most that the edits of one batch may take, of which L1 says the length."""
 
 _ATTEMPTS: Final = 3
 _TIMEOUT_SECONDS: Final = 20.0

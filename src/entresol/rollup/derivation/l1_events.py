@@ -1,4 +1,4 @@
-"""What the contract of a chain has logged of its batches, as one ordered stream."""
+"""The logs of a chain's contract about its batches, as one ordered stream of events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAX_NUMBER: Final = 2**63 - 1
 
 
 class BatchClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """What L1 says of a committed batch, in its logs."""
+    """A committed batch as L1 has it in its logs."""
 
     number: int
     state_root: Hash32
@@ -51,7 +51,7 @@ class BatchClaim(msgspec.Struct, frozen=True, kw_only=True):
     first_block: int
     last_block: int
     data: bytes
-    """What it publishes; empty if there is nothing."""
+    """The data that it publishes; empty if there is nothing."""
 
     def read(self) -> PublishedBatch:
         """Decode the data; raise `UnderivableBatch` for anything but a batch with this number and these blocks."""

@@ -81,7 +81,7 @@ class Contradiction(NamedTuple):
     l1_block: int
     imported: Hash32
     actual: Hash32
-    """That of L1 now; zero if there is none to import."""
+    """The root that L1 has now; zero if there is none to import."""
 
 
 class RootImporter:

@@ -1,4 +1,4 @@
-"""What a chain has sealed to publish, and L1 has not taken yet."""
+"""Batches that a chain has sealed to publish, and L1 has not taken yet."""
 
 from __future__ import annotations
 

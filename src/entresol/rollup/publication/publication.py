@@ -1,4 +1,4 @@
-"""What the batches of a chain publish: the genesis as batch 0, and the body of each other one."""
+"""The data that the batches of a chain publish: the genesis as batch 0, and the body of each other one."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from entresol.storage.block_rows import Prices
 
 MAX_BLOCK_BYTES: Final = MAX_BODY_BYTES - MAX_FRAME_BYTES
-"""What a block takes at most, because it is never divided."""
+"""The most that a block takes, because it is never divided."""
 
 _DERIVABLE: Final = RecordRules(
     is_development=True, publishes=True, accepted_types=ETHEREUM_TYPES | {ZK_TYPE}
 )
-"""What others derive has constant fields, an order and types; what only developers may do is judged elsewhere."""
+"""Blocks that others derive have constant fields, an order and types; what developers may do is judged elsewhere."""
 
 
 class RulesInForce(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ ESTIMATE_SECONDS: Final = 2.0
 
 _ETHER: Final = 10**18
 DEPOSITED: Final = 100 * _ETHER
-"""What a deposit brings, in ether, or as much of another token as that costs."""
+"""The amount that a deposit brings, in ether, or as much of another token as that costs."""
 LOW: Final = _ETHER
 """Below this there is another deposit."""
 RETRY_SECONDS: Final = 30.0
@@ -61,7 +61,7 @@ class RelayCall(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a transaction, and the gas that it has used."""
+    """The end of a transaction, and the gas that it has used."""
 
     succeeded: bool
     gas_used: int

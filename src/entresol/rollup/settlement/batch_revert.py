@@ -23,10 +23,10 @@ _POLL_SECONDS: Final = 0.5
 
 
 class RevertedBatches(msgspec.Struct, frozen=True, kw_only=True):
-    """What L1 has reverted."""
+    """The batches that L1 has reverted."""
 
     before: BatchTotals
-    """What L1 had before."""
+    """The totals of L1 before."""
     last: int
     """The last batch that is left."""
     transaction: Hash32

@@ -41,7 +41,7 @@ RETRIES_PER_BLOCK: Final = 4
 _CHAINS_TO_BOOK: Final = 2
 """A single chain has nobody to send anything to."""
 _PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
-"""What L1 rejects for a moment only: another account was faster, or a reorg of L1 removed the execution."""
+"""Errors by which L1 rejects for a moment only: another account was faster, or a reorg of L1 removed the execution."""
 
 
 class BooksContract:
@@ -129,7 +129,7 @@ class Bookkeeper:
         self.last = 0
         """The highest batch that is booked, of those that were looked at."""
         self.failure: EntresolError | None = None
-        """What the last step failed with; it concerns all batches."""
+        """The failure of the last step; it concerns all batches."""
 
     def problem_of(self, batch: int) -> str | None:
         """Return why L1 does not book a batch; None if it has, or was not asked yet."""

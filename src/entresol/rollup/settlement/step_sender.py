@@ -146,7 +146,7 @@ class StepTransactions(TxManager):
 
 
 class StepHooks(NamedTuple):
-    """Who is told what a sender does."""
+    """Listeners that are told what a sender does."""
 
     on_settled: Callable[[SettlementStep, int], None]
     """A step of a batch is on L1."""
@@ -178,7 +178,7 @@ class StepSender:
         self._contract = contract
         self._hooks = hooks
         self.failure: EntresolError | None = None
-        """What the last `advance` failed with."""
+        """The failure of the last `advance`."""
 
     @property
     def steps(self) -> Sequence[SettlementStep]:
