@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from entresol.chain.edits import BlockSettings
+from entresol.errors import LayerOneMismatch
 from entresol.l1.fee_limits import GWEI
 from entresol.l1.operator import Operator
 from entresol.l1.tx_manager import TxManager
@@ -63,5 +66,23 @@ def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce() -> N
         found = await reverting
         assert (found.last, found.before.committed, found.transaction) == (0, 1, second.hash)
         assert await scenario.totals() == (0, 0, 0)
+
+    embedded(play)
+
+
+def test_a_nonce_that_another_transaction_takes_ends_the_revert() -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = await commit(scenario)
+        reverting = begin(scenario)
+        await until(lambda: len(l1.chain.pool))
+        (first,) = l1.chain.pool
+        nonce = first.payload.nonce + 1
+        l1.chain.edit(first.sender, lambda state: state.set_nonce(first.sender, nonce))
+        l1.mine()
+        with pytest.raises(
+            LayerOneMismatch, match=r"took nonce \d+ .* a node with this key settles"
+        ):
+            await reverting
+        assert await scenario.totals() == (1, 0, 0)
 
     embedded(play)
