@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from entresol.rpc.namespaces.eth.accounts import EthAccounts, Personal
 from entresol.rpc.namespaces.eth.blocks import EthBlocks
-from entresol.rpc.namespaces.eth.call_many import EthCallMany
-from entresol.rpc.namespaces.eth.calls import EthCalls
+from entresol.rpc.namespaces.eth.calls import EthCallMany, EthCalls, EthSimulate
 from entresol.rpc.namespaces.eth.client import EthClient, EthConfig
 from entresol.rpc.namespaces.eth.fees import EthFees
 from entresol.rpc.namespaces.eth.filters import EthFilters
-from entresol.rpc.namespaces.eth.simulate import EthSimulate
 from entresol.rpc.namespaces.eth.state import EthState
 from entresol.rpc.namespaces.eth.transactions import EthSendSync, EthTransactions, ResponseHold
 from entresol.rpc.namespaces.net_web3 import Net, Web3

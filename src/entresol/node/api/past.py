@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.rpc.jsonrpc.method import Past
-from entresol.rpc.services.past.anchor_proofs import AnchorProofs
 from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
 from entresol.rpc.services.past.fee_history import SplitFees
+from entresol.rpc.services.past.fork_proofs import AnchorProofs, OverlayChecks
 from entresol.rpc.services.past.logs import SplitLogs
-from entresol.rpc.services.past.overlay import OverlayChecks
-from entresol.rpc.services.past.places import Places
-from entresol.rpc.services.past.router import PastRouter
+from entresol.rpc.services.past.router import PastRouter, Places
 
 if TYPE_CHECKING:
     from entresol._native import Rules

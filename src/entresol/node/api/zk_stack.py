@@ -12,7 +12,7 @@ from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from entresol.rpc.namespaces.zks.fees import ZksFees
-from entresol.rpc.namespaces.zks.proofs import ZksProofs
+from entresol.rpc.namespaces.zks.merkle_proofs import ZksProofs
 from entresol.rpc.namespaces.zks.protocol import ZksProtocol
 from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions

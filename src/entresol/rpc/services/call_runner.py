@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from entresol._native import Limits
+from entresol.chain.fees import BlobFees
 from entresol.chain.mempool.validation import (
     ACCESSED_ACCOUNT_GAS,
     ACCESSED_SLOT_GAS,
@@ -16,13 +17,18 @@ from entresol.chain.mempool.validation import (
 from entresol.errors import GasBudgetSpent, IntrinsicGasTooLow, InvalidParams, StateMissing
 from entresol.execution.limits import CallLimits, run_limited
 from entresol.execution.overrides import override
+from entresol.execution.simulation import SimulationBase
 from entresol.offload import POLICY, Offload
+from entresol.primitives.headers import EMPTY_TRIE
 from entresol.rpc.types.simulation_request import OverrideLimits, state_overrides
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.execution.evm_env import EvmEnv
+    from entresol.rpc.services.past.open_past import PastEnv
     from entresol.rpc.types.call_request import CallObject
     from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides
+
 
 T = TypeVar("T")
 
@@ -130,3 +136,32 @@ class CallRunner:
             return call(override(evm_env, state_overrides(accounts), block_overrides), limits)
 
         return self.run(overridden, is_short=is_short and size <= POLICY.overrides)
+
+
+def simulation_base(chain: Chain, number: int) -> SimulationBase:
+    """Return a block with what its chain gives to those after it."""
+    rules, header = chain.rules, chain.blocks.header(number)
+    return SimulationBase(
+        header=header,
+        state=chain.state_after(number),
+        rules=rules.evm_rules(),
+        state_root=chain.state_trie.root(header.state_root),
+        trie=chain.state_trie.native,
+        next_base_fee=rules.fees.next,
+        fork_fields=chain.ledger.blob_fees.fork_fields if rules.has_fork_fields else None,
+    )
+
+
+def past_simulation_base(chain: Chain, past: PastEnv) -> SimulationBase:
+    """Return a block of the chain below a fork; roots are of what the simulation changes, as those of the fork are."""
+    rules = chain.rules
+    blobs = BlobFees(past.env.rules, has_fork_fields=rules.has_fork_fields)
+    return SimulationBase(
+        header=past.header,
+        state=past.env.state,
+        rules=past.env.rules,
+        state_root=chain.state_trie.root(EMPTY_TRIE),
+        trie=chain.state_trie.native,
+        next_base_fee=rules.fees.next,
+        fork_fields=blobs.fork_fields if rules.has_fork_fields else None,
+    )

@@ -26,8 +26,7 @@ from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA
 from entresol.primitives.records import LAYOUT
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.services.call_runner import MAX_CALLS, CallRunner
-from entresol.rpc.services.simulation_base import simulation_base
+from entresol.rpc.services.call_runner import MAX_CALLS, CallRunner, simulation_base
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

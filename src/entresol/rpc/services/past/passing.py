@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -21,7 +21,6 @@ from entresol.fork.transport.rejections import is_invalid_params, is_no_archive,
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.jsonrpc.method import Named
-from entresol.rpc.services.past.places import UnknownHash
 from entresol.rpc.services.past.remote import block_of, hash_of, is_null
 from entresol.rpc.types.number import HexOrInteger, Number
 
@@ -81,6 +80,13 @@ _MAX_DIGITS: Final = 64
 
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _text: Final = msgspec.json.Decoder(str).decode
+
+
+class UnknownHash(NamedTuple):
+    """The hash of a block or a transaction that is not here."""
+
+    hash: Hash32
+    is_transaction: bool
 
 
 class PassedReads:

@@ -11,7 +11,6 @@ from tests.support.chain.dev_chain import FEE
 def test_prices_follow_the_base_fee(client: ApiClient) -> None:
     assert client("eth_gasPrice") == hex(FEE)
     assert client("eth_maxPriorityFeePerGas") == "0x0"
-    assert client("eth_baseFee") == hex(FEE)
 
 
 @pytest.mark.parametrize("count", ["0x2", 2])

@@ -26,7 +26,7 @@ from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import QUICK_LOGS, LogProver
 from entresol.rpc.jsonrpc.codec import decode_hook, encode
 from entresol.rpc.namespaces.zks.batches import ZksBatches
-from entresol.rpc.namespaces.zks.proofs import ZksProofs
+from entresol.rpc.namespaces.zks.merkle_proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
 from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain

@@ -12,8 +12,7 @@ from entresol.errors import AnchorLost, NotRecorded, RemoteRejected
 from entresol.primitives.values import Address, Hash32, Quantity, Quantity64
 from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.served_method import methods_of
-from entresol.rpc.services.past.passing import PassedReads
-from entresol.rpc.services.past.places import UnknownHash
+from entresol.rpc.services.past.passing import PassedReads, UnknownHash
 from entresol.rpc.types.block_id import LATEST, BlockHash, BlockHeight, BlockId, TransactionHash
 from entresol.rpc.types.number import HexOrInteger, Number
 
