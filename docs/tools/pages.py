@@ -14,7 +14,7 @@ from docs.tools.rpc_markdown import rpc_lines, rpc_markdown
 from entresol import errors
 from entresol.errors import INTERNAL, EntresolError
 from entresol.node.config.anvil import ANVIL_SETTINGS
-from entresol.node.config.flags import ANVIL_REJECTED, format_value, metavar_of
+from entresol.node.config.flags import ANVIL_IGNORED, ANVIL_REJECTED, format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Mirror
 from entresol.rpc.jsonrpc import errors as rpc_errors
@@ -173,6 +173,10 @@ def settings_page() -> str:
     lines += ["## entresol anvil", "", _ANVIL, "", "| flag | value | default | description |"]
     lines += ["|---|---|---|---|"]
     lines += [_setting_row(setting, has_variable=False) for setting in ANVIL_SETTINGS.all]
+    lines += ["", "Accepted without effect:", "", "| flags | reason |", "|---|---|"]
+    for ignored in ANVIL_IGNORED:
+        flags = ", ".join(f"`{name}`" for name in ignored.names)
+        lines += [f"| {flags} | {ignored.reason} |"]
     lines += ["", "Rejected by name:", "", "| flags | reason |", "|---|---|"]
     reasons = dict.fromkeys(ANVIL_REJECTED.values())
     for reason in reasons:

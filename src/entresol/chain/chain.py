@@ -22,7 +22,7 @@ from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.chain.sealing.block_builder import BlockAppender, BlockBuilder
 from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
 from entresol.chain.sealing.pool_inclusion import Rejections
-from entresol.errors import MissingSidecar, RequestRejected
+from entresol.errors import MissingSidecar, NotPossible
 from entresol.execution.account_senders import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.listeners import Listeners
@@ -265,7 +265,7 @@ class Chain:
     def configure(self, settings: BlockSettings) -> None:
         """Set what developers want of blocks to come."""
         if not self.rules.is_development and settings != settings.after_block():
-            raise RequestRejected(
+            raise NotPossible(
                 "a base fee or a PREVRANDAO that is set, which only blocks of a development chain may have"
             )
         self.flush()
@@ -292,7 +292,7 @@ class Chain:
     def apply_edit(self, edit: PreparedEdit, touched: Iterable[Address]) -> bool:
         """Let an edit of these accounts take effect; return whether the state is still what it was made on."""
         if not self.rules.is_development:
-            raise RequestRejected(
+            raise NotPossible(
                 "an edit of the state, which only blocks of a development chain may have"
             )
         self.flush()

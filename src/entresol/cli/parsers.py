@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from entresol.cli.short_help import short_help
 from entresol.cli.version import PrintVersion
 from entresol.node.config.flags import (
+    ANVIL_IGNORED,
     ANVIL_REJECTED,
     NODE_REJECTED,
     HelpFormatter,
     Parser,
     add_flags,
+    add_ignored_flags,
 )
 from entresol.node.config.schema import SETTINGS
 
@@ -109,6 +111,7 @@ def anvil_parser() -> Parser:
         ANVIL_REJECTED, "anvil", prog="entresol anvil", description=ANVIL_DESCRIPTION
     )
     add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
+    add_ignored_flags(parser, ANVIL_IGNORED)
     return parser
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, TypeVar
 
-__all__ = ["INTERNAL", "EntresolError", "InvalidParams", "RequestRejected", "without_frames"]
+__all__ = ["INTERNAL", "EntresolError", "InvalidParams", "NotPossible", "without_frames"]
 
 INTERNAL: Final = -32603
 """The code of JSON-RPC for an internal error."""
@@ -39,7 +39,7 @@ class InvalidParams(EntresolError):
     rpc_code = -32602
 
 
-class RequestRejected(EntresolError):
+class NotPossible(EntresolError):
     """A request that is right, and that the node does not serve as it is or at the moment."""
 
     rpc_code = -32000

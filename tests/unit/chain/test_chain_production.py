@@ -10,7 +10,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.edits import BlockSettings
-from entresol.errors import RequestRejected, UnsignedTransaction
+from entresol.errors import NotPossible, UnsignedTransaction
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, transaction
@@ -34,7 +34,7 @@ def test_it_seals_and_verifies_its_blocks(chain: Chain) -> None:
 
 
 def test_it_rejects_an_edit(chain: Chain) -> None:
-    with pytest.raises(RequestRejected, match="an edit of the state, which only blocks of a dev"):
+    with pytest.raises(NotPossible, match="an edit of the state, which only blocks of a dev"):
         chain.edit(NOBODY, lambda state: state.set_balance(NOBODY, 7))
     chain.builder.seal()
     assert not chain.blocks.record(1).edits
@@ -42,7 +42,7 @@ def test_it_rejects_an_edit(chain: Chain) -> None:
 
 @pytest.mark.parametrize("settings", [{"base_fee": 7}, {"prevrandao": Hash32.zero()}])
 def test_it_rejects_what_a_rule_decides(chain: Chain, settings: dict[str, object]) -> None:
-    with pytest.raises(RequestRejected, match="a base fee or a PREVRANDAO that is set"):
+    with pytest.raises(NotPossible, match="a base fee or a PREVRANDAO that is set"):
         chain.configure(BlockSettings(**settings))  # type: ignore[arg-type]
 
 

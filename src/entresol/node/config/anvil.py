@@ -256,33 +256,6 @@ class AnvilTools(Struct, frozen=True, kw_only=True):
     sources: Sources = ()
 
 
-class AnvilWithoutEffect(Struct, frozen=True, kw_only=True):
-    """Flags that are accepted without effect, because what they set is always so, or has no counterpart."""
-
-    gas_price: Annotated[int | None, Meta(description="Fees follow EIP-1559.")] = None
-    steps_tracing: Annotated[
-        bool, Meta(description="Steps can always be traced.", extra={"aliases": ("--tracing",)})
-    ] = False
-    prune_history: Annotated[
-        int | None,
-        Meta(description="The state of every block is kept.", extra={"without_value": "0"}),
-    ] = None
-    max_persisted_states: Annotated[
-        int | None, Meta(description="The state of every block is on disk.")
-    ] = None
-    transaction_block_keeper: Annotated[int | None, Meta(description="All blocks are kept.")] = None
-    cache_path: Annotated[
-        str | None, Meta(description="--fork-cache says where the cache of a fork is.")
-    ] = None
-    memory_limit: Annotated[int | None, Meta(description="Gas limits memory.")] = None
-    threads: Annotated[
-        int | None,
-        Meta(description="The node has as many as it needs.", extra={"aliases": ("-j", "--jobs")}),
-    ] = None
-    color: Annotated[str | None, Meta(description="A terminal gets colours.")] = None
-    md: Annotated[bool, Meta(description="Logs are text or JSON.")] = False
-
-
 class AnvilConfig(Struct, frozen=True, kw_only=True):
     """All flags, by section."""
 
@@ -294,7 +267,6 @@ class AnvilConfig(Struct, frozen=True, kw_only=True):
     server: AnvilServer = AnvilServer()
     log: AnvilTransactionLog = AnvilTransactionLog()
     tools: AnvilTools = AnvilTools()
-    ignored: AnvilWithoutEffect = AnvilWithoutEffect()
 
 
 ANVIL_SETTINGS: Final = Settings(AnvilConfig)

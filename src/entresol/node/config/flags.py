@@ -29,6 +29,31 @@ ANVIL_REJECTED: Final = {
     "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",
 }
 
+
+class IgnoredFlag(NamedTuple):
+    """A flag of anvil that is accepted without effect: what it sets is always so, or has no counterpart."""
+
+    names: tuple[str, ...]
+    reason: str
+    metavar: str | None = None
+    """The placeholder of its value; None if it takes none."""
+    is_optional: bool = False
+    """Whether the value may be left out."""
+
+
+ANVIL_IGNORED: Final = (
+    IgnoredFlag(("--gas-price",), "Fees follow EIP-1559.", "N"),
+    IgnoredFlag(("--steps-tracing", "--tracing"), "Steps can always be traced."),
+    IgnoredFlag(("--prune-history",), "The state of every block is kept.", "N", is_optional=True),
+    IgnoredFlag(("--max-persisted-states",), "The state of every block is on disk.", "N"),
+    IgnoredFlag(("--transaction-block-keeper",), "All blocks are kept.", "N"),
+    IgnoredFlag(("--cache-path",), "--fork-cache says where the cache of a fork is.", "TEXT"),
+    IgnoredFlag(("--memory-limit",), "Gas limits memory.", "N"),
+    IgnoredFlag(("--threads", "-j", "--jobs"), "The node has as many as it needs.", "N"),
+    IgnoredFlag(("--color",), "A terminal gets colours.", "TEXT"),
+    IgnoredFlag(("--md",), "Logs are text or JSON."),
+)
+
 _NO_NUMBER: Final = re.compile(r"invalid int value: ")
 _NO_VALUE: Final = re.compile(r"expected (?:at least )?one argument")
 _VALUE: Final = re.compile(r"(['\"])(.*)\1$", re.DOTALL)
@@ -140,6 +165,21 @@ def add_flags(parser: Parser, settings: Iterable[Setting], titles: Mapping[str, 
             groups[section] = parser.add_argument_group(section, titles[section])
         _add_flag(groups[section], setting)
         parser.values[setting.name] = setting.choices
+
+
+def add_ignored_flags(parser: Parser, ignored: Iterable[IgnoredFlag]) -> None:
+    """Add flags that are accepted without effect to `parser`."""
+    group = parser.add_argument_group("ignored", "Flags that are accepted without effect.")
+    for flag in ignored:
+        options: dict[str, Any] = {"dest": "ignored", "default": None, "help": _escape(flag.reason)}
+        if flag.metavar is None:
+            group.add_argument(*flag.names, **options, action="store_true")
+            continue
+        if flag.metavar == "N":
+            options |= {"type": int}
+        if flag.is_optional:
+            options |= {"nargs": "?"}
+        group.add_argument(*flag.names, **options, metavar=flag.metavar)
 
 
 def metavar_of(setting: Setting) -> str:

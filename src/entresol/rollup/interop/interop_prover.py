@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol.errors import RequestRejected
+from entresol.errors import NotPossible
 from entresol.l1.contracts import reason_of
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
 from entresol.rollup.interop.root_importer import imports_roots
@@ -25,7 +25,7 @@ class InteropProver:
     """Proves logs of the batches whose roots L1 has appended to those of all chains.
 
     Remembers: nothing; the path from a batch on is stored with it. Assumes: one thread at a time, as the prover of logs
-    does. Fails: with `RequestRejected` if L1 cannot append a batch, or has left out the log
+    does. Fails: with `NotPossible` if L1 cannot append a batch, or has left out the log
     itself, and on a chain without messages to other chains.
     """
 
@@ -54,7 +54,7 @@ class InteropProver:
         With `quick`, raise `TreeNotBuilt` if that takes long.
         """
         if not self._is_available():
-            raise RequestRejected(
+            raise NotPossible(
                 "this chain has no messages to other chains, as its genesis has no contract of roots at 0x10008"
             )
         proven = self._prover.prove_transaction_log(transaction_hash, index, quick=quick)
@@ -64,7 +64,7 @@ class InteropProver:
         if path is not None and path.left_out:
             leaf = proven.proof.id
             if leaf in path.left_out:
-                raise RequestRejected(
+                raise NotPossible(
                     f"L1 leaves this bundle out of batch {proven.batch}: {reason_of(path.left_out[leaf])}; as "
                     "soon as that is not so any more, anyone can have "
                     f"it booked, by MessageRoot.settle, and this node tries it by itself"
@@ -78,7 +78,7 @@ class InteropProver:
             problem = books.problem_of(proven.batch)
             # Which bundles are left out, the path will say.
             if problem is not None and not books.is_partial(proven.batch):
-                raise RequestRejected(
+                raise NotPossible(
                     f"L1 does not pass on the messages of batch {proven.batch} to other chains: {problem}"
                 )
             return None

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.errors import LayerOneMismatch, RequestRejected
+from entresol.errors import LayerOneMismatch, NotPossible
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import ProvenLog
@@ -195,7 +195,7 @@ def test_there_is_no_proof_until_l1_has_appended_the_batch(scenario: Scenario) -
 def test_why_l1_does_not_append_a_batch_is_told(scenario: Scenario) -> None:
     batch = scenario.settle(1)
     scenario.chain.batches.books.unbook(batch, "InteropValueNotCovered(270, 1, 0x01, 5)")
-    with pytest.raises(RequestRejected, match=r"of batch 1 .*InteropValueNotCovered\(270"):
+    with pytest.raises(NotPossible, match=r"of batch 1 .*InteropValueNotCovered\(270"):
         scenario.prover.prove_transaction_log(scenario.sent[batch][0])
     # Of which bundles that is so, is known only once their root is read.
     scenario.chain.batches.books.unbook(batch, "InteropValueNotCovered", is_partial=True)
@@ -212,7 +212,7 @@ def test_bundles_that_l1_leaves_out_have_a_reason_and_all_others_a_proof(
         root = MessageTree.of_logs(logs, missing).root
         scenario.l1.mine(left_out(CHAIN_ID, batch, missing), appended(CHAIN_ID, batch, root))
         scenario.follow()
-        with pytest.raises(RequestRejected, match=r"of batch 1: InteropValueNotCovered\(270, 1, "):
+        with pytest.raises(NotPossible, match=r"of batch 1: InteropValueNotCovered\(270, 1, "):
             scenario.prover.prove_transaction_log(second)
         proven = scenario.prover.prove_transaction_log(third)
         assert proven is not None
@@ -230,7 +230,7 @@ def test_bundles_that_l1_leaves_out_have_a_reason_and_all_others_a_proof(
     scenario.l1.mine(appended(OTHER, 1))
     scenario.follow()
     assert scenario.prover.prove_transaction_log(first) is not None
-    with pytest.raises(RequestRejected, match="; as soon as that is not so any more,"):
+    with pytest.raises(NotPossible, match="; as soon as that is not so any more,"):
         scenario.prover.prove_transaction_log(second)
 
 
@@ -266,5 +266,5 @@ def test_a_path_of_another_batch_with_the_number_proves_nothing(scenario: Scenar
 def test_a_chain_without_messages_to_others_says_so(scenario: Scenario) -> None:
     logs = LogProver(scenario.chain.blocks, scenario.chain.batches)
     prover = InteropProver(logs, scenario.chain.batches, is_available=lambda: False)
-    with pytest.raises(RequestRejected, match="no messages to other chains"):
+    with pytest.raises(NotPossible, match="no messages to other chains"):
         prover.prove_transaction_log(Hash32.zero())

@@ -11,7 +11,7 @@ import msgspec
 
 from entresol._native import describe_revert
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import InvalidParams, RequestRejected
+from entresol.errors import InvalidParams, NotPossible
 from entresol.execution.replay import replayed
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
@@ -228,12 +228,12 @@ class HardhatMiningModes:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(InvalidParams, RequestRejected, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, NotPossible, served_by=ServedBy.PRODUCER)
     def set_next_block_timestamp(self, timestamp: Number) -> str:
         """Set the timestamp of the next block, which is later than the last one's, and return it in decimal digits."""
         wanted, head = int(timestamp), self._chain.head.timestamp
         if wanted == head:
-            raise RequestRejected(
+            raise NotPossible(
                 f"Timestamp {wanted:d} is equal to the previous block's timestamp. Enable the "
                 "'allowBlocksWithSameTimestamp' option to allow this"
             )

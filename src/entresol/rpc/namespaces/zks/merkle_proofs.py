@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.errors import InvalidParams, RequestRejected
+from entresol.errors import InvalidParams, NotPossible
 from entresol.offload import POLICY, Offload
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -133,7 +133,7 @@ class ZksProofs:
         return self._prove(partial(self._prover.prove_message, block, sender, msg, l2_log_position))
 
     @method(
-        RequestRejected,
+        NotPossible,
         name="zks_getL2ToL1LogProof",
         getter=True,
         served_by=ServedBy.REPLICA,
