@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import StoreDamaged
-from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.support.chain.records import change, dump, files_of, fill, random_chain, record_after
+from tests.support.chain.records import dump, files_of, fill, random_chain
 
 BLOCKS = 200
 CHAIN = random_chain(random.Random(4), BLOCKS)
@@ -198,9 +197,3 @@ def test_a_record_of_an_unknown_version_is_damage(store: Store) -> None:
     store._db.write([(tables.record_key(1), b"\x02")])
     with pytest.raises(StoreDamaged, match="block 1: a record of version 1 is expected, got 02"):
         store.get_record(1)
-
-
-def test_a_stored_record_is_read_back_unchanged(store: Store) -> None:
-    record = record_after(None, changes=[change(b"\1" * 20)])
-    fill(store, [record])
-    assert store.get_record(0) == BlockRecord.decode(record.encode())
