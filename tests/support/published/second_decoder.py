@@ -206,10 +206,6 @@ def read_genesis(data: bytes) -> Value:
     return _whole(data, _genesis)
 
 
-def read_published_genesis(published: bytes) -> Value:
-    return read_genesis(unpack(published, LARGEST_GENESIS_DATA))
-
-
 def _genesis(at: Cursor) -> Value:
     at.version("genesis")
     genesis: Value = {
@@ -252,10 +248,6 @@ def _genesis_account(at: Cursor) -> Value:
 
 def read_body(data: bytes) -> Value:
     return _whole(data, _body)
-
-
-def read_published_batch(published: bytes) -> Value:
-    return read_body(unpack(published, LARGEST_BATCH_DATA))
 
 
 def _body(at: Cursor) -> Value:
