@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from entresol.cli.exit_codes import SUCCEEDED
 from entresol.errors import InvalidConfig
-from entresol.node.settlement.batch_reverts import RevertedChain, revert_chain
+from entresol.node.settlement.chain_revert import RevertedChain, revert_chain
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig

@@ -12,7 +12,7 @@ from entresol.chain.genesis.chain_config import FORKS
 from entresol.chain.rules import ChainRules, fee_constants_of
 from entresol.errors import GenesisMismatch, UnreadableData
 from entresol.rollup.batches import sealed_genesis
-from entresol.rollup.publication.genesis_publication import genesis_of
+from entresol.rollup.publication.genesis_conversion import genesis_of
 from entresol.rollup.publication.publication import Publication
 from entresol.storage.store import Store
 

@@ -37,7 +37,7 @@ from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.publication.genesis_publication import published_genesis
+from entresol.rollup.publication.genesis_conversion import published_genesis
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

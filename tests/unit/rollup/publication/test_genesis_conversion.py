@@ -10,7 +10,7 @@ from entresol.errors import NotPublishable
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.published.genesis import read_genesis_data
 from entresol.primitives.values import Hash32
-from entresol.rollup.publication.genesis_publication import genesis_of, published_genesis
+from entresol.rollup.publication.genesis_conversion import genesis_of, published_genesis
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
 from tests.support.published.chain import publishing_genesis
