@@ -19,7 +19,7 @@ import msgspec
 
 from benchmarks.harness import Row
 from entresol.cli import SWITCH_SECONDS
-from entresol.node.startup.garbage_collector import collect_less
+from entresol.node.startup.process_start import collect_less
 from tests.support.rollup.full_node import FullNode
 from tests.support.rollup.largest_requests import largest_requests
 

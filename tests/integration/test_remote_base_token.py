@@ -13,7 +13,7 @@ import pytest
 from eth_abi import abi
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.chain.genesis.base_token import base_token_of
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.recipes.ecosystem import open_ecosystem

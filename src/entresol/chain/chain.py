@@ -15,7 +15,7 @@ from entresol.chain.finality import BlockTag, Finality
 from entresol.chain.history import History
 from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import Mempool, PoolConfig
-from entresol.chain.mempool.admission import Admission
+from entresol.chain.mempool.pool import Admission
 from entresol.chain.mempool.sidecars import BlobSidecars
 from entresol.chain.mempool.validation import check_transaction
 from entresol.chain.mining_schedule import MiningMode, MiningSchedule

@@ -129,7 +129,7 @@ class ChainEvents:
     def remove(self, listener: Listener) -> None:
         """Call `listener` no more."""
         for kind, listeners in self._listeners.items():
-            self._listeners[kind] = tuple(it for it in listeners if it != listener)
+            self._listeners[kind] = tuple(known for known in listeners if known != listener)
 
     def subscribe(
         self,

@@ -205,7 +205,7 @@ def _pending_again(records: Sequence[BlockRecord]) -> list[Transaction]:
     that a state file has brought without a signature gets the mark of its sender, which others can execute.
     """
     stored = [transaction for record in reversed(records) for transaction in record.transactions]
-    found = iter(recover_many([it for it in stored if it[0][0] == ZK_TYPE]))
+    found = iter(recover_many([(raw, sender) for raw, sender in stored if raw[0] == ZK_TYPE]))
     transactions = [
         next(found) if raw[0] == ZK_TYPE else load(raw, Address(sender)) for raw, sender in stored
     ]

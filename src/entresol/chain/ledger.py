@@ -4,33 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol._native import EMPTY_ROOT, Snapshot
 from entresol.chain.chain_use import ChainUse
 from entresol.chain.edits import BlockSettings
-from entresol.chain.genesis.genesis_block import genesis_block
-from entresol.chain.genesis.stored_genesis import ExpectedGenesis, identity, open_genesis
+from entresol.chain.genesis.stored_genesis import (
+    ExpectedGenesis,
+    genesis_block,
+    identity,
+    open_genesis,
+)
 from entresol.chain.rules import block_rules_of
 from entresol.errors import (
     HistoryNotLoaded,
     NotInspectable,
+    ReplayMismatch,
     StoreDamaged,
     UnknownBlock,
     WrongParent,
 )
 from entresol.execution.block_executor import ParentBlock
-from entresol.execution.block_rules import prevrandao_after
+from entresol.execution.block_rules import check_system_transactions, prevrandao_after
 from entresol.execution.evm_env import BlockEnv
 from entresol.execution.replay import apply_and_verify, apply_record, re_execute, recovered
 from entresol.execution.tracing import SealedBlock
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
-from entresol.state.snapshots import Snapshots
+from entresol.state.snapshots import HistoricalState, Snapshots
 from entresol.state.state_trie import StateTrie
 from entresol.storage.read_cache import memory_of_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from entresol._native import Overlay, RemoteTable, Snapshot
+    from entresol._native import Overlay, RemoteTable
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.rules import ChainRules
     from entresol.errors import InvalidTransaction
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
     from entresol.storage.block_rows import Prices
     from entresol.storage.store import Store
+
 
 MAX_HEADS: Final = 64
 """How many heads are remembered: tests revert to the same few again and again."""
@@ -287,9 +294,9 @@ class Ledger:
         self._snapshots.evict_above(common)
         self._heads.pop_all(common.__lt__)
         if common >= 0 and number - common <= MAX_ADVANCED:
-            for it in range(common + 1, number + 1):
-                overlay = apply_record(self.record(it), self._snapshots.after(it - 1))
-                self._snapshots.advance(it, overlay)
+            for above in range(common + 1, number + 1):
+                overlay = apply_record(self.record(above), self._snapshots.after(above - 1))
+                self._snapshots.advance(above, overlay)
         if number != common or number != self.head.number:
             self._set_head(self.header(number))
 
@@ -347,3 +354,24 @@ class Ledger:
     def _init_genesis(self, genesis: Genesis) -> None:
         record, nodes = genesis_block(genesis, self.store, self.trie, self.genesis_fields)
         self.store.init_genesis(record, nodes, identity(genesis), genesis.chain_id, genesis.anchor)
+
+
+def rebuild(store: Store, progress: Callable[[int, int], None] = lambda _done, _all: None) -> None:
+    """Rebuild the state, the tries and the indexes, and check every state root and system transaction."""
+    trie = StateTrie(store)
+    root = Hash32(EMPTY_ROOT)
+
+    def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
+        nonlocal root
+        header = record.header()
+        before = Snapshot(HistoricalState(store, max(header.number - 1, 0)))
+        if header.number > store.loaded.last:
+            check_system_transactions(record, before)
+        root, nodes = trie.update(root, apply_record(record, before).changes())
+        expected = store.loaded.roots.get(header.state_root, header.state_root)
+        # The states of earlier blocks were not in the file that the chain was loaded from.
+        if root != expected and header.number >= store.loaded.first:
+            raise ReplayMismatch(header.number, f"state root {root}, not {header.state_root}")
+        return nodes
+
+    store.rebuild(nodes_of, progress)

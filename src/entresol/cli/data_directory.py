@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import wait_for_remote
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import rebuild
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.counted import counted
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed

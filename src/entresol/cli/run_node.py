@@ -45,7 +45,7 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
 
 async def _serve(config: NodeConfig, log: NodeLog, open_node: OpenNode) -> None:
     from entresol.node.startup.banner import banner, ready_line  # noqa: PLC0415
-    from entresol.node.startup.garbage_collector import collect_less  # noqa: PLC0415
+    from entresol.node.startup.process_start import collect_less  # noqa: PLC0415
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

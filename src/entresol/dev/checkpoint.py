@@ -90,8 +90,8 @@ class CheckpointLog:
 
     def drop_generation(self, generation: int) -> None:
         """Drop the checkpoints of a chain that cannot be returned to any more."""
-        checkpoints = [(it, self.get(it)) for it in self._checkpoints]
-        for number, checkpoint in checkpoints:
+        for number in list(self._checkpoints):
+            checkpoint = self.get(number)
             if checkpoint is not None and checkpoint.generation == generation:
                 self._checkpoints.pop(number)
 
@@ -243,8 +243,8 @@ class NodeRevertPlan:
 
     def apply(self) -> None:
         """Revert the chains, one after the other, once all are prepared: preparing may fail."""
-        for it in self._plans:
-            it.finish_preparing()
-        for it in self._plans:
-            it.apply()
+        for plan in self._plans:
+            plan.finish_preparing()
+        for plan in self._plans:
+            plan.apply()
         self._finish()

@@ -162,14 +162,14 @@ class NodeChains:
         if depth == 0:
             return NodeRevertPlan([])
         numbers = self._numbers_at(chain, chain.number - depth)
-        for it, number in numbers.items():
-            self._check_batches(it, number)
-            it.ledger.check_state(number)
+        for reverted, number in numbers.items():
+            self._check_batches(reverted, number)
+            reverted.ledger.check_state(number)
         # L1 first: if the process ends in between, it must not have batches that the L2 has not.
         plans = [
-            self._reverts[it].plan_roll_back(number)
-            for it, number in numbers.items()
-            if number < it.number
+            self._reverts[reverted].plan_roll_back(number)
+            for reverted, number in numbers.items()
+            if number < reverted.number
         ]
         return NodeRevertPlan(plans, lambda: self._on_rolled_back(numbers))
 
@@ -248,8 +248,8 @@ class NodeChains:
         if layer_one is not None:
             self._drop_settlements(layer_one)
             # An L2 may still have the block that it had when L1 settled its batches.
-            for it in self._layer_twos if layer_one in numbers else numbers:
-                _follow_l1_revert(it, layer_one.number)
+            for chain in self._layer_twos if layer_one in numbers else numbers:
+                _follow_l1_revert(chain, layer_one.number)
         self._report("rolled back")
 
     def _drop_settlements(self, layer_one: Chain) -> None:
@@ -272,7 +272,7 @@ class NodeChains:
 def _share_time(chains: Sequence[Chain]) -> None:
     """Let the time that is set for one of several chains be that of all: what is sent between them has one order."""
     for chain in chains:
-        chain.clock.move_with(*(it.clock for it in chains if it is not chain))
+        chain.clock.move_with(*(other.clock for other in chains if other is not chain))
 
 
 def _before_next_of_l1(chain: Chain, number: int) -> int:

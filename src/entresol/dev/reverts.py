@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BlocksReverted
 from entresol.chain.history import ChainMark
@@ -16,7 +16,6 @@ from entresol.dev.checkpoint import (
     ReturnPlan,
     RevertPlan,
 )
-from entresol.dev.replaced_stores import ReplacedStores
 from entresol.errors import RollbackRejected
 from entresol.primitives.bounded_map import BoundedMap
 
@@ -230,15 +229,14 @@ class Checkpoints:
         """Return the number of the head of `chain` at each checkpoint that it can revert to, by id."""
         index = [revert.chain for revert in self._reverts].index(chain)
         checkpoints = self._reverts[index].checkpoints
-        found = {checkpoint: self._checkpoints.get(checkpoint) for checkpoint in self._checkpoints}
-        own = {
-            it: checkpoints.get(parts[index])
-            for it, parts in found.items()
-            if parts is not None and len(parts) == len(self._reverts)
-        }
-        return {
-            it: checkpoint.mark.number for it, checkpoint in own.items() if checkpoint is not None
-        }
+        found = {}
+        for number in self._checkpoints:
+            parts = self._checkpoints.get(number)
+            if parts is None or len(parts) < len(self._reverts):
+                continue
+            if (checkpoint := checkpoints.get(parts[index])) is not None:
+                found[number] = checkpoint.mark.number
+        return found
 
     def restore(self, number: int) -> bool:
         """Revert all chains to a checkpoint, which is dropped with all later ones."""
@@ -270,3 +268,51 @@ class Checkpoints:
                 return None
             plans.append(plan)
         return NodeRevertPlan(plans, drop)
+
+
+MAX_REPLACED: Final = 4
+"""How many replaced chains are held: each is a database of its own."""
+
+
+class ReplacedStores:
+    """The stores of the chains that were there before, by generation; the current chain's is that of the chain.
+
+    Remembers: them, and the current generation. Persists: nothing, since they are temporary. Assumes: the thread that
+    changes the chain.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        """How many chains were there before the current one."""
+        self._stores: dict[int, Store] = {}
+
+    def __contains__(self, generation: int) -> bool:
+        return generation in self._stores
+
+    def add(self, store: Store) -> int | None:
+        """Hold the store of the current generation, and begin the next; return the generation that is dropped for it."""
+        self._stores[self.generation] = store
+        self.generation += 1
+        if len(self._stores) <= MAX_REPLACED:
+            return None
+        oldest = min(self._stores)
+        self._stores.pop(oldest).close()
+        return oldest
+
+    def get(self, generation: int) -> Store | None:
+        """Return the store of a generation, if it is held."""
+        return self._stores.get(generation)
+
+    def take(self, generation: int) -> Store:
+        """Return the store of a generation, which is the current one now; later ones are dropped."""
+        store = self._stores.pop(generation)
+        for later in [held for held in self._stores if held > generation]:
+            self._stores.pop(later).close()
+        self.generation = generation
+        return store
+
+    def close(self) -> None:
+        """Drop all of them."""
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()

@@ -10,8 +10,8 @@ import msgspec
 
 from entresol.chain.fees import LARGEST_BASE_FEE
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
-from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.chain.genesis.stored_genesis import (
     ExpectedGenesis,
     account_differences,

@@ -164,46 +164,46 @@ class Automine:
 
     def _on_event(self, _event: Event) -> None:
         if self._pending:
-            for it in self._not_includable():
-                self._report(it, None)
+            for transaction_hash in self._not_includable():
+                self._report(transaction_hash, None)
 
     def _not_includable(self) -> list[Hash32]:
         """Return the transactions that no next block includes: mostly because the last one has."""
         pool, until = self._chain.pool, {}
         found = []
-        for it in self._pending:
-            transaction = pool.get(it)
+        for transaction_hash in self._pending:
+            transaction = pool.get(transaction_hash)
             if transaction is not None:
                 sender = transaction.sender
                 if sender not in until:
                     until[sender] = pool.includable_until(sender)
                 if transaction.payload.nonce < until[sender]:
                     continue
-            found.append(it)
+            found.append(transaction_hash)
         return found
 
     def _fail(self, error: Exception) -> None:
         """Report an error to all senders whose transactions are in no block, and drop those."""
-        for it in self._without_cold():
-            is_pooled = self._chain.pool.remove(it, str(error)) is not None
-            self._report(it, error if is_pooled else None)
+        for transaction_hash in self._without_cold():
+            is_pooled = self._chain.pool.remove(transaction_hash, str(error)) is not None
+            self._report(transaction_hash, error if is_pooled else None)
 
     def _report_rest(self) -> None:
         """Report those that are in no block and will not be for now; what lacks a value of a remote will."""
-        for it in self._without_cold():
-            self._report(it, None)
+        for transaction_hash in self._without_cold():
+            self._report(transaction_hash, None)
 
     def _without_cold(self) -> list[Hash32]:
         """Return the pending transactions without those that a fork's blocks leave out for now."""
         cold = self._chain.filler.cold.senders
         if not cold:
             return list(self._pending)
-        pooled = ((it, self._chain.pool.get(it)) for it in self._pending)
-        return [it for it, found in pooled if found is None or found.sender not in cold]
+        pooled = ((known, self._chain.pool.get(known)) for known in self._pending)
+        return [known for known, found in pooled if found is None or found.sender not in cold]
 
     def _report_all(self, error: Exception | None) -> None:
-        for it in list(self._pending):
-            self._report(it, error)
+        for transaction_hash in list(self._pending):
+            self._report(transaction_hash, error)
 
     def _report(self, transaction_hash: Hash32, error: Exception | None) -> None:
         error = error or self._chain.rejections.of(transaction_hash)

@@ -112,10 +112,10 @@ class UnsealedTransactions:
 
     def remove_of(self, senders: Container[Address]) -> None:
         """Remove the transactions of some senders."""
-        for it in list(self._hashes):
-            transaction = self._pool.get(it)
+        for transaction_hash in list(self._hashes):
+            transaction = self._pool.get(transaction_hash)
             if transaction is not None and transaction.sender in senders:
-                self.remove(it)
+                self.remove(transaction_hash)
 
     async def wait_sealed(self) -> None:
         """Wait until none is left."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
-from entresol.chain.sealing.cold_senders import ColdFound
+from entresol.chain.sealing.pool_inclusion import ColdFound
 from entresol.sequencer.automine import Automine
 from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
 from entresol.sequencer.warming import Warming

@@ -13,7 +13,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.fork_genesis import AnchoredAccount as KnownAccount
 from entresol.chain.genesis.fork_genesis import delegated
 from entresol.chain.genesis.genesis import GenesisAccount
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import rebuild
 from entresol.errors import (
     GenesisMismatch,
     MalformedValue,

@@ -10,7 +10,7 @@ import pytest
 from entresol._native import recover
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import rebuild
 from entresol.dev.keyring import MAX_IMPERSONATED, Keyring
 from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate

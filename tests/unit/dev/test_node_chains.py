@@ -10,7 +10,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
 from entresol.dev.control import DevControl
-from entresol.dev.node_chains import NodeChains, close_all
+from entresol.dev.node_chains import NodeChains, NodeHeads, close_all
 from entresol.dev.reverts import Checkpoints, Reverts
 from entresol.errors import BelowSettledBatch, InvalidRollback, RollbackRejected
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
@@ -353,3 +353,44 @@ def test_a_reset_that_was_prepared_before_a_chain_was_added_changes_nothing(
     close_all(stores)
     assert l1.number == 1
     control.close()
+
+
+def test_the_last_moment_of_a_block_is_found_from_either_chain(chains: tuple[Chain, Chain]) -> None:
+    first, second = chains
+    journal = NodeHeads(chains)
+    for chain in (first, second, second, first, second):
+        chain.builder.seal()
+    assert [journal.at(first, number) for number in range(3)] == [(0, 0), (1, 2), (2, 3)]
+    assert [journal.at(second, number) for number in range(4)] == [(1, 0), (1, 1), (2, 2), (2, 3)]
+    assert journal.at(second, 4) is None
+
+
+def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
+    first, second = chains
+    journal = NodeHeads(chains)
+    for chain in (first, second, first, second):
+        chain.builder.seal()
+    Reverts(second).plan_roll_back(1).apply()
+    Reverts(first).plan_roll_back(1).apply()
+    second.builder.seal()
+    assert journal.at(second, 1) == (1, 1)
+    assert journal.at(second, 2) == (1, 2)
+    assert journal.at(first, 2) is None
+
+
+def test_what_came_before_the_start_is_not_known(chains: tuple[Chain, Chain]) -> None:
+    first, _ = chains
+    first.builder.seal()
+    first.builder.seal()
+    journal = NodeHeads(chains)
+    assert journal.at(first, 1) is None
+    assert journal.at(first, 2) == (2, 0)
+
+
+def test_the_oldest_are_dropped(chains: tuple[Chain, Chain]) -> None:
+    first, _ = chains
+    journal = NodeHeads(chains, max_cuts=4)
+    for _ in range(6):
+        first.builder.seal()
+    assert journal.at(first, 0) is None
+    assert journal.at(first, 6) == (6, 0)

@@ -13,8 +13,7 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import BlockTag
 from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
 from entresol.dev.node_chains import identity_of
-from entresol.dev.replaced_stores import MAX_REPLACED
-from entresol.dev.reverts import Reverts
+from entresol.dev.reverts import MAX_REPLACED, Reverts
 from entresol.dev.state_file.loading import build_genesis
 from entresol.errors import StoreFailed
 from entresol.sequencer.sequencer import InlineSequencer

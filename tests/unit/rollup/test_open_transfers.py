@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import rebuild
 from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneUnreachable
 from entresol.l1.layer_one import L1Block

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from entresol import contracts
-from entresol.chain.genesis.base_token import base_token_of
 from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.primitives.base_token import ETH_TOKEN, ETHER_TOKEN, BaseToken, EtherPrice, asset_id
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
 from entresol.primitives.values import Address

@@ -1,4 +1,4 @@
-"""The genesis of an existing chain, read back from its store and compared with an expected one."""
+"""The genesis of a chain in its store: the first block, read back and compared with an expected genesis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from entresol._native import keccak256
+from entresol._native import EMPTY_ROOT, Overlay, Snapshot, keccak256
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.errors import (
     GenesisMismatch,
@@ -18,12 +18,20 @@ from entresol.errors import (
     UnknownBlock,
 )
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
+from entresol.primitives.headers import ForkFields
+from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
+from entresol.state.snapshots import HistoricalState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from entresol.primitives.anchor import Anchor
-    from entresol.primitives.records import BlockRecord, StoredChange
+    from entresol.primitives.records import StoredChange
+    from entresol.state.state_trie import StateTrie
     from entresol.storage.store import Store
+    from entresol.storage.store_view import StateReader
+
 
 GenesisCheck: TypeAlias = Callable[[Genesis, Genesis], Iterable[str]]
 """Returns what prevents to open a chain: differences of its genesis from the expected one."""
@@ -124,3 +132,38 @@ def _account(
         storage={Hash32(slot): Hash32(value.rjust(32, b"\0")) for slot, value in change.slots},
         keeps_storage=anchor is not None and not change.destroyed,
     )
+
+
+_NO_FIELDS: Final = ForkFields()
+
+
+def genesis_block(
+    genesis: Genesis, store: StateReader, trie: StateTrie, fields: ForkFields = _NO_FIELDS
+) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
+    """Return the record and the trie nodes of the genesis block, for an empty store; `fields` are those of the fork.
+
+    What a fork lays over its anchor is complete, so nothing of the remote is read.
+    """
+    overlay = Overlay(Snapshot(HistoricalState(store, 0)))
+    state = genesis.state()
+    for address, account in state.accounts.items():
+        code = state.codes.get(account.code_hash)
+        if code is not None:
+            overlay.set_code(address, code)
+        overlay.set_account(address, account)
+        for slot, value in state.storage.get(address, {}).items():
+            overlay.set_slot(address, slot, value)
+    changes = overlay.changes()
+    root, nodes = trie.update(Hash32(EMPTY_ROOT), changes)
+    codes = tuple(code for _, code in sorted(changes.codes.items()))
+    header = genesis.header(root, fields)
+    stored = stored_changes(changes)
+    if genesis.anchor is not None:
+        stored = tuple(_laid_over(change, genesis.alloc) for change in stored)
+    return BlockRecord(header.encode(), (), (), stored, codes), nodes
+
+
+def _laid_over(change: StoredChange, alloc: Mapping[Address, GenesisAccount]) -> StoredChange:
+    """Return the change of an account that is laid over a remote one, whose storage is gone unless it is kept."""
+    keeps = alloc[Address(change.address)].keeps_storage
+    return msgspec.structs.replace(change, destroyed=not keeps)

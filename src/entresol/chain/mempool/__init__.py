@@ -1,9 +1,7 @@
 """The mempool: validation, ordering and eviction of transactions."""
 
-from entresol.chain.mempool.config import Order, PoolConfig
-from entresol.chain.mempool.events import PoolUpdated, TransactionAdded, TransactionDropped
-from entresol.chain.mempool.ordering import BestTransactions
-from entresol.chain.mempool.pool import Mempool
+from entresol.chain.mempool.ordering import BestTransactions, Order, PoolConfig
+from entresol.chain.mempool.pool import Mempool, PoolUpdated, TransactionAdded, TransactionDropped
 from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolCounts, PoolView
 from entresol.chain.mempool.validation import SCHEDULES, GasSchedule, ValidationRules, intrinsic_gas
 from entresol.execution.evm_env import State

@@ -124,7 +124,7 @@ class PaymasterDebts:
             return
         for entry in self._counted.pop(sender_txs.sender, ()):
             self._count(entry, -1)
-        pending = [it for it in sender_txs.sponsored.values() if it.nonce < sender_txs.gap]
+        pending = [entry for entry in sender_txs.sponsored.values() if entry.nonce < sender_txs.gap]
         for entry in pending:
             self._count(entry, 1)
         if pending:
@@ -268,8 +268,8 @@ class Penalties:
 
     def _record(self, culprit: Culprit, transaction_hash: Hash32) -> None:
         known = self._failures.get(culprit) or ()
-        recent = [it for it in known if it.block > self.block - THROTTLE_BLOCKS]
-        if any(it.hash == transaction_hash for it in recent):
+        recent = [failure for failure in known if failure.block > self.block - THROTTLE_BLOCKS]
+        if any(failure.hash == transaction_hash for failure in recent):
             return
         failures = (*recent, _Failure(self.block, transaction_hash))
         self._failures.put(culprit, failures[-MAX_FAILURES:])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
 
 from entresol._native import is_contract_account, read_sender
 from entresol.chain.mempool.account_rules import (
@@ -14,15 +16,12 @@ from entresol.chain.mempool.account_rules import (
     check_account_limit,
     check_zk_sender,
 )
-from entresol.chain.mempool.config import PoolConfig
-from entresol.chain.mempool.events import (
-    NOTHING_UPDATED,
-    PoolUpdated,
-    TransactionAdded,
-    TransactionDropped,
+from entresol.chain.mempool.ordering import (
+    IncomingTransaction,
+    PoolConfig,
+    Pricing,
+    select_own_victims,
 )
-from entresol.chain.mempool.eviction import IncomingTransaction, select_own_victims
-from entresol.chain.mempool.ordering import Pricing
 from entresol.chain.mempool.pool_index import PoolCheckpoint, PoolIndex
 from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions, hashes
 from entresol.chain.mempool.validation import (
@@ -32,14 +31,85 @@ from entresol.chain.mempool.validation import (
     check_transaction,
     drop_reason,
 )
-from entresol.errors import AlreadyKnown, InvalidTransaction, PoolRejection, SenderNotEOA
+from entresol.errors import (
+    AlreadyKnown,
+    EntresolError,
+    InvalidTransaction,
+    PoolRejection,
+    SenderNotEOA,
+)
 from entresol.execution.evm_env import State
 from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.primitives.transactions import Transaction
 
+
 log = logging.getLogger(__name__)
+
+
+class TransactionAdded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The result of adding a transaction.
+
+    `promoted` lists what becomes pending by it, in the order of nonces, with the transaction itself if it
+    is pending. `evicted` lists what was evicted for it.
+    """
+
+    hash: bytes
+    is_pending: bool
+    replaced: bytes | None
+    promoted: tuple[bytes, ...]
+    evicted: tuple[bytes, ...]
+
+
+class TransactionDropped(msgspec.Struct, frozen=True):
+    """A transaction that left the pool without being included, and why."""
+
+    hash: bytes
+    reason: EntresolError
+
+
+class PoolUpdated(msgspec.Struct, frozen=True):
+    """The result of an update of the pool to a new head."""
+
+    promoted: tuple[bytes, ...] = ()
+    dropped: tuple[TransactionDropped, ...] = ()
+
+
+NOTHING_UPDATED: Final = PoolUpdated()
+"""What an empty pool has of any block."""
+
+
+class Condition(Protocol):
+    """Something without which no transaction is accepted."""
+
+    def rejection(self) -> PoolRejection | None:
+        """Return why none is accepted now; it is asked for each transaction."""
+
+
+class Admission:
+    """Rejects what users send while a part of the node cannot keep up.
+
+    What is in the pool stays there, and deposits do not pass here. Remembers: the conditions. Persists: nothing. Fails:
+    with the rejection of the first condition that has one.
+    """
+
+    def __init__(self) -> None:
+        self._conditions: tuple[Condition, ...] = ()
+
+    def add(self, condition: Condition) -> None:
+        """Ask a condition from now on."""
+        self._conditions = (*self._conditions, condition)
+
+    def remove(self, condition: Condition) -> None:
+        """Do not ask a condition any more."""
+        self._conditions = tuple(known for known in self._conditions if known is not condition)
+
+    def check(self) -> None:
+        """Raise why no transaction is accepted, if none is."""
+        for condition in self._conditions:
+            if (rejection := condition.rejection()) is not None:
+                raise rejection
 
 
 class Mempool(PoolIndex):
@@ -89,7 +159,7 @@ class Mempool(PoolIndex):
         promoted = self._insert(sender_txs, entry, replaced)
         if unpaid := self._discard_unpaid(promoted):
             evicted += unpaid
-            promoted = [it for it in promoted if it.nonce < sender_txs.gap]
+            promoted = [other for other in promoted if other.nonce < sender_txs.gap]
         return TransactionAdded(
             hash=transaction.hash,
             is_pending=entry.nonce < sender_txs.gap,
@@ -130,8 +200,10 @@ class Mempool(PoolIndex):
         else:
             pooled = [self._entries[known].sender for known in included if known in self._entries]
             # A block may change very many accounts, few of which are senders.
-            others = [Address(it) for it in touched if it in self._senders]
-            senders = [it for it in dict.fromkeys([*pooled, *others]) if it in self._senders]
+            others = [Address(address) for address in touched if address in self._senders]
+            senders = [
+                sender for sender in dict.fromkeys([*pooled, *others]) if sender in self._senders
+            ]
         return self._refresh(senders, frozenset(included))
 
     def reset(
@@ -277,7 +349,7 @@ class Mempool(PoolIndex):
             for entry in self._discard_unpaid(executable):
                 reason = PoolRejection(f"paymaster limit exceeded: {PAYMASTER_LIMIT} transactions")
                 dropped.append(TransactionDropped(entry.transaction.hash, reason))
-            promoted += [it for it in executable if it.nonce < sender_txs.gap]
+            promoted += [entry for entry in executable if entry.nonce < sender_txs.gap]
         for known in included & self._entries.keys():
             self._discard(self._entries[known])
         return PoolUpdated(hashes(promoted), tuple(dropped))

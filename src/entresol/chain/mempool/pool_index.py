@@ -9,15 +9,13 @@ import msgspec
 
 from entresol._native import read_sender, transaction_count
 from entresol.chain.mempool.account_rules import PaymasterDebts
-from entresol.chain.mempool.eviction import EvictionQueue
-from entresol.chain.mempool.ordering import HeadQueue, Pricing
+from entresol.chain.mempool.ordering import EvictionQueue, HeadQueue, Pricing
 from entresol.chain.mempool.senders import QueueLifetime
 from entresol.execution.evm_env import State
 
 if TYPE_CHECKING:
     from entresol.chain.mempool.account_rules import Penalties
-    from entresol.chain.mempool.config import Order
-    from entresol.chain.mempool.ordering import BestTransactions
+    from entresol.chain.mempool.ordering import BestTransactions, Order
     from entresol.chain.mempool.senders import PooledTransaction, SenderTransactions
     from entresol.primitives.transactions import Transaction
     from entresol.primitives.values import Address
@@ -136,11 +134,13 @@ class PoolView:
     def listing(self, sender: Address | None = None) -> PoolListing:
         """Return the transactions of all senders or of one, as they are now."""
         if sender is None:
-            gaps = {it.sender: it.gap for it in self._senders.values()}
+            gaps = {sender_txs.sender: sender_txs.gap for sender_txs in self._senders.values()}
             return PoolListing(tuple(self._entries.values()), gaps)
         selected = self._selected(sender)
-        entries = (entry for it in selected for entry in it.entries.values())
-        return PoolListing(tuple(entries), {it.sender: it.gap for it in selected})
+        entries = (entry for sender_txs in selected for entry in sender_txs.entries.values())
+        return PoolListing(
+            tuple(entries), {sender_txs.sender: sender_txs.gap for sender_txs in selected}
+        )
 
     def pending(self, sender: Address | None = None) -> BySender:
         """Return the pending transactions by sender and nonce, of all senders or of one."""

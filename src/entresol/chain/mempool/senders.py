@@ -188,7 +188,9 @@ class SenderTransactions:
 
     def remove_signed(self) -> list[PooledTransaction]:
         """Remove and return the signed entries: an account with code cannot send them."""
-        removed = [it for it in self.entries.values() if not it.transaction.is_impersonated]
+        removed = [
+            entry for entry in self.entries.values() if not entry.transaction.is_impersonated
+        ]
         for entry in removed:
             self.remove(entry)
         return removed

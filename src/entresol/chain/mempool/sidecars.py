@@ -49,14 +49,15 @@ class BlobSidecars:
 
     def blob(self, versioned_hash: bytes) -> bytes | None:
         """Return the blob that sealed transactions name by this hash."""
-        blobs = (it.sidecar.blob(versioned_hash) for it in self._sealed.values())
+        blobs = (sealed.sidecar.blob(versioned_hash) for sealed in self._sealed.values())
         return next((blob for blob in blobs if blob is not None), None)
 
     def drop_above(self, number: int) -> None:
         """Drop those of the blocks above `number`, which are reverted."""
         if self._sealed:
-            for it in [key for key, sealed in self._sealed.items() if sealed.number > number]:
-                self._remove(it)
+            reverted = [key for key, sealed in self._sealed.items() if sealed.number > number]
+            for transaction_hash in reverted:
+                self._remove(transaction_hash)
 
     def _remove(self, transaction_hash: bytes) -> None:
         found = self._sealed.pop(transaction_hash, None)

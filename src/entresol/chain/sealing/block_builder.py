@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from entresol.chain.edits import stored_edits
 from entresol.chain.events import BlockSealed, ChainEvents
 from entresol.chain.sealing.block_filler import begin_block
-from entresol.chain.sealing.cold_senders import ColdFound
+from entresol.chain.sealing.l1_queues import include_roots
 from entresol.chain.sealing.pending_block import OpenBlock, PendingBlock, is_vain
-from entresol.chain.sealing.root_queue import include_roots
+from entresol.chain.sealing.pool_inclusion import ColdFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.chain.sealing.cold_senders import ColdSenders
-from entresol.chain.sealing.pool_inclusion import PoolInclusion
-from entresol.chain.sealing.root_queue import RootQueue, include_roots
+from entresol.chain.sealing.l1_queues import PriorityQueue, RootQueue, include_roots
+from entresol.chain.sealing.pool_inclusion import ColdSenders, PoolInclusion
 from entresol.errors import BlockFull, RemoteFailed, StateMissing
 from entresol.execution.block_executor import BlockExecutor
 from entresol.execution.limits import ByteRoom, ColdTransaction
@@ -19,7 +17,7 @@ from entresol.primitives.transactions import PriorityTransaction, SystemTransact
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from entresol._native import Overlay, Snapshot
     from entresol.chain.clock import Clock, ClockState
@@ -38,57 +36,6 @@ INLINE_GAS: Final = 3_000_000
 
 INLINE_TRANSACTIONS: Final = 32
 """Up to so many, for the same reason."""
-
-
-class PriorityQueue:
-    """A FIFO queue with lookup by hash, both in constant time.
-
-    Remembers: the transactions. Persists: nothing.
-    """
-
-    def __init__(self) -> None:
-        self._queued: OrderedDict[bytes, Transaction] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._queued)
-
-    def __iter__(self) -> Iterator[Transaction]:
-        return iter(self._queued.values())
-
-    @property
-    def first(self) -> Transaction | None:
-        """The transaction to be included next."""
-        return next(iter(self._queued.values()), None)
-
-    @property
-    def last(self) -> Transaction | None:
-        """The transaction that was added last."""
-        return next(reversed(self._queued.values()), None)
-
-    def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the transaction with this hash."""
-        return self._queued.get(transaction_hash)
-
-    def append(self, transaction: Transaction) -> None:
-        """Add a transaction at the end."""
-        self._queued[transaction.hash] = transaction
-
-    def pop_first(self) -> None:
-        """Remove the first transaction."""
-        self._queued.popitem(last=False)
-
-    def push_front(self, transactions: Sequence[Transaction]) -> None:
-        """Add transactions at the front, in their order."""
-        for transaction in reversed(transactions):
-            self._queued[transaction.hash] = transaction
-            self._queued.move_to_end(transaction.hash, last=False)
-
-    def replace(self, transactions: Sequence[Transaction]) -> None:
-        """Replace the content of the queue."""
-        if self._queued or transactions:
-            self._queued = OrderedDict(
-                (transaction.hash, transaction) for transaction in transactions
-            )
 
 
 class BlockFiller:

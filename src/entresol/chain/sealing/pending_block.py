@@ -91,7 +91,7 @@ class PendingBlock:
             executor = self._filler.fill(
                 inputs.env.timestamp, *self._next.edits.stored(), known=self._invalid, budget=budget
             )
-            self._invalid.update(it.transaction.hash for it in executor.rejected)
+            self._invalid.update(rejected.transaction.hash for rejected in executor.rejected)
             self._inputs, self._executor, self._executed = inputs, executor, None
         return self._executor
 
@@ -150,7 +150,7 @@ class OpenBlock:
         self.state = state
         self.prices = prices
         """Those that its base fee follows from: when it is finished, they may be others."""
-        self._first = [it for it in (begin, import_roots) if it is not None]
+        self._first = [part for part in (begin, import_roots) if part is not None]
         self._prepare_write = prepare_write
         self.executed: ExecutedBlock | None = None
         """The finished block."""

@@ -1,4 +1,4 @@
-"""Include the best transactions of the pool in a block, in parts that may execute on another thread."""
+"""Include the best transactions of the pool in a block, in parts that may execute on another thread, without senders that are cold."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from entresol.errors import (
 )
 from entresol.execution.account_senders import runs_in_steps
 from entresol.execution.limits import ColdTransaction, RejectedTransaction, RejectedWork
+from entresol.listeners import Listeners
 from entresol.primitives.bounded_map import BoundedMap
+from entresol.primitives.transactions import PriorityTransaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
     from typing import TypeAlias
 
     from entresol.chain.mempool import Mempool
@@ -93,7 +95,7 @@ class PoolInclusion:
 
     def execute(self) -> None:
         """Execute what was taken last."""
-        size = sum(len(it.raw) for it in self._executor.transactions)
+        size = sum(len(transaction.raw) for transaction in self._executor.transactions)
         for transaction in self._part:
             if self._is_closed:
                 return
@@ -159,15 +161,15 @@ class Rejections:
 
     def apply(self, rejected: Iterable[RejectedTransaction]) -> None:
         """Remove what the next block has rejected, and count it for those who are to blame."""
-        for it in rejected:
-            transaction, error = it.transaction, it.error
+        for rejection in rejected:
+            transaction, error = rejection.transaction, rejection.error
             if self._pool.remove(transaction.hash, str(error)) is None:
                 continue
             log.info("dropped transaction %s: %s", transaction.hash, error)
             self._pool.penalties.record(transaction, error)
             self._errors.put(transaction.hash, error)
             for listener in self._listeners:
-                listener(it)
+                listener(rejection)
 
     def forget(self, transaction_hash: Hash32) -> None:
         """Forget a rejection, since the transaction is in the pool again."""
@@ -176,3 +178,56 @@ class Rejections:
     def of(self, transaction_hash: Hash32) -> InvalidTransaction | None:
         """Return why a block has rejected a transaction that is not in the pool again."""
         return self._errors.get(transaction_hash)
+
+
+class ColdFound(Exception):  # noqa: N818  # no error
+    """Raised in place of sealing a block that would leave somebody out."""
+
+
+class ColdSenders:
+    """Whom the next blocks leave out until what they read is here: senders of the pool, and deposits.
+
+    One that reads a slow remote holds up no block of others. Remembers: them, and what prevents the first deposit.
+    Persists: nothing. Assumes: the thread of the chain. A chain that is no fork never has any.
+    """
+
+    def __init__(self) -> None:
+        self._senders: dict[Address, Exception] = {}
+        self.version = 0
+        """Changes whenever a block may leave out others."""
+        self.has_deposits = False
+        """Whether the first deposit is left out, and so are all others."""
+        self.problem: str | None = None
+        """Why the first deposit cannot be executed; None once it was."""
+        self.found: Listeners[[]] = Listeners()
+        """Notified when somebody is left out who was not before."""
+
+    def __len__(self) -> int:
+        return len(self._senders) + self.has_deposits
+
+    @property
+    def senders(self) -> Mapping[Address, Exception]:
+        """Those whose transactions of the pool are left out, as they are at any time, and why."""
+        return self._senders
+
+    def add(self, cold: Iterable[ColdTransaction]) -> None:
+        """Leave out those whose transactions were cold in a block."""
+        before = len(self)
+        for transaction, error in cold:
+            if isinstance(transaction.payload, PriorityTransaction):
+                self.has_deposits = True
+            else:
+                self._senders[transaction.sender] = error
+        if len(self) > before:
+            self.version += 1
+            self.found.notify()
+
+    def discard(self, sender: Address) -> None:
+        """Include the transactions of a sender again."""
+        self._senders.pop(sender, None)
+        self.version += 1
+
+    def discard_deposits(self) -> None:
+        """Include deposits again."""
+        self.has_deposits = False
+        self.version += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256
-from entresol.chain.genesis.genesis_block import genesis_block
+from entresol.chain.genesis.stored_genesis import genesis_block
 from entresol.errors import InvalidStateFile, LoadRejected, ReplayMismatch
 from entresol.execution.block_rules import check_system_transactions
 from entresol.execution.evm_env import apply_changes

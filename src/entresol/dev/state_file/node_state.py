@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.chain.genesis.base_token import base_token_in, base_token_of
 from entresol.chain.genesis.genesis import GenesisAccount
-from entresol.chain.genesis.registered_chains import registered_contract, registered_contract_in
+from entresol.chain.genesis.genesis_contracts import (
+    base_token_in,
+    base_token_of,
+    registered_contract,
+    registered_contract_in,
+)
 from entresol.dev.node_chains import NodeChains, identity_of, new_genesis
 from entresol.dev.state_file.loading import (
     apply_accounts,
@@ -58,7 +62,7 @@ class PreparedLoad:
         accounts: Mapping[Chain, dict[Address, FileAccount]],
     ) -> None:
         self.replacements = replacements
-        self.accounts = {it: found for it, found in accounts.items() if found}
+        self.accounts = {chain: found for chain, found in accounts.items() if found}
         self.edits: dict[Chain, PreparedEdit] = {}
         """The states with the accounts, unless chains are replaced first."""
 
@@ -92,11 +96,11 @@ class NodeState:
         paced: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
     ) -> Callable[[], bytes]:
         """Return the work that writes a file of what the chains are now; its pieces pass through `paced`."""
-        dumped = {it: ChainDump(it) for it in self._node_chains.chains}
-        others = [dump for it, dump in dumped.items() if it is not chain]
+        dumps = {dumped: ChainDump(dumped) for dumped in self._node_chains.chains}
+        others = [dump for dumped, dump in dumps.items() if dumped is not chain]
 
         def work() -> bytes:
-            pieces = dumped[chain].written(others, historical=historical)
+            pieces = dumps[chain].written(others, historical=historical)
             return write_state_file(paced(pieces), packed=packed)
 
         return work
@@ -111,15 +115,19 @@ class NodeState:
         """
         self._node_chains.check_replaceable()
         files = {
-            it: read_state_file(content, it.rules.chain_id, max_memory=max_memory)
-            for it, content in data.items()
+            chain: read_state_file(content, chain.rules.chain_id, max_memory=max_memory)
+            for chain, content in data.items()
         }
-        accounts = {it: file.accounts for it, file in files.items() if self._is_merged(it, file)}
-        for it, found in accounts.items():
-            _check_token_accounts(it, found)
+        accounts = {
+            chain: file.accounts for chain, file in files.items() if self._is_merged(chain, file)
+        }
+        for chain, found in accounts.items():
+            _check_token_accounts(chain, found)
         load = PreparedLoad([], accounts)
         if accounts.keys() == files.keys():
-            load.edits = {it: it.prepare_edit(_edit(found)) for it, found in load.accounts.items()}
+            load.edits = {
+                chain: chain.prepare_edit(_edit(found)) for chain, found in load.accounts.items()
+            }
             return load
         try:
             for chain in self._node_chains.chains:
@@ -143,7 +151,7 @@ class NodeState:
             replaced = [
                 replacement for replacement in load.replacements if not self._replace(replacement)
             ]
-            load.replacements = [it._replace(copy=None) for it in replaced]
+            load.replacements = [replacement._replace(copy=None) for replacement in replaced]
             self._node_chains.on_replaced()
         for chain, accounts in load.accounts.items():
             edit = load.edits.get(chain)
@@ -176,7 +184,7 @@ class NodeState:
         key, own = identity_of(chain), files.get(chain)
         sources = files.values() if own is None else [own]
         parts = (source.part_of(chain.rules.chain_id) for source in sources)
-        part = next((it for it in parts if it is not None), None)
+        part = next((known for known in parts if known is not None), None)
         if part is not None:
             _check_anchor(chain, part)
             _check_base_token(chain.genesis, part)
@@ -191,20 +199,24 @@ class NodeState:
             )
         if own is None or self._is_merged(chain, own):
             return Replacement(chain, new_genesis(chain))
-        for it in own.chains:
-            if it.anchor is not None:
+        for other in own.chains:
+            if other.anchor is not None:
                 raise LoadRejected(
-                    f"chain {it.chain_id} is {_named(it.anchor)} in the file, and the chain here is {chain.rules.chain_id}: "
+                    f"chain {other.chain_id} is {_named(other.anchor)} in the file, and the chain here is {chain.rules.chain_id}: "
                     "fork the same block to load it"
                 )
         return Replacement(chain, build_foreign(own, chain.genesis, key))
+
+    def _other_ids(self, chain: Chain) -> list[int]:
+        """Return the ids of the other chains of the node."""
+        return [other.rules.chain_id for other in self._node_chains.chains if other is not chain]
 
     def _check_registered(self, chain: Chain, part: ChainPart) -> None:
         """Reject an L1 that has other contracts for the L2s of this node, or none.
 
         Of one L2 alone the Bridgehub may be that of an earlier version, which cannot be read.
         """
-        ids = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
+        ids = self._other_ids(chain)
         for chain_id in ids:
             wanted = registered_contract(chain.genesis, chain_id)
             if wanted is None or not part.records:
@@ -220,7 +232,7 @@ class NodeState:
         self, chain: Chain, part: ChainPart, files: Mapping[Chain, StateFile]
     ) -> None:
         """Reject blocks with transactions of an L1 that is in none of the files."""
-        others = [it.rules.chain_id for it in self._node_chains.chains if it is not chain]
+        others = self._other_ids(chain)
         if all(any(file.part_of(other) for file in files.values()) for other in others):
             return
         if chain in self._settling and any(record.priority_count() for record in part.records):
@@ -242,7 +254,9 @@ def _check_publishes(chain: Chain, part: ChainPart) -> None:
     """Reject a chain that publishes where this one does not, and the other way round: L1 expects one or the other."""
     publishes = any(key.startswith(tables.RULES) for key, _ in part.rows)
     if publishes != chain.rules.publishes:
-        there, here = ("calldata" if it else "none" for it in (publishes, chain.rules.publishes))
+        there, here = (
+            "calldata" if given else "none" for given in (publishes, chain.rules.publishes)
+        )
         raise LoadRejected(
             f"chain {part.chain_id} has --data-availability {there} in the file, and {here} here: start with the same"
         )

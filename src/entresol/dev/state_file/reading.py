@@ -229,7 +229,7 @@ def _read_log(value: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
     item = read_object(value)
     return (
         bytes(required(item, "address", Address.parse)),
-        tuple(bytes(Hash32.parse(it)) for it in required(item, "topics", read_list)),
+        tuple(bytes(Hash32.parse(topic)) for topic in required(item, "topics", read_list)),
         bytes(required(item, "data", read_data)),
     )
 
@@ -275,7 +275,7 @@ def _read_own(value: object) -> tuple[ChainPart, ...]:
     if version != FORMAT:
         problem = f"is format {version}, and this version reads format {FORMAT} alone: dump it again with this version"
         raise MalformedValue(problem, field="version")
-    return tuple(_read_part(read_object(it)) for it in required(item, "chains", read_list))
+    return tuple(_read_part(read_object(chain)) for chain in required(item, "chains", read_list))
 
 
 def _read_part(item: dict[str, object]) -> ChainPart:
@@ -284,7 +284,7 @@ def _read_part(item: dict[str, object]) -> ChainPart:
     return ChainPart(
         chain_id=required(item, "chainId", read_number),
         records=tuple(
-            BlockRecord.decode(read_data(it)) for it in required(item, "records", read_list)
+            BlockRecord.decode(read_data(record)) for record in required(item, "records", read_list)
         ),
         rows=tuple(
             (read_data(key), read_data(row))

@@ -49,7 +49,7 @@ def transaction_fields(transaction: Transaction) -> dict[str, Any]:
     else:
         fields |= {"maxFeePerGas": hex(payload.fee_cap), "maxPriorityFeePerGas": hex(payload.tip)}
     if payload.type != LegacyTransaction.type:
-        fields["accessList"] = [_access(it) for it in payload.access_list]
+        fields["accessList"] = [_access(access) for access in payload.access_list]
     if isinstance(payload, BlobTransaction):
         fields["maxFeePerBlobGas"] = hex(payload.max_fee_per_blob_gas)
         fields["blobVersionedHashes"] = [str(blob_hash) for blob_hash in payload.blob_hashes]
@@ -115,14 +115,14 @@ def _access(access: Access) -> dict[str, Any]:
     return {"address": str(access.account), "storageKeys": [str(slot) for slot in access.slots]}
 
 
-def _authorization(it: Authorization) -> dict[str, str]:
+def _authorization(authorization: Authorization) -> dict[str, str]:
     return {
-        "chainId": hex(it.chain_id),
-        "address": str(it.address),
-        "nonce": hex(it.nonce),
-        "yParity": hex(it.y_parity),
-        "r": hex(it.r),
-        "s": hex(it.s),
+        "chainId": hex(authorization.chain_id),
+        "address": str(authorization.address),
+        "nonce": hex(authorization.nonce),
+        "yParity": hex(authorization.y_parity),
+        "r": hex(authorization.r),
+        "s": hex(authorization.s),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.chain.genesis.base_token import base_token_of
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.execution.limits import CallLimits
 from entresol.execution.tracing import TraceLimits
 from entresol.rollup.batches import stored_info_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from entresol.chain.genesis.base_token import base_token_of
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
 from entresol.node.explorer.explorer_page import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.chain.events import BlocksReverted
-from entresol.chain.genesis.base_token import base_token_of
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.errors import LayerOneFailed, LayerOneMismatch
 from entresol.l1.operator import Operator
 from entresol.node.config.schema import ETHER

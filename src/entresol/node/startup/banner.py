@@ -129,9 +129,9 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
     if info.forked is not None or info.l1_forked is not None:
         yield "Bridge       this node's own, not the one that the real chains have"
     yield f"Bridgehub    {l1.contracts.bridgehub.checksummed()}"
-    for it in (info, *info.others):
-        assert it.l1 is not None
-        which = f" of {it.chain_id}" if info.others else ""
-        yield f"Chain        {it.l1.contracts.chain.checksummed()}{which}"
+    for chain in (info, *info.others):
+        assert chain.l1 is not None
+        which = f" of {chain.chain_id}" if info.others else ""
+        yield f"Chain        {chain.l1.contracts.chain.checksummed()}{which}"
     if info.relay is not None:
         yield f"Relay        {info.relay.checksummed()} pays for bundles and withdrawals"

@@ -208,7 +208,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     def _chains(self) -> dict[str, Any]:
         """Return what tells each of several L2s from the others."""
-        chains = [msgspec.to_builtins(it.entry, enc_hook=str) for it in (self, *self.others)]
+        chains = [msgspec.to_builtins(chain.entry, enc_hook=str) for chain in (self, *self.others)]
         return {"chains": chains} if self.others else {}
 
     @property
@@ -270,9 +270,9 @@ def _methods(config: NodeConfig) -> str:
 def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
     """Return what the balances of the genesis mean for depositors."""
     balances = [
-        it.balance
-        for address, it in genesis.alloc.items()
-        if it.balance and address != BASE_TOKEN_HOLDER
+        account.balance
+        for address, account in genesis.alloc.items()
+        if account.balance and address != BASE_TOKEN_HOLDER
     ]
     if not settles_remotely(config):
         return "play money: the genesis created it"

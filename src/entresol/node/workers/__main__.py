@@ -1,6 +1,6 @@
 """Run a worker: `python -m entresol.node.workers`, with the number of a socket."""
 
-from entresol.node.startup.garbage_collector import collect_rarely
+from entresol.node.startup.process_start import collect_rarely
 
 collect_rarely()
 

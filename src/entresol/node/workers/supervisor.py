@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import msgspec
 
 from entresol.background_task import cancel
-from entresol.chain.genesis.base_token import base_token_of
+from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.node.config.api import worker_count
 from entresol.node.explorer.explorer_page import L1_PATH
 from entresol.node.metrics import Sample

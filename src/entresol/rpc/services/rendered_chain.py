@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from entresol._native import Rules
     from entresol.chain.mempool.pool_index import PoolView
-    from entresol.chain.sealing.block_filler import PriorityQueue
+    from entresol.chain.sealing.l1_queues import PriorityQueue
     from entresol.storage.batch_table import BatchTable
 
 

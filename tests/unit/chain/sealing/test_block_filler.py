@@ -1,57 +1,39 @@
-"""The queue of priority transactions: in order, and with lookup by hash."""
+"""What the next block is built on."""
 
 from __future__ import annotations
 
-from entresol.chain.sealing.block_filler import PriorityQueue
-from entresol.primitives.transactions import Transaction
-from tests.support.rollup.settling_chain import deposit
+from collections.abc import Callable
 
-QUEUED = [Transaction.from_l1(deposit(number)) for number in range(5)]
+import pytest
 
+from entresol.chain.chain import Chain
+from entresol.chain.edits import BlockSettings
+from tests.support.chain.dev_chain import ALICE, ETHER, transaction
 
-def queue_of(*transactions: Transaction) -> PriorityQueue:
-    queue = PriorityQueue()
-    for transaction in transactions:
-        queue.append(transaction)
-    return queue
-
-
-def test_an_empty_queue_has_neither_a_first_nor_a_last() -> None:
-    queue = PriorityQueue()
-    assert queue.first is queue.last is None
-    assert not queue
+CHANGES: dict[str, Callable[[Chain], object]] = {
+    "head": lambda chain: chain.builder.seal(),
+    "edits": lambda chain: chain.edit(ALICE, lambda overlay: overlay.set_balance(ALICE, ETHER)),
+    "clock": lambda chain: chain.clock.increase(1),
+    "settings": lambda chain: chain.configure(BlockSettings(gas_limit=10**7)),
+}
 
 
-def test_the_queue_is_in_order_of_arrival() -> None:
-    queue = queue_of(*QUEUED)
-    assert (list(queue), len(queue)) == (QUEUED, 5)
-    assert (queue.first, queue.last) == (QUEUED[0], QUEUED[4])
+@pytest.mark.parametrize("name", CHANGES)
+def test_head_edits_clock_and_settings_are_one_build_state(manual: Chain, name: str) -> None:
+    before = manual.next_block.build_state
+    CHANGES[name](manual)
+    assert manual.next_block.build_state != before
 
 
-def test_one_is_found_by_its_hash_until_its_turn_is_over() -> None:
-    queue = queue_of(*QUEUED)
-    assert queue.get(QUEUED[0].hash) is QUEUED[0]
-    assert queue.get(bytes(QUEUED[3].hash)) is QUEUED[3]
-    queue.pop_first()
-    assert queue.get(QUEUED[0].hash) is None
-    assert queue.first is QUEUED[1]
+def test_a_pending_transaction_leaves_the_build_state(manual: Chain) -> None:
+    before = manual.next_block.build_state
+    manual.add(transaction(0))
+    assert manual.next_block.build_state == before
 
 
-def test_what_is_put_back_comes_before_all_others_in_its_own_order() -> None:
-    queue = queue_of(*QUEUED[2:])
-    queue.push_front(QUEUED[:2])
-    assert list(queue) == QUEUED
-    assert queue.last is QUEUED[4]
-
-
-def test_a_transaction_is_queued_again_once() -> None:
-    queue = queue_of(*QUEUED[:3])
-    queue.push_front(QUEUED[:2])
-    assert list(queue) == QUEUED[:3]
-
-
-def test_all_are_replaced_at_once() -> None:
-    queue = queue_of(*QUEUED[:2])
-    queue.replace(QUEUED[3:])
-    assert list(queue) == QUEUED[3:]
-    assert queue.get(QUEUED[0].hash) is None
+def test_a_sealed_block_has_the_timestamp_and_the_fees_of_the_next_one(manual: Chain) -> None:
+    manual.clock.set_next_timestamp(5_000, 0)
+    manual.configure(BlockSettings(base_fee=7))
+    expected = (manual.next_block.timestamp(), manual.next_block.base_fee())
+    header = manual.builder.seal()
+    assert (header.timestamp, header.base_fee_per_gas) == expected == (5_000, 7)

@@ -16,7 +16,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.fees import FeeModel, L2BaseFee
 from entresol.chain.genesis.stored_genesis import identity
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import rebuild
 from entresol.dev.node_chains import identity_of
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own

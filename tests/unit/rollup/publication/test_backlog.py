@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entresol.chain.mempool.admission import Admission
+from entresol.chain.mempool.pool import Admission
 from entresol.errors import PublicationBehind
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.chain.genesis.genesis_block import genesis_block
+from entresol.chain.genesis.stored_genesis import genesis_block
 from entresol.errors import NotPublishable
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.published.genesis import read_genesis_data

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from entresol.dev.node_chains import NodeChains
-from entresol.dev.replaced_stores import MAX_REPLACED
-from entresol.dev.reverts import Reverts
+from entresol.dev.reverts import MAX_REPLACED, Reverts
 from entresol.dev.state_file.node_state import NodeState
 from entresol.dev.state_file.writing import ChainDump
 from entresol.offload import POLICY

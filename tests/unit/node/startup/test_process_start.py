@@ -1,13 +1,71 @@
-"""What a start imports: the client of remotes ahead of the rest, and nothing that only some nodes need."""
+"""Settings of the garbage collector: how long a collection holds all threads."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from entresol.node.startup.import_ahead import CLIENT, names_remote
+from entresol.node.startup.process_start import CLIENT, collect_less, collect_rarely, names_remote
+from entresol.primitives.values import Hash32
+
+MAX_SECONDS = 0.02
+"""Of one collection of objects that a request has made: a quarter of that on a slow machine."""
+WORDS = 230_000
+"""As many as fit into a body."""
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+def test_no_collection_visits_all_values_of_a_long_request() -> None:
+    collect_less()
+    longest = started = 0.0
+
+    def measure(phase: str, info: dict[str, Any]) -> None:
+        nonlocal longest, started
+        if phase == "start":
+            started = time.thread_time()
+        elif info["generation"] < 2:
+            longest = max(longest, time.thread_time() - started)
+
+    gc.callbacks.append(measure)
+    try:
+        words = [Hash32(bytes(32)) for _ in range(WORDS)]
+    finally:
+        gc.callbacks.remove(measure)
+    assert len(words) == WORDS
+    assert longest < MAX_SECONDS
+
+
+def test_a_start_makes_fewer_objects_than_a_collection_waits_for() -> None:
+    """Count them in a process of its own, because here everything is imported."""
+    program = (
+        "import gc;"
+        "from entresol.node.startup.process_start import collect_rarely;"
+        "collect_rarely(); began = gc.get_stats();"
+        "import entresol.node.recipes.ecosystem, entresol.cli;"
+        "assert [it['collections'] for it in gc.get_stats()] == [it['collections'] for it in began]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_collections_are_rarer_while_a_process_starts_than_after_it() -> None:
+    collect_rarely()
+    starting = gc.get_threshold()
+    collect_less()
+    assert starting[0] > gc.get_threshold()[0] > 1_000
+
 
 NOT_NEEDED = (CLIENT, "importlib.metadata", "tomllib", "websockets", "web3", "asyncpg")
 """What a node without a remote, a file of settings and a WebSocket does not need; together as long as half its start."""

@@ -1,4 +1,4 @@
-"""The token that pays for gas on an L2, read from its genesis."""
+"""What the contracts in a genesis say: the base token of an L2, and the L2s that are registered on an L1."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from entresol.primitives.values import Address, Hash32
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from entresol.chain.genesis.genesis import Genesis
     from entresol.primitives.records import BlockRecord
 
 
@@ -35,7 +36,7 @@ def base_token_of(alloc: Mapping[Address, GenesisAccount]) -> BaseToken:
     if address in (ETHER_TOKEN.l1_address, Address.zero()):
         return ETHER_TOKEN
     name, symbol = (
-        text_in(artifact("L2BaseToken"), it, token.storage) for it in ("name", "symbol")
+        text_in(artifact("L2BaseToken"), variable, token.storage) for variable in ("name", "symbol")
     )
     decimals = int.from_bytes(_word(token, "L2BaseToken", "decimals")) & 0xFF
     return BaseToken(l1_address=address, name=name, symbol=symbol, decimals=decimals)
@@ -56,3 +57,22 @@ def base_token_in(record: BlockRecord) -> BaseToken | None:
 def _word(account: GenesisAccount, contract: str, variable: str) -> Hash32:
     (slot,) = storage_of(artifact(contract), {variable: 0})
     return account.storage.get(slot, Hash32.zero())
+
+
+def registered_contract(genesis: Genesis, chain_id: int) -> Address | None:
+    """Return the contract that a Bridgehub in a genesis has for an L2; None if none knows it."""
+    slot = _slot(chain_id)
+    words = (account.storage.get(slot) for account in genesis.alloc.values())
+    return next((Address(word[-20:]) for word in words if word), None)
+
+
+def registered_contract_in(record: BlockRecord, chain_id: int) -> Address | None:
+    """Return the same of an L1 whose first record this is."""
+    slot = _slot(chain_id)
+    words = (word for change in record.changes for key, word in change.slots if key == slot)
+    return next((Address(word.rjust(20, b"\0")[-20:]) for word in words), None)
+
+
+def _slot(chain_id: int) -> Hash32:
+    (slot,) = storage_of(artifact("Bridgehub"), {"getZKChain": {chain_id: 0}})
+    return slot

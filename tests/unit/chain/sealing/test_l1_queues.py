@@ -9,11 +9,12 @@ from threading import Thread
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.sealing.root_queue import MAX_QUEUED_ROOTS, RootQueue
+from entresol.chain.sealing.l1_queues import MAX_QUEUED_ROOTS, PriorityQueue, RootQueue
 from entresol.contracts import artifact
 from entresol.errors import SystemTransactionFailed
 from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, ROOT_STORAGE, InteropRoot
 from entresol.primitives.records import roots_of
+from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER, SYSTEM_TYPE
 from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
@@ -258,3 +259,54 @@ def test_a_block_with_an_import_has_a_system_transaction(chain: Chain) -> None:
     chain.builder.seal()
     records = [chain.blocks.record(number) for number in (1, 2, 3)]
     assert [record.has_system_transaction for record in records] == [False, True, True]
+
+
+QUEUED = [Transaction.from_l1(deposit(number)) for number in range(5)]
+
+
+def queue_of(*queued: Transaction) -> PriorityQueue:
+    queue = PriorityQueue()
+    for deposited in queued:
+        queue.append(deposited)
+    return queue
+
+
+def test_an_empty_queue_has_neither_a_first_nor_a_last() -> None:
+    queue = PriorityQueue()
+    assert queue.first is queue.last is None
+    assert not queue
+
+
+def test_the_queue_is_in_order_of_arrival() -> None:
+    queue = queue_of(*QUEUED)
+    assert (list(queue), len(queue)) == (QUEUED, 5)
+    assert (queue.first, queue.last) == (QUEUED[0], QUEUED[4])
+
+
+def test_one_is_found_by_its_hash_until_its_turn_is_over() -> None:
+    queue = queue_of(*QUEUED)
+    assert queue.get(QUEUED[0].hash) is QUEUED[0]
+    assert queue.get(bytes(QUEUED[3].hash)) is QUEUED[3]
+    queue.pop_first()
+    assert queue.get(QUEUED[0].hash) is None
+    assert queue.first is QUEUED[1]
+
+
+def test_what_is_put_back_comes_before_all_others_in_its_own_order() -> None:
+    queue = queue_of(*QUEUED[2:])
+    queue.push_front(QUEUED[:2])
+    assert list(queue) == QUEUED
+    assert queue.last is QUEUED[4]
+
+
+def test_a_transaction_is_queued_again_once() -> None:
+    queue = queue_of(*QUEUED[:3])
+    queue.push_front(QUEUED[:2])
+    assert list(queue) == QUEUED[:3]
+
+
+def test_all_are_replaced_at_once() -> None:
+    queue = queue_of(*QUEUED[:2])
+    queue.replace(QUEUED[3:])
+    assert list(queue) == QUEUED[3:]
+    assert queue.get(QUEUED[0].hash) is None

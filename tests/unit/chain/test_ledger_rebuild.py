@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.chain.ledger import Ledger
-from entresol.chain.rebuild import rebuild
+from entresol.chain.ledger import Ledger, rebuild
 from entresol.errors import ReplayMismatch
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import (

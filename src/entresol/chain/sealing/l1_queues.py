@@ -1,8 +1,8 @@
-"""The roots of L1 that the next blocks import."""
+"""What comes from L1 for the next blocks, in order: priority transactions, and roots to import."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +12,61 @@ from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, InteropRoot
 from entresol.primitives.transactions import SystemTransaction, Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from entresol.execution.block_executor import BlockExecutor
 
+
 MAX_QUEUED_ROOTS: Final = 10_000
 """How many wait at most; the importer reads further ones once blocks have imported these."""
+
+
+class PriorityQueue:
+    """Priority transactions that wait for a block: a FIFO queue with lookup by hash, both in constant time."""
+
+    def __init__(self) -> None:
+        self._queued: OrderedDict[bytes, Transaction] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return iter(self._queued.values())
+
+    @property
+    def first(self) -> Transaction | None:
+        """The transaction to be included next."""
+        return next(iter(self._queued.values()), None)
+
+    @property
+    def last(self) -> Transaction | None:
+        """The transaction that was added last."""
+        return next(reversed(self._queued.values()), None)
+
+    def get(self, transaction_hash: bytes) -> Transaction | None:
+        """Return the transaction with this hash."""
+        return self._queued.get(transaction_hash)
+
+    def append(self, transaction: Transaction) -> None:
+        """Add a transaction at the end."""
+        self._queued[transaction.hash] = transaction
+
+    def pop_first(self) -> None:
+        """Remove the first transaction."""
+        self._queued.popitem(last=False)
+
+    def push_front(self, transactions: Sequence[Transaction]) -> None:
+        """Add transactions at the front, in their order."""
+        for transaction in reversed(transactions):
+            self._queued[transaction.hash] = transaction
+            self._queued.move_to_end(transaction.hash, last=False)
+
+    def replace(self, transactions: Sequence[Transaction]) -> None:
+        """Replace the content of the queue."""
+        if self._queued or transactions:
+            self._queued = OrderedDict(
+                (transaction.hash, transaction) for transaction in transactions
+            )
 
 
 class RootQueue:
