@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.harness import Peer, Row, Target
 from benchmarks.servers import Server
-from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.chain.base_fee import L2BaseFee
+from entresol.chain.fees import FeeModel
 from entresol.l1.operator import Operator
 from entresol.l1.operator_keys import ALL_STEPS
 from entresol.primitives import abi

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from docs.tools.recording import Recorder
-from entresol.chain.genesis.chain_config import FORKS
-from entresol.chain.rules import ChainRules
+from entresol.chain.rules import FORKS, ChainRules
 from entresol.primitives.batches import SettlementStep
 from entresol.rpc.types.log_filter import SubscriptionOptions
 from tests.support.chain.every_read import (

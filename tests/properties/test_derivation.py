@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.chain.genesis.chain_config import FORKS
+from entresol.chain.rules import FORKS
 from entresol.errors import DerivationAlarm
 from entresol.primitives.published.body import (
     BatchHeader,

@@ -1,26 +1,15 @@
-"""Fees of blocks: base fees (constant, EIP-1559, or derived from the L1 gas price), blob fees, and their history."""
+"""Prices of an L2: gas and pubdata, as they follow from the gas price of L1 and the price of ether in its base token."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
 import msgspec
 
-from entresol._native import blob_base_fee, next_excess_blob_gas
-from entresol.errors import InvalidParams
 from entresol.listeners import Listeners
 from entresol.primitives.base_token import EtherPrice
-from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS, ForkFields
 from entresol.primitives.published.rules import PARTS
-from entresol.primitives.values import Hash32
 from entresol.storage.block_rows import Prices
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from entresol._native import Rules
-    from entresol.primitives.headers import Header
-
 
 L1_GAS_PER_PUBDATA_BYTE: Final = 17
 MAX_GAS_PER_PUBDATA: Final = 50_000
@@ -33,26 +22,8 @@ _MAX_KNOWN_PRICES: Final = 8
 """How many computed prices are remembered."""
 
 
-ELASTICITY: Final = 2
-
-MAX_CHANGE_DENOMINATOR: Final = 8
-
-LOWEST_BLOB_BASE_FEE: Final = 1
-"""What an L2 shows as its price of blob gas, though it takes no blobs."""
-
-_BEFORE_SHANGHAI: Final = frozenset(
-    {"spurious_dragon", "byzantium", "petersburg", "istanbul", "berlin", "london", "paris"}
-)
-
-_WITH_REQUESTS: Final = frozenset({"prague", "osaka"})
-
 LARGEST_BASE_FEE: Final = 2**64 - 1
 """What the engine can hold."""
-
-MAX_HISTORY_BLOCKS: Final = 1_024
-
-MAX_PERCENTILES: Final = 100
-"""As many as geth allows."""
 
 
 class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,136 +168,3 @@ class FeeModel:
                 self.constants, self.l1_gas_price, self.ether_price, scale=scale
             )
         return known
-
-
-class L2BaseFee:
-    """The base fee of a fee model, which does not depend on the parent block."""
-
-    def __init__(self, model: FeeModel, constants: FeeConstants | None = None) -> None:
-        """Follow a model; blocks of before may have had other `constants`."""
-        self.model = model
-        self.constants = constants or model.constants
-
-    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
-        """Return the base fee of the block after `parent`."""
-        return self.model.current().base_fee
-
-    def prices(self) -> Prices:
-        """Return the prices of the next block that are recorded beside its base fee."""
-        return self.model.prices()
-
-    def base_fee_at(self, parent: Header, prices: Prices | None) -> int | None:  # noqa: ARG002
-        """Return the base fee of a block that was sealed at these prices; None if they are not known."""
-        if prices is None:
-            return None
-        return fee_input(self.constants, prices.l1_gas_price, prices.ether).base_fee
-
-
-class ConstantBaseFee(msgspec.Struct, frozen=True, tag="constant"):
-    """A constant base fee, for an L2 without a fee market."""
-
-    wei: int
-
-    def next(self, parent: Header) -> int:  # noqa: ARG002 - part of the policy interface
-        """Return the base fee of the block after `parent`."""
-        return self.wei
-
-    def prices(self) -> None:
-        """Return None: the policy does not depend on L1."""
-
-    def base_fee_at(self, parent: Header, prices: Prices | None) -> int:  # noqa: ARG002
-        """Return the base fee of every block."""
-        return self.wei
-
-
-class Eip1559BaseFee(msgspec.Struct, frozen=True, tag="market"):
-    """The base fee of EIP-1559, with a minimum."""
-
-    lowest: int = 0
-
-    def next(self, parent: Header) -> int:
-        """Return the base fee of the block after `parent`."""
-        target = parent.gas_limit // ELASTICITY
-        fee = parent.base_fee_per_gas
-        if target in (parent.gas_used, 0):
-            return max(fee, self.lowest)
-        distance = abs(parent.gas_used - target)
-        change = fee * distance // target // MAX_CHANGE_DENOMINATOR
-        if parent.gas_used > target:
-            return max(fee + max(change, 1), self.lowest)
-        return max(fee - change, self.lowest)
-
-    def prices(self) -> None:
-        """Return None: the policy does not depend on L1."""
-
-    def base_fee_at(self, parent: Header, prices: Prices | None) -> int:  # noqa: ARG002
-        """Return the base fee of the block after `parent`."""
-        return self.next(parent)
-
-
-FeePolicy: TypeAlias = ConstantBaseFee | Eip1559BaseFee | L2BaseFee
-
-
-class BlobFees:
-    """The price of blob gas on one chain; without `has_fork_fields` it is that of an L2, which has no blobs."""
-
-    def __init__(self, rules: Rules, *, has_fork_fields: bool) -> None:
-        self._rules = rules
-        self._has_fork_fields = has_fork_fields
-
-    @property
-    def prices(self) -> Rules | int:
-        """What blob gas costs, for the crate: the rules by which it changes, or the constant of an L2."""
-        return self._rules if self._has_fork_fields else LOWEST_BLOB_BASE_FEE
-
-    def fork_fields(self, parent: Header | None) -> ForkFields:
-        """Return the fields of the block after `parent`, or of a genesis.
-
-        After a block without them they begin as in the first block of a fork.
-        """
-        fork = self._rules.fork
-        if not self._has_fork_fields or fork in _BEFORE_SHANGHAI:
-            return ForkFields()
-        if not self._rules.max_blobs:
-            return ForkFields(withdrawals_root=EMPTY_TRIE)
-        return ForkFields(
-            withdrawals_root=EMPTY_TRIE,
-            excess_blob_gas=0 if parent is None else self._excess_after(parent),
-            parent_beacon_block_root=Hash32.zero(),
-            requests_hash=NO_REQUESTS if fork in _WITH_REQUESTS else None,
-        )
-
-    def next_base_fee(self, parent: Header) -> int:
-        """Return the base fee per blob gas of the block after `parent`."""
-        if not self._has_fork_fields:
-            return LOWEST_BLOB_BASE_FEE
-        return blob_base_fee(self._rules, self._excess_after(parent)) or 0
-
-    def _excess_after(self, parent: Header) -> int:
-        return (
-            next_excess_blob_gas(
-                self._rules,
-                excess_blob_gas=parent.excess_blob_gas or 0,
-                blob_gas_used=parent.blob_gas_used or 0,
-                base_fee=min(parent.base_fee_per_gas, LARGEST_BASE_FEE),
-            )
-            or 0
-        )
-
-
-def check_percentiles(percentiles: Sequence[float]) -> None:
-    """Reject percentiles that are none, fall or are too many."""
-    if len(percentiles) > MAX_PERCENTILES:
-        raise InvalidParams(
-            f"invalid `eth_feeHistory` reward percentiles: at most {MAX_PERCENTILES} are allowed, got "
-            f"{len(percentiles)}"
-        )
-    for before, percentile in zip((0.0, *percentiles), percentiles, strict=False):
-        if not 0 <= percentile <= 100:
-            raise InvalidParams(
-                f"invalid `eth_feeHistory` reward percentiles: each is from 0 to 100, got {percentile}"
-            )
-        if percentile < before:
-            raise InvalidParams(
-                f"invalid `eth_feeHistory` reward percentiles: they must not fall, got {percentile} after {before}"
-            )

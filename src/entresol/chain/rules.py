@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol import _native
-from entresol.chain.fees import (
-    BlobFees,
-    ConstantBaseFee,
-    Eip1559BaseFee,
-    FeeConstants,
-    FeePolicy,
-    L2BaseFee,
-)
+from entresol.chain.base_fee import ConstantBaseFee, Eip1559BaseFee, FeePolicy, L2BaseFee
+from entresol.chain.blob_fees import BlobFees
+from entresol.chain.fees import FeeConstants
 from entresol.chain.mempool.validation import SCHEDULES, ValidationRules
 from entresol.execution.block_rules import RecordRules
 from entresol.execution.limits import MAX_PUBLISHED_TRANSACTION
@@ -27,6 +22,12 @@ from entresol.primitives.values import Address
 if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.storage.block_rows import Prices
+
+FORKS: Final = (
+    "byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun",
+    "prague", "osaka",
+)  # fmt: skip
+"""The forks that a chain may have, in order."""
 
 MAX_CODE_SIZE: Final = 24_576
 """The maximum size of deployed code (EIP-170)."""

@@ -13,9 +13,8 @@ from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DevAccount
-from entresol.chain.genesis.chain_config import FORKS
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
-from entresol.chain.rules import ChainRules
+from entresol.chain.rules import FORKS, ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.errors import EntresolError
 from entresol.primitives.interop_roots import ROOT_STORAGE

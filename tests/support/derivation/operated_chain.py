@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel
 from entresol.chain.rules import ChainRules
 from entresol.primitives.published.body import PublishedBatch, decode_body, encode_body
 from entresol.primitives.published.compression import compress, decompress

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.edits import BlockSettings
-from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.chain.fees import FeeModel
 from entresol.chain.rules import ChainRules
 from entresol.primitives.base_token import BaseToken
 from entresol.primitives.published.body import BatchHeader

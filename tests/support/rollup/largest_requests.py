@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.services.call_runner import MAX_CALLS, MAX_NAMED_SLOTS, OVERRIDE_LIMITS
 from entresol.rpc.services.log_search import LogLimits
+from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
 from entresol.server.config import ServerConfig
 from tests.support.hex_data import hexed
@@ -125,9 +125,9 @@ def _state(full: FullNode) -> Iterator[Request]:
         yield "eth_getStorageValues", ({alice: words(count)}, "0x0")
         yield "eth_getProof", (alice, words(count), "latest")
         yield "zks_getProof", (alice, words(count), 1)
-    percentiles = [number / 2 for number in range(MAX_PERCENTILES)]
+    percentiles = [number / 2 for number in range(FEE_HISTORY_LIMITS.percentiles)]
     yield "eth_feeHistory", (4, hex(full.long_blocks[-1]), percentiles)
-    yield "eth_feeHistory", (MAX_HISTORY_BLOCKS, "latest", percentiles)
+    yield "eth_feeHistory", (FEE_HISTORY_LIMITS.blocks, "latest", percentiles)
     yield "eth_feeHistory", (1, "latest", [0.0] * (BODY_BYTES // 4))
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from entresol.chain.base_fee import FeePolicy
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.fees import FeePolicy
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact

@@ -1,51 +1,205 @@
-"""The base fee of the next block."""
+"""Prices of a layer 2, by the network's formula."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from entresol.chain.fees import ConstantBaseFee, Eip1559BaseFee
-from entresol.primitives.headers import Header
-from entresol.primitives.values import Hash32
+from entresol.chain.base_fee import L2BaseFee
+from entresol.chain.fees import (
+    LARGEST_BASE_FEE,
+    MAX_GAS_PER_PUBDATA,
+    FeeConstants,
+    FeeModel,
+    fee_input,
+)
+from entresol.primitives.base_token import EtherPrice
+from entresol.storage.block_rows import Prices
+from tests.support.chain.dev_chain import open_chain
+
+GWEI = 10**9
 
 
-def parent(*, gas_used: int, base_fee: int, gas_limit: int = 30_000_000) -> Header:
-    return Header(
-        parent_hash=Hash32.zero(),
-        state_root=Hash32.zero(),
-        number=1,
-        gas_limit=gas_limit,
-        gas_used=gas_used,
-        timestamp=1,
-        base_fee_per_gas=base_fee,
-    )
+def test_gas_costs_a_tenth_of_a_gwei_while_gas_on_l1_costs_one() -> None:
+    model = FeeModel(l1_gas_price=GWEI)
+    assert model.current().base_fee == model.quoted().base_fee == 100_000_000
 
 
-def test_a_constant_fee_does_not_move() -> None:
-    assert ConstantBaseFee(7).next(parent(gas_used=30_000_000, base_fee=99)) == 7
+def test_the_formula_matches_a_manual_calculation() -> None:
+    prices = FeeModel(l1_gas_price=2 * GWEI).quoted()
+    assert prices.l1_gas_price == 3 * GWEI
+    assert prices.fair_l2_gas_price == 100_000_000
+    assert prices.fair_pubdata_price == 17 * 3 * GWEI + 800_000 * 3 * GWEI // 500_000
+    assert prices.gas_per_pubdata == -(-prices.fair_pubdata_price // 100_000_000)
+
+
+def test_the_operators_overhead_parts_are_applied() -> None:
+    constants = FeeConstants(compute_overhead_part=500_000, pubdata_overhead_part=0)
+    prices = FeeModel(constants, GWEI).current()
+    assert prices.fair_l2_gas_price == 100_000_000 + (800_000 * GWEI // 200_000_000) // 2
+    assert prices.fair_pubdata_price == 17 * GWEI
+
+
+def by_floats(l1_gas_price: int, ether: EtherPrice, scale: float) -> tuple[int, int, int]:
+    """Return the prices of the default constants as they were computed before there was a rule in integers."""
+    l1 = math.floor(l1_gas_price * scale)
+    overhead = l1 * 800_000
+    fair_l2 = 100_000_000 + math.floor(-(-overhead // 200_000_000) * 0.0)
+    pubdata = math.floor(l1_gas_price * 17 * scale) + math.floor(-(-overhead // 500_000) * 1.0)
+    most = min(10**15, fair_l2 * MAX_GAS_PER_PUBDATA)
+    units = min(ether.units(fair_l2), LARGEST_BASE_FEE)
+    return units, min(ether.units(min(pubdata, most)), units * MAX_GAS_PER_PUBDATA), l1
+
+
+@given(
+    st.integers(0, 10**14),
+    st.builds(EtherPrice, st.integers(1, 10**10), st.integers(1, 10**20)),
+    st.booleans(),
+)
+def test_the_rule_in_integers_gives_the_prices_that_floats_gave(
+    l1_gas_price: int, ether: EtherPrice, is_quote: bool
+) -> None:
+    scale = FeeModel.QUOTE_SCALE if is_quote else (1, 1)
+    found = fee_input(FeeConstants(), l1_gas_price, ether, scale=scale)
+    expected = by_floats(l1_gas_price, ether, 1.5 if is_quote else 1.0)
+    assert (found.fair_l2_gas_price, found.fair_pubdata_price, found.l1_gas_price) == expected
+
+
+@given(st.integers(0, 2**256), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+def test_no_price_or_constant_gives_what_a_block_cannot_hold(
+    l1_gas_price: int, compute: int, pubdata: int
+) -> None:
+    constants = FeeConstants(compute_overhead_part=compute, pubdata_overhead_part=pubdata)
+    ether = EtherPrice(2**128 - 1, 1)
+    assert fee_input(constants, l1_gas_price, ether).base_fee <= LARGEST_BASE_FEE
+
+
+@pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])
+def test_the_gas_price_is_the_operators_whatever_pubdata_costs(gas_price: int) -> None:
+    constants = FeeConstants(minimal_l2_gas_price=gas_price)
+    prices = FeeModel(constants, l1_gas_price=1_000_000 * GWEI).current()
+    assert prices.base_fee == gas_price
+    assert prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
+
+
+@given(st.integers(0, 10**20))
+def test_prices_are_bounded_whatever_l1_does(l1_gas_price: int) -> None:
+    prices = FeeModel(l1_gas_price=l1_gas_price).quoted()
+    assert prices.fair_l2_gas_price <= 10**13
+    assert prices.fair_pubdata_price <= 10**15
+    assert 1 <= prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
+    assert prices.base_fee * prices.gas_per_pubdata >= prices.fair_pubdata_price
+
+
+@pytest.mark.parametrize("l1_gas_price", [GWEI, 10**15])
+def test_the_next_block_has_the_base_fee_that_follows_from_l1(l1_gas_price: int) -> None:
+    model = FeeModel()
+    fee = L2BaseFee(model)
+    chain = open_chain()
+    model.observe(l1_gas_price)
+    assert fee.next(chain.head) == FeeModel(l1_gas_price=l1_gas_price).current().base_fee
+    chain.close()
+
+
+# --- In a base token ---
+
+LARGEST = 2**128 - 1
+numbers = st.integers(1, LARGEST) | st.sampled_from([1, 10**18, 2**64, LARGEST])
+ether_prices = st.builds(EtherPrice, numbers, numbers)
 
 
 @pytest.mark.parametrize(
-    ("gas_used", "base_fee", "expected"),
+    ("price", "base_fee", "pubdata_price"),
     [
-        (15_000_000, 1_000, 1_000),
-        (30_000_000, 1_000, 1_125),
-        (0, 1_000, 875),
-        (22_500_000, 1_000, 1_062),
-        (30_000_000, 1, 2),
-        (0, 1, 1),
-        (15_000_001, 0, 1),
+        (EtherPrice(3000, 1), 300_000_000_000, 3000 * 18_600_000_000),
+        (EtherPrice(1, 3), 33_333_334, 6_200_000_000),
+        # 3000 tokens of six decimals.
+        (EtherPrice(3, 10**9), 1, 56),
+        # 3000 tokens without decimals.
+        (EtherPrice(3, 10**15), 1, 1),
     ],
 )
-def test_a_market_fee_follows_how_full_the_block_was(
-    gas_used: int, base_fee: int, expected: int
+def test_every_price_of_the_l2_is_that_in_ether_times_the_price_of_ether_rounded_up(
+    price: EtherPrice, base_fee: int, pubdata_price: int
 ) -> None:
-    assert Eip1559BaseFee().next(parent(gas_used=gas_used, base_fee=base_fee)) == expected
+    prices = FeeModel(l1_gas_price=GWEI, ether_price=price).current()
+    assert prices.base_fee == prices.fair_l2_gas_price == base_fee
+    assert prices.fair_pubdata_price == pubdata_price
+    assert prices.l1_gas_price == GWEI, "what L1 takes is ether"
 
 
-def test_the_base_fee_does_not_fall_below_its_minimum() -> None:
-    assert Eip1559BaseFee(lowest=900).next(parent(gas_used=0, base_fee=1_000)) == 900
+def test_gas_without_a_price_has_none_in_a_token_either() -> None:
+    free = FeeConstants(minimal_l2_gas_price=0)
+    prices = FeeModel(free, ether_price=EtherPrice(LARGEST, 1)).quoted()
+    assert (prices.base_fee, prices.gas_per_pubdata) == (0, 1)
 
 
-def test_a_block_without_room_leaves_the_fee() -> None:
-    assert Eip1559BaseFee().next(parent(gas_used=0, base_fee=5, gas_limit=1)) == 5
+def test_limits_are_those_of_ether_so_that_no_token_is_cut_below_its_minimum() -> None:
+    dear = FeeModel(ether_price=EtherPrice(10**11, 1))
+    assert dear.current().base_fee == 10**19 > 10**13
+
+
+def test_a_new_price_of_ether_changes_what_is_known_and_is_reported_once() -> None:
+    model, reported = FeeModel(), list[int]()
+    model.repriced.add(lambda: reported.append(model.current().base_fee))
+    assert model.current().base_fee == 10**8
+    model.set_ether_price(EtherPrice(3, 1))
+    model.set_ether_price(EtherPrice(3, 1))
+    model.set_ether_price(EtherPrice())
+    assert reported == [3 * 10**8, 10**8]
+
+
+@pytest.mark.parametrize("price", [EtherPrice(LARGEST, 1), EtherPrice(2**64, 10**8)])
+def test_a_price_of_ether_that_no_block_can_hold_is_rejected_and_the_last_one_stays(
+    price: EtherPrice,
+) -> None:
+    model = FeeModel(ether_price=EtherPrice(7, 1))
+    with pytest.raises(
+        ValueError, match=r"the base fee is \d+ units, and a block holds at most 2\^64"
+    ):
+        model.set_ether_price(price)
+    assert model.ether_price == EtherPrice(7, 1)
+    assert model.current().base_fee == 7 * 10**8
+
+
+def follows(model: FeeModel, price: EtherPrice) -> bool:
+    try:
+        model.set_ether_price(price)
+    except ValueError:
+        return False
+    return True
+
+
+@given(ether_prices, st.integers(0, 10**16))
+def test_prices_in_any_token_are_at_least_a_unit_and_fit_where_they_are_kept(
+    price: EtherPrice, l1_gas_price: int
+) -> None:
+    model = FeeModel()
+    model.observe(l1_gas_price)
+    assert follows(model, price) is (price.units(10**8) <= LARGEST_BASE_FEE)
+    for prices in (model.current(), model.quoted()):
+        assert 1 <= prices.base_fee == prices.fair_l2_gas_price <= LARGEST_BASE_FEE
+        assert 1 <= prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
+        assert prices.base_fee * prices.gas_per_pubdata >= prices.fair_pubdata_price
+        assert (prices.fair_pubdata_price > 0) is (l1_gas_price > 0)
+    assert Prices.unpack(model.prices().pack()) == model.prices()
+
+
+@given(ether_prices, ether_prices, st.integers(0, 10**16), st.integers(0, 10**16))
+def test_a_dearer_ether_or_a_dearer_l1_makes_nothing_cheaper(
+    one: EtherPrice, other: EtherPrice, l1_one: int, l1_other: int
+) -> None:
+    low, high = sorted((one, other), key=lambda it: it.units(2**256))
+    models = FeeModel(), FeeModel()
+    for model, l1_gas_price, price in zip(
+        models, sorted((l1_one, l1_other)), (low, high), strict=True
+    ):
+        model.observe(l1_gas_price)
+        if not follows(model, price):
+            return
+    cheap, dear = (model.current() for model in models)
+    assert cheap.fair_l2_gas_price <= dear.fair_l2_gas_price
+    assert cheap.fair_pubdata_price <= dear.fair_pubdata_price

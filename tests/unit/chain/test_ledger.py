@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.base_fee import L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules

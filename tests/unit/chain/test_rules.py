@@ -3,7 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.base_fee import L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel
 from entresol.chain.rules import ChainRules, block_rules_of
 from entresol.primitives.interop_bundles import INTEROP_CENTER, INTEROP_HANDLER, MAX_BUNDLE_BYTES
 from entresol.primitives.published.rules import BlockRules

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.chain import Chain
-from entresol.chain.fees import FeeConstants, FeeModel, L2BaseFee
+from entresol.chain.fees import FeeConstants, FeeModel
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules

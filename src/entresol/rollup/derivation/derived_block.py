@@ -8,8 +8,7 @@ import msgspec
 
 from entresol._native import Rules, keccak256
 from entresol.chain.fees import fee_input
-from entresol.chain.genesis.chain_config import FORKS
-from entresol.chain.rules import ChainRules, fee_constants_of
+from entresol.chain.rules import FORKS, ChainRules, fee_constants_of
 from entresol.errors import (
     BlockFull,
     BlockRuleBroken,

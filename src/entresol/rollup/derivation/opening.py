@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.chain import Chain
-from entresol.chain.fees import FeeModel, L2BaseFee
-from entresol.chain.genesis.chain_config import FORKS
-from entresol.chain.rules import ChainRules, fee_constants_of
+from entresol.chain.fees import FeeModel
+from entresol.chain.rules import FORKS, ChainRules, fee_constants_of
 from entresol.errors import GenesisMismatch, UnreadableData
 from entresol.rollup.batches import sealed_genesis
 from entresol.rollup.publication.genesis_conversion import genesis_of

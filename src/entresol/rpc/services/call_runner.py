@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from entresol._native import Limits
-from entresol.chain.fees import BlobFees
+from entresol.chain.blob_fees import BlobFees
 from entresol.chain.mempool.validation import (
     ACCESSED_ACCOUNT_GAS,
     ACCESSED_SLOT_GAS,

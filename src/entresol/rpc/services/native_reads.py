@@ -12,12 +12,12 @@ from entresol._native import (
     StateReads,
 )
 from entresol.cache_limits import CACHES
-from entresol.chain.fees import MAX_HISTORY_BLOCKS, MAX_PERCENTILES
 from entresol.errors import (
     CallGasSpent,
     ExecutionHalted,
     ExecutionReverted,
     GasAllowanceExceeded,
+    InvalidParams,
 )
 from entresol.execution.calls import gas_bounds
 from entresol.execution.simulation import FAILURE_TEXTS
@@ -29,6 +29,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.call_runner import MAX_CALLS, CallRunner, simulation_base
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.execution.calls import Unfunded
@@ -44,12 +46,28 @@ _NOBODY: Final = Address.zero()
 class FeeHistoryLimits(NamedTuple):
     """The most that a request of a fee history may ask for; `figures` are rendered on the event loop."""
 
-    blocks: int = MAX_HISTORY_BLOCKS
-    percentiles: int = MAX_PERCENTILES
+    blocks: int = 1_024
+    percentiles: int = 100
+    """As many as geth allows."""
     figures: int = POLICY.fee_history_items
 
 
 FEE_HISTORY_LIMITS: Final = FeeHistoryLimits()
+
+
+def check_percentiles(percentiles: Sequence[float]) -> None:
+    """Reject percentiles that are none, fall or are too many."""
+    problem, before = None, 0.0
+    if len(percentiles) > FEE_HISTORY_LIMITS.percentiles:
+        problem = f"at most {FEE_HISTORY_LIMITS.percentiles} are allowed, got {len(percentiles)}"
+    for percentile in percentiles:
+        if not 0 <= percentile <= 100:
+            problem = problem or f"each is from 0 to 100, got {percentile}"
+        elif percentile < before:
+            problem = problem or f"they must not fall, got {percentile} after {before}"
+        before = percentile
+    if problem is not None:
+        raise InvalidParams(f"invalid `eth_feeHistory` reward percentiles: {problem}")
 
 
 def new_account_reads(chain: Chain, resolver: BlockResolver) -> AccountReads:

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from entresol.chain.base_fee import Eip1559BaseFee, L2BaseFee
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.fees import Eip1559BaseFee, FeeModel, L2BaseFee
+from entresol.chain.fees import FeeModel
 from entresol.chain.rules import ChainRules
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.dev.reverts import Reverts

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.chain import Chain
-from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.chain.fees import FeeModel
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.ledger import rebuild
 from entresol.dev.node_chains import identity_of

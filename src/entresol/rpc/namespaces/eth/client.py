@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
+from entresol.chain.blob_fees import BLOB_SCHEDULES
 from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.l1.deployment import PROTOCOL_VERSION
 from entresol.primitives.values import Address, Data, Quantity

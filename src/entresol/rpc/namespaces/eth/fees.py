@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Raw, UnsetType
 
-from entresol.chain.fees import check_percentiles
 from entresol.errors import InvalidParams, UnknownBlock
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Quantity
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
+from entresol.rpc.services.native_reads import check_percentiles
 from entresol.rpc.types.block_id import BlockNumber
 from entresol.rpc.types.number import Number
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from entresol.chain.fees import MAX_HISTORY_BLOCKS, check_percentiles
 from entresol.chain.finality import BlockTag
 from entresol.errors.fork import RemoteMalformed
 from entresol.offload import Offload, is_awaitable
+from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS, check_percentiles
 from entresol.rpc.services.past.remote import is_null
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ class SplitFees:
 
     def fee_history(self, function: Function, arguments: Sequence[Any]) -> Any:
         """Return the fees of a range of blocks, the past ones as the remote says them."""
-        count, newest, percentiles = min(int(arguments[0]), MAX_HISTORY_BLOCKS), *arguments[1:]
+        count, newest, percentiles = (
+            min(int(arguments[0]), FEE_HISTORY_LIMITS.blocks),
+            *arguments[1:],
+        )
         last, anchor = self._last(newest), self._remote.anchor.number
         if last - count >= anchor:
             return function(*arguments)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from entresol._native import Rules
-from entresol.chain.genesis.chain_config import FORKS
+from entresol.chain.rules import FORKS
 from entresol.rpc.namespaces.eth.client import EthConfig
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import RULES

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.fees import FeeModel, L2BaseFee
+from entresol.chain.base_fee import L2BaseFee
+from entresol.chain.fees import FeeModel
 from entresol.dev.reverts import Reverts
 from entresol.node.api.adapters import BatchCommitments
 from entresol.offload import Offload

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from entresol.chain.chain import Chain
-from entresol.chain.fees import MAX_HISTORY_BLOCKS, check_percentiles
 from entresol.errors import InvalidParams, MalformedValue
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Hash32
+from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS, check_percentiles
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import FEE, NOBODY, deposit, seal_block, transaction
 from tests.support.chain.fee_histories import fees_of, history_over
@@ -64,7 +64,7 @@ def test_a_deposit_has_no_tip(chain: Chain) -> None:
 
 @pytest.mark.parametrize(
     ("count", "newest", "first"),
-    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - MAX_HISTORY_BLOCKS)],
+    [(2, 5, 4), (0, 5, 5), (100, 1, 0), (10**6, 5_000, 5_001 - FEE_HISTORY_LIMITS.blocks)],
 )
 def test_a_history_ends_at_genesis_or_at_its_limit(count: int, newest: int, first: int) -> None:
     assert history_over(b"").first(count, newest, 0) == first

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from entresol._native import Rules, blob_base_fee, next_excess_blob_gas
-from entresol.chain.fees import BlobFees
-from entresol.chain.genesis.chain_config import BLOB_SCHEDULES
+from entresol.chain.blob_fees import BLOB_SCHEDULES, BlobFees
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
 from tests.support.chain.fee_histories import fees_of_header
