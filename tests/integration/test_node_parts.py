@@ -21,7 +21,7 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.node.state_files import StateDumper
 from entresol.node.workers import supervisor
 from entresol.replication.pending_feed import PendingFollower
-from entresol.replication.postgres.reporting import Reporter
+from entresol.replication.postgres.member import Reporter
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits.deposit_watcher import DepositWatcher
 from entresol.rollup.l1_clock import L1Clock

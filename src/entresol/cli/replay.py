@@ -29,7 +29,7 @@ from entresol.fork.table_feed import remote_snapshot
 from entresol.node.config.forking.resolving import PlannedFork, planned_forks
 from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.abi_files import abis_of
+from entresol.terminal.log_details import abis_of
 from entresol.terminal.replays import ReplayText, counts
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from entresol.node.config.suggestions import similar
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.abi_files import abis_of
 from entresol.terminal.log import NodeLog
+from entresol.terminal.log_details import abis_of
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:

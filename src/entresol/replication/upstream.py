@@ -12,8 +12,7 @@ import aiohttp
 
 from entresol.errors import ProducerUnavailable
 from entresol.replication.in_order import InOrder
-from entresol.replication.workers.channel import client_number
-from entresol.replication.workers.messages import WorkerCall, decode_page
+from entresol.replication.workers.channel import WorkerCall, client_number, decode_page
 from entresol.server.handler import completed
 
 if TYPE_CHECKING:

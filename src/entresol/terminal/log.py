@@ -6,9 +6,6 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from entresol.terminal.abi_files import abis_of
-from entresol.terminal.details import TRACES, LogDetails
-from entresol.terminal.failed_calls import FailedCalls
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,
@@ -16,7 +13,8 @@ from entresol.terminal.formats import (
     TextLogFormat,
     json_line,
 )
-from entresol.terminal.requests import RequestLog
+from entresol.terminal.log_details import TRACES, LogDetails, abis_of
+from entresol.terminal.requests import FailedCalls, RequestLog
 from entresol.terminal.transactions import (
     OpenSends,
     RejectionLog,

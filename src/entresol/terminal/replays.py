@@ -10,9 +10,8 @@ from entresol.counted import counted
 from entresol.execution.call_frames import decode_call_frame
 from entresol.fork.replay.block_replay import contract_of
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.call_tree import CallTree, describe_error
+from entresol.terminal.call_tree import CallTree, SourceNames, describe_error
 from entresol.terminal.console_log import console_lines
-from entresol.terminal.source_names import SourceNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,8 +18,7 @@ from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources.registry import SourceRegistry
 from entresol.sources.steps import MAX_STEP_BYTES
 from entresol.state_missing import WAIT_SECONDS
-from entresol.terminal.call_tree import CallTree
-from entresol.terminal.source_names import SourceNames
+from entresol.terminal.call_tree import CallTree, SourceNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.execution.tracing import SealedBlock
     from entresol.primitives.records import BlockRecord
-    from entresol.terminal.details import LogDetails
     from entresol.terminal.formats import TransactionIncluded
+    from entresol.terminal.log_details import LogDetails
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.chain_json import created_contract
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
+from entresol.terminal.log_details import LogDetails
 from entresol.terminal.traces import LoggedBlock, TraceLog
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import Any
 import asyncpg
 
 from entresol.chain.chain import Chain
-from entresol.replication.own_store import Follower
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.journal import ClusterJournal, LogWriter, PoolRows, read_pool
 from entresol.replication.postgres.lease import take_lease
 from entresol.replication.postgres.sequencer import ClusterSealer
 from entresol.replication.postgres.tables import PostgresLog
+from entresol.replication.shared_store import Follower
 from tests.support.cluster.postgres import Postgres
 from tests.support.polling import PATIENCE_SECONDS
 

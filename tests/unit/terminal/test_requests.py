@@ -1,15 +1,37 @@
+"""Requests in the log, and calls that fail."""
+
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
-from entresol.server.handler import LocalConnection
-from entresol.terminal.formats import BatchServed, RequestServed
-from entresol.terminal.requests import RequestLog
+from entresol.server.handler import ClientConnection, LocalConnection
+from entresol.sources.registry import SourceRegistry
+from entresol.terminal.formats import BatchServed, JsonLogFormat, RequestServed, TextLogFormat
+from entresol.terminal.requests import MAX_EXPLAINED, MAX_OF_BATCH, FailedCalls, RequestLog
+from entresol.terminal.transactions import TransactionLog
+from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.contracts.stack_trace_cases import (
+    FOLDER,
+    FailingContracts,
+    FailureCase,
+    cases_of,
+)
 from tests.support.example_namespace import Toy, request
+
+PATIENCE = 60.0
+FORMAT = TextLogFormat(colours=False)
+STACK = """\
+Stack trace       execution reverted: second
+                        at Failures.callsInternal (contracts/Failures.sol:125)
+                        at Failures._first (contracts/Failures.sol:130)
+                        at Failures._second (contracts/Failures.sol:134)"""
 
 
 class Recorder:
@@ -121,3 +143,241 @@ def test_a_batch_is_logged_once_with_its_methods() -> None:
 def test_an_invalid_batch_is_logged_with_its_own_error(body: bytes, failed: int) -> None:
     entry = logged(body)
     assert (entry.failed, entry.error.code in {-32600, -32700}) == (failed, True)
+
+
+@pytest.fixture
+def client() -> Iterator[ApiClient]:
+    with running_api() as api:
+        yield api
+
+
+@pytest.fixture
+def known() -> SourceRegistry:
+    return SourceRegistry.of_paths([str(FOLDER / "plain-output.json")])
+
+
+def case(name: str = "internal functions") -> FailureCase:
+    return next(it for it in cases_of("plain") if it.name == name)
+
+
+def body_of(method: str, *params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+
+
+class Lines:
+    """What is logged, on any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def write(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, text)
+
+    async def next(self) -> str:
+        return await asyncio.wait_for(self._queue.get(), PATIENCE)
+
+
+def sealed(client: ApiClient, known: SourceRegistry | None, failing: dict[str, str]) -> str:
+    """Return what is logged of a transaction."""
+
+    async def run() -> str:
+        lines = Lines()
+        log = TransactionLog(
+            client.chain.events,
+            client.chain.blocks,
+            FORMAT,
+            lines.write,
+            ledger=client.chain.ledger,
+            sources=known,
+        )
+        handled = client.api.dispatcher.handle(
+            body_of("eth_sendTransaction", failing), LocalConnection()
+        )
+        if handled is not None and not isinstance(handled, bytes):
+            await handled
+        try:
+            return await lines.next()
+        finally:
+            log.close()
+
+    return asyncio.run(run())
+
+
+def test_a_transaction_that_failed_has_its_stack_trace(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    text = sealed(client, known, failing)
+    assert "Failed            execution reverted: second" in text
+    first = "Stack trace         at Failures.callsInternal (contracts/Failures.sol:125)"
+    assert first in text
+    assert text.count("execution reverted: second") == 1
+
+
+@pytest.mark.parametrize("has_sources", [True, False])
+def test_what_succeeds_or_has_no_source_has_no_stack_trace(
+    client: ApiClient, known: SourceRegistry, has_sources: bool
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    if has_sources:
+        failing = {"from": contracts.sender, "to": contracts.sender}
+    text = sealed(client, known if has_sources else SourceRegistry(), failing)
+    assert "Stack trace" not in text
+
+
+def explained(client: ApiClient, known: SourceRegistry, *bodies: bytes) -> list[str]:
+    """Return the lines of requests, up to the stack trace of the last one that failed."""
+
+    async def run() -> list[str]:
+        lines = Lines()
+        written: list[str] = []
+        failed = FailedCalls(client.api.dispatcher.handle, known, FORMAT, lines.write, "")
+        log = RequestLog(client.api.dispatcher.handle, FORMAT, lines.write, failed_calls=failed)
+        for body in bodies:
+            handled = log(body, LocalConnection())
+            if handled is not None and not isinstance(handled, bytes):
+                await handled
+        while not written or STACK not in written[-1]:
+            written.append(await lines.next())
+        return written
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_a_failed_call_has_its_stack_trace_below_its_line(
+    client: ApiClient, known: SourceRegistry, method: str
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    lines = explained(client, known, body_of(method, failing, "latest"))
+    assert "error 3: execution reverted: second" in lines[0]
+    assert lines[1].startswith("    Stack trace")
+    assert len(lines) == 2
+
+
+def test_other_failures_are_not_explained(client: ApiClient, known: SourceRegistry) -> None:
+    failing = FailingContracts(client).transaction(case())
+    others = [
+        body_of("eth_getBalance", "0x"),
+        body_of("eth_unknown"),
+        b"{",
+        body_of("eth_call", {"to": failing["to"]}, "0xffff"),
+    ]
+    lines = explained(client, known, *others, body_of("eth_call", failing))
+    assert len(lines) == len(others) + 2
+
+
+def batch_of(*calls: tuple[object, str, dict[str, str]]) -> bytes:
+    """Return a batch of calls with their ids; one with the id "none" is a notification."""
+    batch = [
+        {"jsonrpc": "2.0", "id": number, "method": name, "params": [it]}
+        for number, name, it in calls
+    ]
+    for call in batch:
+        if call["id"] == "none":
+            del call["id"]
+    return json.dumps(batch).encode()
+
+
+def test_a_failed_call_of_a_batch_has_its_stack_trace_below_the_line_of_the_batch(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    passing = {"from": contracts.sender, "to": contracts.sender}
+    body = batch_of((1, "eth_call", passing), (2, "eth_call", failing), (3, "eth_call", passing))
+    lines = explained(client, known, body)
+    assert "batch of 3" in lines[0]
+    assert "1 of 3 failed" in lines[0]
+    assert STACK in lines[1]
+    assert len(lines) == 2
+
+
+def test_calls_of_a_batch_are_told_apart_by_id_and_order(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    contracts = FailingContracts(client)
+    failing = contracts.transaction(case())
+    other = contracts.transaction(case("custom error"))
+    passing = {"from": contracts.sender, "to": contracts.sender}
+    body = batch_of(
+        ("none", "eth_call", other),
+        (7, "eth_call", passing),
+        (7, "eth_call", failing),
+        ("7", "eth_call", passing),
+        (None, "eth_call", passing),
+    )
+    lines = explained(client, known, body)
+    assert len(lines) == 2
+    assert STACK in lines[1]
+
+
+def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_others_counted(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    executed: list[bytes] = []
+
+    async def run() -> list[Any]:
+        lines = Lines()
+        handle = client.api.dispatcher.handle
+
+        def counted(body: bytes, connection: ClientConnection) -> Any:
+            executed.append(body)
+            return handle(body, connection)
+
+        failed = FailedCalls(counted, known, JsonLogFormat(), lines.write, "")
+        log = RequestLog(handle, JsonLogFormat(), lines.write, failed_calls=failed)
+        body = batch_of(*((number, "eth_call", failing) for number in range(500)))
+        handled = log(body, LocalConnection())
+        if handled is not None and not isinstance(handled, bytes):
+            await handled
+        return [json.loads(await lines.next()) for _ in range(MAX_OF_BATCH + 2)]
+
+    _, *traces, rest = asyncio.run(run())
+    assert len(executed) == MAX_OF_BATCH
+    assert {trace["fields"]["lines"][0] for trace in traces} == {"execution reverted: second"}
+    assert rest["fields"] == {"method": "batch", "lines": ["496 more calls of the batch failed"]}
+
+
+def test_a_batch_that_was_rejected_as_a_whole_is_not_explained(
+    client: ApiClient, known: SourceRegistry
+) -> None:
+    failing = FailingContracts(client).transaction(case())
+    lines = explained(client, known, b"[]", b"[1, {}, [", body_of("eth_call", failing))
+    assert len(lines) == 4
+
+
+def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:
+    async def stopping(body: bytes, connection: ClientConnection) -> bytes:
+        raise ConnectionError(f"the node stops: {connection} has sent {body!r}")
+
+    async def run() -> list[object]:
+        problems: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, it: problems.append(it))
+        failed = FailedCalls(stopping, known, FORMAT, problems.append, "")
+        failed.explain(body_of("eth_call", {}), LocalConnection())
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        gc.collect()
+        return problems
+
+    assert asyncio.run(run()) == []
+
+
+def test_few_failures_are_explained_at_a_time(client: ApiClient, known: SourceRegistry) -> None:
+    failing = FailingContracts(client).transaction(case())
+
+    async def run() -> list[str]:
+        lines = Lines()
+        handle = client.api.dispatcher.handle
+        failed = FailedCalls(handle, known, JsonLogFormat(), lines.write, "")
+        for _ in range(3 * MAX_EXPLAINED):
+            failed.explain(body_of("eth_call", failing), LocalConnection())
+        return [await lines.next() for _ in range(MAX_EXPLAINED)]
+
+    entries: list[Any] = [json.loads(line) for line in asyncio.run(run())]
+    assert {entry["message"] for entry in entries} == {"Stack trace"}
+    assert entries[0]["fields"]["lines"][0] == "execution reverted: second"
+    assert entries[0]["fields"]["method"] == "eth_call"

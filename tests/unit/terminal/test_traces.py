@@ -14,8 +14,8 @@ from entresol.errors import UnknownBlock
 from entresol.execution.tracing import SealedBlock
 from entresol.primitives.values import Address, Hash32
 from entresol.terminal import traces
-from entresol.terminal.details import LogDetails
 from entresol.terminal.formats import TransactionIncluded
+from entresol.terminal.log_details import LogDetails
 from entresol.terminal.traces import LoggedBlock, TraceLog
 
 if TYPE_CHECKING:

@@ -1,7 +1,10 @@
+"""Transactions in the log."""
+
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 
@@ -13,10 +16,19 @@ from entresol.contracts.abi_registry import AbiRegistry
 from entresol.dev.reverts import Reverts
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.sequencer.sequencer import InlineSequencer
-from entresol.terminal.details import LogDetails
+from entresol.server.handler import LocalConnection
+from entresol.server.responses import DocumentRejections, HttpResponse, wrong_host
+from entresol.terminal import transactions
 from entresol.terminal.formats import TextLogFormat
-from entresol.terminal.transactions import TransactionLog
+from entresol.terminal.log_details import LogDetails
+from entresol.terminal.transactions import (
+    MAX_LOGGED_REJECTIONS,
+    OpenSends,
+    RejectionLog,
+    TransactionLog,
+)
 from entresol.terminal.writer import FormatText
 from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
@@ -25,6 +37,11 @@ from tests.support.polling import eventually
 (ALICE,) = derive(DEVELOPMENT_MNEMONIC, 1)
 STOPS = bytes.fromhex("60015ff3")
 HALTS = b"\xfe"
+
+SEND = b'{"method":"eth_sendRawTransaction"}'
+READ = b'{"method":"eth_call"}'
+
+REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
 
 def says_no() -> bytes:
@@ -248,3 +265,174 @@ def test_only_wanted_transactions_are_traced(chain: Chain) -> None:
     succeeded, failed = asyncio.run(traced())
     assert "Traces" not in succeeded
     assert "← [Revert] no" in failed
+
+
+def lines_of(work: Callable[[OpenSends, list[str]], Awaitable[None]]) -> list[str]:
+    """Return the lines that `work` has written by the time the event loop has nothing more to do."""
+    lines: list[str] = []
+
+    async def run() -> None:
+        await work(OpenSends(), lines)
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    return lines
+
+
+def test_a_block_that_nobody_sent_is_written_in_the_next_turn() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        sends.after(lambda: lines.append("block"))
+        assert lines == []
+
+    assert lines_of(work) == ["block"]
+
+
+def test_a_block_follows_the_requests_that_were_open_when_it_was_sealed() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        with sends.holding(SEND):
+            with sends.holding(SEND):
+                sends.after(lambda: lines.append("block"))
+                await asyncio.sleep(0)
+                lines.append("first")
+            await asyncio.sleep(0)
+            lines.append("second")
+
+    assert lines_of(work) == ["first", "second", "block"]
+
+
+def test_a_block_does_not_wait_for_requests_that_came_after_it() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        first, second = sends.holding(SEND), sends.holding(SEND)
+        with first:
+            sends.after(lambda: lines.append("block"))
+            second.__enter__()
+        await asyncio.sleep(0)
+        lines.append("second")
+        second.__exit__(None, None, None)
+
+    assert lines_of(work) == ["block", "second"]
+
+
+def test_blocks_are_written_in_order() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        with sends.holding(SEND):
+            sends.after(lambda: lines.append("1"))
+        sends.after(lambda: lines.append("2"))
+
+    assert lines_of(work) == ["1", "2"]
+
+
+def test_a_request_that_reads_holds_nothing_back() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        with sends.holding(READ):
+            sends.after(lambda: lines.append("block"))
+            await asyncio.sleep(0)
+            lines.append("read")
+
+    assert lines_of(work) == ["block", "read"]
+
+
+def test_a_request_that_fails_holds_nothing_back_any_more() -> None:
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        with contextlib.suppress(ValueError), sends.holding(SEND):
+            sends.after(lambda: lines.append("block"))
+            raise ValueError
+
+    assert lines_of(work) == ["block"]
+
+
+def test_a_block_is_not_held_back_for_a_sender_that_waits_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transactions, "MAX_HELD_SECONDS", 0.0)
+
+    async def work(sends: OpenSends, lines: list[str]) -> None:
+        written = asyncio.Event()
+        with sends.holding(SEND):
+            sends.after(written.set)
+            await written.wait()
+            lines.append("block")
+
+    assert lines_of(work) == ["block"]
+
+
+class Recorded:
+    """A rejection log, its lines, and a clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.now = 1_000.0
+        self.summary = asyncio.Event()
+        self.log = RejectionLog(TextLogFormat(colours=False), self._write)
+
+    def _write(self, line: str) -> None:
+        self.lines.append(line)
+        if line.endswith(" more"):
+            self.summary.set()
+
+    def reject(self, times: int = 1, response: HttpResponse = REJECTIONS.wrong_method) -> None:
+        for _ in range(times):
+            self.log(response, LocalConnection())
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    recorded = Recorded()
+    monkeypatch.setattr(transactions, "monotonic", lambda: recorded.now)
+    return recorded
+
+
+def on_loop(work: Callable[[], None]) -> None:
+    async def run() -> None:
+        work()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (REJECTIONS.wrong_method, "405: use POST, with a JSON-RPC request as the body"),
+        (REJECTIONS.too_large, "413: Request is too big"),
+        (REJECTIONS.malformed, "400: Parse error"),
+        (REJECTIONS.rate_limited, "429: Too many requests"),
+        (wrong_host(b"evil"), "add it to its allowed hosts"),
+    ],
+)
+def test_a_rejection_is_logged_with_its_reason(
+    recorded: Recorded, response: HttpResponse, reason: str
+) -> None:
+    recorded.reject(response=response)
+    (line,) = recorded.lines
+    assert line.endswith(reason)
+
+
+def test_rejections_within_the_limit_are_all_logged(recorded: Recorded) -> None:
+    for second in range(5):
+        recorded.now = 1_000.0 + second
+        recorded.reject(MAX_LOGGED_REJECTIONS)
+    assert len(recorded.lines) == 5 * MAX_LOGGED_REJECTIONS
+
+
+def test_a_flood_is_counted_with_the_next_rejection(recorded: Recorded) -> None:
+    on_loop(lambda: recorded.reject(MAX_LOGGED_REJECTIONS + 1_000))
+    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS
+    recorded.now += 1.0
+    recorded.reject()
+    assert recorded.lines[MAX_LOGGED_REJECTIONS] == "(rejected) 1,000 more"
+    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS + 2
+
+
+def test_a_flood_that_ends_is_counted_too(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "REJECTION_WINDOW_SECONDS", 0.01)
+
+    async def flood() -> None:
+        recorded.reject(MAX_LOGGED_REJECTIONS + 3)
+        async with asyncio.timeout(20):
+            await recorded.summary.wait()
+
+    asyncio.run(flood())
+    assert recorded.lines[MAX_LOGGED_REJECTIONS:] == ["(rejected) 3 more"]

@@ -18,10 +18,9 @@ from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import verify_registration
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import FLAG
-from entresol.replication.postgres.journal import LogWriter
+from entresol.replication.postgres.journal import LogWriter, write_unwind
 from entresol.replication.postgres.lease import give_up_lease, read_lease, seize_lease
 from entresol.replication.postgres.tables import ClusterChain, find_chain, write_chain
-from entresol.replication.postgres.unwinding import write_unwind
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig

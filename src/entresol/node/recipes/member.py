@@ -21,8 +21,7 @@ from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.node.workers.worker_process import WorkerCluster
 from entresol.replication.pending_feed import PendingFeed, PendingFollower
-from entresol.replication.postgres.member import Member
-from entresol.replication.postgres.reporting import Reporter
+from entresol.replication.postgres.member import Member, Reporter
 from entresol.replication.postgres.sequencer import ClusterSequencer
 from entresol.replication.router import ReplicaRouter
 from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream

@@ -23,8 +23,8 @@ from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
 from entresol.replication.router import ReplicaRouter
+from entresol.replication.workers.channel import REMOTE_L1, WorkerCall
 from entresol.replication.workers.clients import ClusterRequests
-from entresol.replication.workers.messages import REMOTE_L1, WorkerCall
 from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from entresol.listeners import Listeners
 from entresol.node.chain_service import ServiceRole
 from entresol.node.metrics import render
-from entresol.replication.workers.messages import WorkerMessage
+from entresol.replication.workers.channel import WorkerMessage
 from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.server.handler import completed

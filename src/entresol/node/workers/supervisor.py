@@ -23,8 +23,8 @@ from entresol.node.workers.worker_process import (
     WorkerProcess,
     WorkerStart,
 )
+from entresol.replication.workers.channel import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
 from entresol.replication.workers.clients import NUMBER_BYTES
-from entresol.replication.workers.messages import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
 from entresol.server.handler import LocalConnection
 
 if TYPE_CHECKING:

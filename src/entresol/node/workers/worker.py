@@ -18,8 +18,7 @@ from entresol._native import return_large_blocks
 from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.process_start import collect_less
 from entresol.node.workers.worker_process import WorkerWriter, decode_start
-from entresol.replication.workers.channel import CallResponse, Channel
-from entresol.replication.workers.messages import WorkerCall, WorkerMessage
+from entresol.replication.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
 from entresol.server.limits import allow_open_files
 from entresol.terminal.log import NodeLog
 

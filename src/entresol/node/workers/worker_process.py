@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.replication.workers.channel import CallResponse, Channel
+from entresol.replication.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
 from entresol.replication.workers.clients import NUMBER_BYTES, ForwardedClients, RemoteClients
-from entresol.replication.workers.messages import WorkerCall, WorkerMessage
 
 if TYPE_CHECKING:
     import asyncio

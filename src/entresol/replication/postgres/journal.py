@@ -1,4 +1,4 @@
-"""The journal of a producer: entries and pooled transactions are in the database before they are applied to the chain."""
+"""The log of a cluster: its entries, those that are read, and those that a leader takes back."""
 
 from __future__ import annotations
 
@@ -9,16 +9,37 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from entresol.errors import ClusterFenced, InvalidTransaction, OutcomeUnknown, PoolRejection
+from entresol.errors import (
+    BelowSettledBatch,
+    ClusterFenced,
+    InvalidConfig,
+    InvalidTransaction,
+    LogTruncated,
+    OutcomeUnknown,
+    PoolRejection,
+)
+from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
-from entresol.replication.own_store import apply_entry, check_deposits
+from entresol.primitives.transactions.system import UNSIGNED_TYPES
 from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
 from entresol.replication.postgres.tables import CHANNEL, digest_after
-from entresol.storage.log_entries import BlockEntry, UnwindEntry, encode_entry, kind_of
+from entresol.replication.shared_store import apply_entry, check_deposits
+from entresol.rollup.settlement.pending_tx import PendingSettlement
+from entresol.storage.log_entries import (
+    BatchEntry,
+    BlockEntry,
+    OutgoingEntry,
+    SettledEntry,
+    UnsettledEntry,
+    UnwindEntry,
+    decode_entry,
+    encode_entry,
+    kind_of,
+)
 from entresol.storage.tables import LogPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable
 
     import asyncpg
 
@@ -29,7 +50,6 @@ if TYPE_CHECKING:
     from entresol.replication.postgres.lease import HeldLease
     from entresol.storage.block_rows import Prices
     from entresol.storage.log_entries import Entry
-
 
 _WRITE: Final = """
 with held as (
@@ -59,6 +79,12 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 PAGE_ROWS: Final = 1_000
+
+PAGE_ENTRIES: Final = 100
+
+_PAGE: Final = "select seq, payload from log where seq > $1 {} order by seq limit $2"
+_ALL: Final = _PAGE.format("")
+_WITHOUT_BLOCKS: Final = _PAGE.format("and kind <> 'block'")
 
 
 class PoolRow(NamedTuple):
@@ -306,3 +332,113 @@ async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
         rows += [PoolRow(*row) for row in page]
         if len(page) < PAGE_ROWS:
             return rows
+
+
+class UnwindPlan(NamedTuple):
+    """What an unwind writes: an entry, and rows of the pool before all others."""
+
+    entry: UnwindEntry
+    pending: list[PoolRow]
+
+
+class _Settlement:
+    """Batches and their settlement, as entries of the log record them."""
+
+    def __init__(self) -> None:
+        self.last_blocks: dict[int, int] = {}
+        self.committed: set[int] = set()
+        self.outgoing: dict[SettlementStep, range] = {}
+
+    def follow(self, entry: Entry) -> None:
+        match entry:
+            case BatchEntry():
+                batch = entry.decoded()
+                self.last_blocks[batch.number] = batch.last_block
+            case SettledEntry(step=SettlementStep.COMMIT):
+                self.committed.update(range(entry.first, entry.last + 1))
+                self.outgoing.pop(entry.step, None)
+            case UnsettledEntry(step=SettlementStep.COMMIT):
+                self.committed.difference_update(range(entry.first, entry.last + 1))
+            case OutgoingEntry():
+                self.outgoing.pop(entry.step, None)
+                if entry.transaction:
+                    pending = PendingSettlement.decode(entry.transaction)
+                    self.outgoing[entry.step] = pending.operation.batches
+            case UnwindEntry():
+                self._unwind(entry.number)
+
+    def check(self, number: int) -> None:
+        """Raise `BelowSettledBatch` if a batch of a later block is committed or under way."""
+        under_way = {batch for batches in self.outgoing.values() for batch in batches}
+        for batch, last_block in self.last_blocks.items():
+            if last_block > number and batch in self.committed | under_way:
+                raise BelowSettledBatch(number, batch, last_block)
+
+    def _unwind(self, number: int) -> None:
+        gone = {batch for batch, last in self.last_blocks.items() if last > number}
+        if gone:
+            self.outgoing.clear()
+        self.committed -= gone
+        for batch in gone:
+            del self.last_blocks[batch]
+
+
+async def write_unwind(connection: asyncpg.Connection[Any], writer: LogWriter, number: int) -> int:
+    """Unwind to a block, and return how many transactions are pending again."""
+    plan = await plan_unwind(connection, number)
+    await writer.write([plan.entry], number, PoolChanges(plan.pending))
+    return len(plan.pending)
+
+
+async def plan_unwind(connection: asyncpg.Connection[Any], number: int) -> UnwindPlan:
+    """Return what an unwind to a block writes; raise why that is not possible."""
+    head = await connection.fetchval("select head from lease")
+    if not 0 <= number < head:
+        raise InvalidConfig("--to", f"block {number} is not below the last one, which is {head}")
+    settlement = _Settlement()
+    async for _, entry in _entries(connection, _WITHOUT_BLOCKS, 0):
+        settlement.follow(entry)
+    settlement.check(number)
+    first = await connection.fetchval("select min(arrived) from pool") or 0
+    raws = await _transactions_above(connection, number)
+    return UnwindPlan(
+        UnwindEntry(number),
+        [
+            PoolRow(key, raw, first - len(raws) + index)
+            for index, (key, raw) in enumerate(raws.items())
+        ],
+    )
+
+
+async def _transactions_above(
+    connection: asyncpg.Connection[Any], number: int
+) -> dict[bytes, bytes]:
+    """Return the raw transactions of the blocks above `number` by their hashes, without those of L1 and of the node."""
+    start = await connection.fetchval("select max(seq) from log where head <= $1", number) or 0
+    blocks: list[dict[bytes, bytes]] = []
+    last = start
+    async for seq, entry in _entries(connection, _ALL, start):
+        if seq != last + 1:
+            raise LogTruncated(last + 1, seq)
+        last = seq
+        if isinstance(entry, UnwindEntry):
+            del blocks[entry.number - number :]
+        elif isinstance(entry, BlockEntry):
+            record, _ = entry.block()
+            blocks.append(
+                {
+                    record.transaction_hash(index): raw
+                    for index, (raw, _) in enumerate(record.transactions)
+                    if raw[0] not in UNSIGNED_TYPES
+                }
+            )
+    return {key: raw for block in blocks for key, raw in block.items()}
+
+
+async def _entries(
+    connection: asyncpg.Connection[Any], query: str, after: int
+) -> AsyncIterator[tuple[int, Entry]]:
+    while page := await connection.fetch(query, after, PAGE_ENTRIES):
+        for seq, payload in page:
+            yield seq, decode_entry(payload)
+        after = page[-1][0]

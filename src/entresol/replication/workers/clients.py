@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol.replication.workers.messages import CLUSTER, WorkerCall, WorkerMessage
+from entresol.replication.workers.channel import CLUSTER, WorkerCall, WorkerMessage
 from entresol.server.handler import LocalConnection
 
 if TYPE_CHECKING:

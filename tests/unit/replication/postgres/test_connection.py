@@ -1,15 +1,21 @@
-"""Connections to a cluster's database: their settings, and what is said when there is none."""
+"""Connections to the database of a cluster."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pytest
 
 from entresol.errors import ClusterUnreachable, InvalidConfig
-from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase, Notifications
+from entresol.replication.postgres.connection import (
+    ClusterAddress,
+    ClusterDatabase,
+    DatabaseDistance,
+    Notifications,
+)
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
 
@@ -82,3 +88,51 @@ def test_notifications_wake_and_are_not_lost(postgres: Postgres) -> None:
             await notifications.wait(60)
 
     play(postgres, scenario)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://anna:secret@db.example:5433/chain", "postgresql://db.example:5433/chain"),
+        ("postgres://db/chain?sslmode=require&password=secret", "postgresql://db/chain"),
+        ("postgresql:///chain?host=/run/postgresql", "postgresql:///run/postgresql/chain"),
+        ("postgresql://postgres:secret@/chain?host=/tmp/pg", "postgresql:///tmp/pg/chain"),
+        ("postgresql:///chain", "postgresql:///chain"),
+    ],
+)
+def test_an_address_is_shown_without_user_and_password(url: str, shown: str) -> None:
+    address = ClusterAddress(url)
+    assert address.url == url
+    assert address.redacted == shown
+    assert "secret" not in repr(address)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "mysql://a:secret@b/c", "secret", "postgresql://a:b@c:secret/"]
+)
+def test_what_is_no_address_is_rejected_without_repeating_it(url: str) -> None:
+    with pytest.raises(InvalidConfig, match="--cluster") as error:
+        ClusterAddress(url)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("skew", "round_trip", "problem"),
+    [
+        (0.1, 0.01, None),
+        (3_600.0, 0.01, "the clock of this node is 3600.0 s ahead of the database's"),
+        (-3_600.0, 0.5, "the clock of this node is 3600.0 s behind the database's"),
+        (0.1, 0.5, "a round trip to the database takes 500 ms, so blocks are slow"),
+    ],
+)
+def test_a_wrong_clock_and_a_long_way_are_reported(
+    skew: float, round_trip: float, problem: str | None
+) -> None:
+    assert DatabaseDistance(skew, round_trip).problem == problem
+
+
+def test_clocks_are_compared_at_the_middle_of_a_round_trip() -> None:
+    now = time.time()
+    distance = DatabaseDistance.since(now - 1.0, clock=now - 3_600.5)
+    assert distance.skew_seconds == pytest.approx(3_600.0, abs=0.5)
+    assert distance.round_trip_seconds == pytest.approx(1.0, abs=0.5)

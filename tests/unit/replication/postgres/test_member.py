@@ -1,7 +1,8 @@
-"""A node of a cluster: who takes over, and who does not."""
+"""A node of a cluster: its role, and its reports."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from typing import Any, cast
 
@@ -9,10 +10,12 @@ import asyncpg
 
 from entresol.errors import StoreFull
 from entresol.replication.postgres.lease import HeldLease
-from entresol.replication.postgres.member import Member
+from entresol.replication.postgres.member import Member, Membership
 from tests.support.chain import dev_chain
 from tests.support.cluster.database import EmptyCluster, play
 from tests.support.cluster.postgres import Postgres
+
+LONG_SECONDS = 60.0
 
 
 class Eager(Member):
@@ -41,3 +44,30 @@ def test_a_node_whose_store_has_failed_takes_over_once_that_is_over(postgres: Po
                 assert member.took_over == 1
 
     play(postgres, scenario)
+
+
+def test_an_id_that_is_not_known_is_asked_for_at_once() -> None:
+    async def main() -> None:
+        members = Membership()
+        waiting = asyncio.ensure_future(members.wait(LONG_SECONDS))
+        await asyncio.sleep(0)
+        assert "a" not in members
+        await waiting
+        members.update(frozenset({"a"}))
+        assert "a" in members
+
+    asyncio.run(main())
+
+
+def test_an_id_that_is_known_is_not_asked_for() -> None:
+    async def main() -> None:
+        members = Membership()
+        members.update(frozenset({"a"}))
+        assert "a" in members
+        waiting = asyncio.ensure_future(members.wait(LONG_SECONDS))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        waiting.cancel()
+
+    asyncio.run(main())

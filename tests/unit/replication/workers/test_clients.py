@@ -1,8 +1,30 @@
-"""Clients of a worker, as its producer sees them."""
+"""Clients of workers, forwarded to the producer."""
 
 from __future__ import annotations
 
-from entresol.replication.workers.clients import RemoteClients
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Literal, Self
+
+from entresol.replication.workers.channel import (
+    CLUSTER,
+    CallResponse,
+    Channel,
+    WorkerCall,
+    WorkerMessage,
+)
+from entresol.replication.workers.clients import (
+    NUMBER_BYTES,
+    ClusterRequests,
+    ForwardedClients,
+    RemoteClients,
+)
+from entresol.server.handler import ClientConnection
+from tests.support.polling import PATIENCE_SECONDS
+
+FIRST = (1).to_bytes(NUMBER_BYTES)
 
 
 class Worker:
@@ -43,3 +65,199 @@ def test_nothing_is_pushed_to_a_client_that_is_gone() -> None:
     assert not client.send(b"x")
     client.on_close(lambda: ended.append(2))
     assert (worker.pushed, ended) == ([], [1, 2])
+
+
+class Producer:
+    """The other end of a worker's channel, which responds when it is told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[bytes] = []
+        self.messages: asyncio.Queue[bytes] = asyncio.Queue()
+        self.called = asyncio.Event()
+        self.responds = asyncio.Event()
+
+    def on_client(self, client: int, address: str) -> None:
+        """Do nothing."""
+
+    def on_gone(self, client: int) -> None:
+        """Do nothing."""
+
+    def on_call(self, payload: bytes, client: int) -> CallResponse:  # noqa: ARG002 - the interface has it
+        self.calls.append(payload)
+        self.called.set()
+        return self._respond()
+
+    def on_message(self, payload: bytes) -> None:
+        self.messages.put_nowait(payload)
+
+    def on_close(self) -> None:
+        """Do nothing."""
+
+    def on_drained(self) -> None:
+        """Do nothing."""
+
+    async def _respond(self) -> bytes:
+        await self.responds.wait()
+        return b"+"
+
+
+class Client:
+    """A connection of another node."""
+
+    peer = host = ""
+    is_foreign = False
+
+    def __init__(self, transport: Literal["http", "ws"], path: str = "/cluster/pending") -> None:
+        self.transport: Literal["http", "ws"] = transport
+        self.path = path
+        self.closed = False
+        self.sent: list[bytes] = []
+        self._callbacks: list[Callable[[], object]] = []
+
+    def send(self, data: bytes) -> bool:
+        self.sent.append(data)
+        return True
+
+    def outbox(self) -> Self:
+        return self
+
+    def disconnect(self, reason: str) -> None:
+        """Do nothing."""
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        self._callbacks.append(callback)
+
+    def close(self) -> None:
+        self.closed = True
+        for callback in self._callbacks:
+            callback()
+
+
+def local(body: bytes, connection: ClientConnection) -> bytes:
+    del connection
+    return b"local " + body
+
+
+def run(test: Callable[[ClusterRequests, Producer], Awaitable[None]]) -> None:
+    async def main() -> None:
+        ends = socket.socketpair()
+        producer = Producer()
+        theirs = await Channel.open(ends[0], producer, on_bug=print)
+        ours = await Channel.open(ends[1], Producer(), on_bug=print)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await test(ClusterRequests("/cluster/", ours), producer)
+        theirs.close()
+        ours.close()
+
+    asyncio.run(main())
+
+
+async def ask(requests: ClusterRequests, client: Client, body: bytes = b"x") -> bytes | None:
+    answer = requests.wrap(local)(body, client)
+    return answer if answer is None or isinstance(answer, bytes) else await answer
+
+
+def test_other_paths_are_the_workers_own() -> None:
+    async def test(requests: ClusterRequests, producer: Producer) -> None:
+        assert await ask(requests, Client("ws", "/")) == b"local x"
+        assert producer.calls == []
+
+    run(test)
+
+
+def test_a_request_is_passed_on_with_its_path_and_the_number_of_a_websocket() -> None:
+    async def test(requests: ClusterRequests, producer: Producer) -> None:
+        producer.responds.set()
+        kind = bytes([WorkerCall.REQUEST, CLUSTER])
+        assert await ask(requests, Client("http", "/cluster/5")) == b"+"
+        assert producer.calls == [kind + bytes(NUMBER_BYTES) + b"/cluster/5\nx"]
+        client = Client("ws")
+        for body in (b"y", b"z"):
+            await ask(requests, client, body)
+            assert producer.calls[-1] == kind + FIRST + b"/cluster/pending\n" + body
+
+    run(test)
+
+
+def test_a_document_is_pushed_to_its_websocket_alone() -> None:
+    async def test(requests: ClusterRequests, producer: Producer) -> None:
+        producer.responds.set()
+        first, second = Client("ws"), Client("ws")
+        await ask(requests, first)
+        await ask(requests, second)
+        requests.push(FIRST + b"document")
+        requests.push((9).to_bytes(NUMBER_BYTES) + b"for nobody")
+        assert (first.sent, second.sent) == ([b"document"], [])
+
+    run(test)
+
+
+def test_the_end_of_a_websocket_is_reported_once() -> None:
+    async def test(requests: ClusterRequests, producer: Producer) -> None:
+        producer.responds.set()
+        client = Client("ws")
+        await ask(requests, client)
+        client.close()
+        client.close()
+        await ask(requests, Client("http"))
+        gone = bytes([WorkerMessage.CLIENT_GONE, 0]) + FIRST
+        assert producer.messages.get_nowait() == gone
+        assert producer.messages.empty()
+        requests.push(FIRST + b"too late")
+        assert client.sent == []
+
+    run(test)
+
+
+def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> None:
+    async def test(requests: ClusterRequests, producer: Producer) -> None:
+        client = Client("ws")
+        asking = asyncio.ensure_future(ask(requests, client))
+        await producer.called.wait()
+        client.close()
+        assert producer.messages.empty()
+        producer.responds.set()
+        await asking
+        # What was sent before has arrived, once there is a response.
+        await ask(requests, Client("http"))
+        assert producer.messages.get_nowait()[0] == WorkerMessage.CLIENT_GONE
+
+    run(test)
+
+
+def test_a_client_is_the_same_until_its_end() -> None:
+    clients = ForwardedClients()
+    first = clients.get(7)
+    assert clients.get(7) is first
+    assert clients.get(8) is not first
+    clients.close(7)
+    assert clients.get(7) is not first
+
+
+def test_a_client_has_the_address_from_which_it_has_reached_its_worker() -> None:
+    clients = ForwardedClients()
+    clients.begin(7, "10.0.0.1:5")
+    first = clients.get(7)
+    clients.begin(7, "10.0.0.1:5")
+    assert clients.get(7) is first
+    assert first.peer == "10.0.0.1:5"
+
+
+def test_the_end_of_a_client_is_reported_once() -> None:
+    clients, ended = ForwardedClients(), []
+    client = clients.get(7)
+    client.on_close(lambda: ended.append("before"))
+    clients.close(7)
+    clients.close(7)
+    client.on_close(lambda: ended.append("after"))
+    assert client.closed
+    assert ended == ["before", "after"]
+
+
+def test_all_clients_end_with_their_worker() -> None:
+    clients, ended = ForwardedClients(), list[int]()
+    for number in range(3):
+        clients.get(number).on_close(partial(ended.append, number))
+    clients.close_all()
+    assert ended == [0, 1, 2]
+    assert len(clients) == 0
