@@ -175,8 +175,8 @@ def settings_page() -> str:
     lines += [_setting_row(setting, has_variable=False) for setting in ANVIL_SETTINGS.all]
     lines += ["", "Accepted without effect:", "", "| flags | reason |", "|---|---|"]
     for ignored in ANVIL_IGNORED:
-        flags = ", ".join(f"`{name}`" for name in ignored.names)
-        lines += [f"| {flags} | {ignored.reason} |"]
+        names = ", ".join(f"`{name}`" for name in ignored.names)
+        lines += [f"| {names} | {ignored.reason} |"]
     lines += ["", "Rejected by name:", "", "| flags | reason |", "|---|---|"]
     reasons = dict.fromkeys(ANVIL_REJECTED.values())
     for reason in reasons:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from websockets.frames import Opcode
 
-from entresol.node.config.api import ApiConfig
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
 from tests.support.http_server import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.node.api.adapters import call_limits, log_limits
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
 from entresol.rpc.services import call_runner

@@ -16,7 +16,7 @@ from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.fees import FeeModel
 from entresol.node.api.api import Api
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, open_chain
 from tests.support.rpc_client import RpcError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY, started
 from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api

@@ -108,8 +108,8 @@ def _anvil(words: Sequence[str]) -> int:
     from entresol.node.config.anvil import (  # noqa: PLC0415
         ANVIL_SETTINGS,
         anvil_environment,
+        node_config,
     )
-    from entresol.node.config.anvil_settings import node_config  # noqa: PLC0415
 
     environment = anvil_environment(os.environ)
     for name in _unread_variables(environment):

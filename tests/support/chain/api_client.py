@@ -11,8 +11,7 @@ from entresol.chain.genesis.accounts import DevAccount
 from entresol.dev.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.node.api.dialect import Dialect
-from entresol.node.config.api import ApiConfig
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import SECRETS, open_chain, transaction

@@ -17,7 +17,7 @@ from entresol.chain.clock import Clock
 from entresol.dev.keyring import Keyring
 from entresol.errors.fork import AnchorLost, RemoteRejected
 from entresol.node.api.api import Api
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.past.remote import IsFinal, PastBlock

@@ -17,7 +17,7 @@ from entresol.rpc.services.log_search import LogLimits
 if TYPE_CHECKING:
     from entresol.chain.events import BlockSealed
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.node.config.api_limits import LimitsConfig
+    from entresol.node.config.api import LimitsConfig
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
     from entresol.execution.console import ConsoleCalls
     from entresol.node.api.dialect import Dialect
-    from entresol.node.config.api import ApiConfig
-    from entresol.node.config.api_limits import LimitsConfig
+    from entresol.node.config.api import ApiConfig, LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
     from entresol.replication.workers.publisher import ShippedEvents

@@ -16,8 +16,7 @@ from entresol.node.api.adapters import (
 )
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
-from entresol.node.config.api import ApiConfig
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.offload import POLICY
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters

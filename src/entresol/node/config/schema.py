@@ -8,8 +8,7 @@ from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
 from entresol.l1.layer_one import L1Finality
-from entresol.node.config.api import PRESETS, ApiConfig
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import PRESETS, ApiConfig, LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.anvil import ANVIL_SETTINGS, anvil_environment
-from entresol.node.config.anvil_settings import node_config
+from entresol.node.config.anvil import ANVIL_SETTINGS, anvil_environment, node_config
 from entresol.node.config.api import ApiConfig
 
 

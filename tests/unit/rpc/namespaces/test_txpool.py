@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.services.rendered_chain import RenderedChain

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.node.config.anvil import ANVIL_SETTINGS
-from entresol.node.config.anvil_settings import node_config
+from entresol.node.config.anvil import ANVIL_SETTINGS, node_config
 from entresol.node.config.flags import Parser, add_flags
 from entresol.node.config.forking.resolving import PlannedForks, planned_forks
 from entresol.node.config.schema import SETTINGS

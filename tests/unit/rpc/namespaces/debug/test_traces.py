@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.primitives.values import Address
 from tests.support.chain.api_client import TARGET, ApiClient, send, with_code
 from tests.support.chain.dev_chain import ALICE, ETHER, LOGGER, NOBODY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.config.api_limits import LimitsConfig
+from entresol.node.config.api import LimitsConfig
 from entresol.rpc.services.past import logs
 from entresol.rpc.services.past.logs import narrower
 from tests.support.chain.api_client import ApiClient
