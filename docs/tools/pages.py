@@ -180,8 +180,8 @@ def settings_page() -> str:
     lines += ["", "Rejected by name:", "", "| flags | reason |", "|---|---|"]
     reasons = dict.fromkeys(ANVIL_REJECTED.values())
     for reason in reasons:
-        flags = (f"`{flag}`" for flag, why in ANVIL_REJECTED.items() if why == reason)
-        lines += [f"| {', '.join(flags)} | {reason} |"]
+        flags = ", ".join(f"`{flag}`" for flag, why in ANVIL_REJECTED.items() if why == reason)
+        lines += [f"| {flags} | {reason} |"]
     return "\n".join((*lines, ""))
 
 
