@@ -148,13 +148,13 @@ class EntresolTransfers:
         return self._index
 
 
-def _transfer(it: TransferLike) -> OpenTransfer:
+def _transfer(found: TransferLike) -> OpenTransfer:
     return OpenTransfer(
-        kind=it.kind,
-        status=it.status,
-        transaction_hash=it.transaction,
-        index=Quantity(it.index),
-        block_number=None if it.block is None else Quantity(it.block),
-        l1_batch_number=None if it.batch is None else Quantity(it.batch),
-        problem=it.problem,
+        kind=found.kind,
+        status=found.status,
+        transaction_hash=found.transaction,
+        index=Quantity(found.index),
+        block_number=None if found.block is None else Quantity(found.block),
+        l1_batch_number=None if found.batch is None else Quantity(found.batch),
+        problem=found.problem,
     )

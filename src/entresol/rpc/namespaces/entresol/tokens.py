@@ -250,14 +250,14 @@ def _details(token: Address, standard: TokenStandard, info: TokenAnswers) -> Tok
     )
 
 
-def _with_balance(it: TokenDetails, balance: int | None) -> TokenBalance:
+def _with_balance(details: TokenDetails, balance: int | None) -> TokenBalance:
     return TokenBalance(
-        address=it.address,
-        standard=it.standard,
-        name=it.name,
-        symbol=it.symbol,
-        decimals=it.decimals,
-        total_supply=it.total_supply,
+        address=details.address,
+        standard=details.standard,
+        name=details.name,
+        symbol=details.symbol,
+        decimals=details.decimals,
+        total_supply=details.total_supply,
         balance=_quantity(balance),
     )
 

@@ -139,7 +139,9 @@ class HolderLists:
         return HolderPage(present, None, is_sorted=False, following=following)
 
 
-def _holder(calls: TokenCalls, it: ReceivedToken) -> HolderBalance:
-    holder = Address(it.holder)
-    has_sum = it.standard is not TokenStandard.ERC1155
-    return HolderBalance(holder, calls.balance(Address(it.token), holder) if has_sum else None)
+def _holder(calls: TokenCalls, received: ReceivedToken) -> HolderBalance:
+    holder = Address(received.holder)
+    has_sum = received.standard is not TokenStandard.ERC1155
+    return HolderBalance(
+        holder, calls.balance(Address(received.token), holder) if has_sum else None
+    )
