@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from entresol._native import RemoteTable, Snapshot
+from entresol._native import RemoteTable
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
@@ -18,6 +18,7 @@ from entresol.chain.rules import ChainRules
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
+from entresol.fork.table_feed import remote_snapshot
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.api_client import ApiClient
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
@@ -111,33 +112,6 @@ def wanted(table: RemoteTable, keys: Sequence[RemoteKey]) -> BaseException | Non
     return table.failure(list(keys))
 
 
-class OnTable:
-    """A provider of state that has nothing of its own."""
-
-    def __init__(self, remote: RemoteChain) -> None:
-        self.remote = remote.table
-
-    def account(self, address: bytes) -> Any:
-        """Leave it to the table."""
-        del address
-        return NotImplemented
-
-    def slot(self, address: bytes, slot: bytes) -> Any:
-        """Leave it to the table."""
-        del address, slot
-        return NotImplemented
-
-    def code(self, code_hash: bytes) -> bytes | None:
-        """Leave it to the table."""
-        del code_hash
-        return None
-
-    def block_hash(self, number: int) -> Any:
-        """Leave it to the table."""
-        del number
-        return NotImplemented
-
-
 def block_hash(node: RemoteNode, number: int) -> Hash32:
     """Return the true hash of a block."""
     return node.chain.ledger.header(number).hash()
@@ -145,7 +119,7 @@ def block_hash(node: RemoteNode, number: int) -> Hash32:
 
 def value(remote: RemoteChain, number: int) -> int:
     """Return a slot of the contract, which is known."""
-    return int.from_bytes(Snapshot(OnTable(remote)).slot(bytes(CONTRACT), slot_of(number)))
+    return int.from_bytes(remote_snapshot(remote.table).slot(bytes(CONTRACT), slot_of(number)))
 
 
 def read(remote: RemoteChain, method: str, *params: object) -> Any:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from entresol._native import Snapshot
 from entresol.cache_limits import CACHES
 from entresol.errors import (
     AnchorMismatch,
@@ -20,6 +19,7 @@ from entresol.fork import remote_use
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
+from entresol.fork.table_feed import remote_snapshot
 from entresol.primitives.values import Address
 from tests.support.anvil import running_anvil
 from tests.support.fork import faults
@@ -30,7 +30,6 @@ from tests.support.fork.remote_node import (
     BLOCKS,
     CHAIN_ID,
     OTHER_HASH,
-    OnTable,
     RemoteNode,
     read,
     slots_of,
@@ -156,7 +155,7 @@ def test_anvil_is_a_remote(settings: dict[str, Any]) -> None:
             slots = [("slot", bytes(contract), number.to_bytes(32, "big")) for number in range(30)]
             keys = [("account", bytes(contract)), ("account", bytes(20)), ("hash", 3), ("hash", 79)]
             assert wanted(remote.table, [*slots, *keys]) is None  # type: ignore[list-item]
-            state = Snapshot(OnTable(remote))
+            state = remote_snapshot(remote.table)
             assert state.slot(bytes(contract), (19).to_bytes(32, "big")) == (19).to_bytes(32, "big")
             block = asyncio.run(remote.past_block(3))
             assert block is not None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from entresol._native import Snapshot, keccak256
+from entresol._native import keccak256
 from entresol.errors import (
     RemoteMalformed,
 )
+from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.remote_node import (
     ACCOUNT,
     CONTRACT,
     HOLDER,
-    OnTable,
     RemoteNode,
     slots_of,
     wanted,
@@ -53,7 +53,7 @@ def test_code_over_24_kib_is_legal(node: RemoteNode) -> None:
     with node.fork() as remote:
         node.proxy.lies["eth_getCode"] = lambda *_: "0x" + "5b" * 500_000
         assert wanted(remote.table, [ACCOUNT]) is None
-        account = Snapshot(OnTable(remote)).account(bytes(HOLDER))
+        account = remote_snapshot(remote.table).account(bytes(HOLDER))
         assert account is not None
         assert account.code_hash == keccak256(b"\x5b" * 500_000)
 

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from entresol._native import Snapshot, keccak256
+from entresol._native import keccak256
 from entresol.errors import AnchorLost, NoArchive, RemoteMalformed
 from entresol.fork.remote_values import MAX_CODE
+from entresol.fork.table_feed import remote_snapshot
 from entresol.fork.transport import client
 from tests.support.fork import faults
 from tests.support.fork.faults import Reorganisation
@@ -24,7 +25,6 @@ from tests.support.fork.remote_node import (
     NOBODY,
     NONCE,
     OTHER_HASH,
-    OnTable,
     RemoteNode,
     doubled,
     slots_of,
@@ -131,7 +131,7 @@ def test_an_account_comes_with_nonce_balance_and_code_in_one_request(node: Remot
     with node.fork() as remote:
         assert wanted(remote.table, [("account", bytes(CONTRACT)), ACCOUNT]) is None
         assert node.proxy.posts == 1
-        state = Snapshot(OnTable(remote))
+        state = remote_snapshot(remote.table)
         holder, contract = state.account(bytes(HOLDER)), state.account(bytes(CONTRACT))
         assert holder is not None
         assert (holder.nonce, holder.balance) == (NONCE, BALANCE)
@@ -143,7 +143,7 @@ def test_an_account_comes_with_nonce_balance_and_code_in_one_request(node: Remot
 def test_an_empty_account_is_absent_and_asked_for_once(node: RemoteNode) -> None:
     with node.fork() as remote:
         assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
-        assert Snapshot(OnTable(remote)).account(bytes(NOBODY)) is None
+        assert remote_snapshot(remote.table).account(bytes(NOBODY)) is None
         assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
         assert node.proxy.posts == 1
 
