@@ -24,8 +24,8 @@ from entresol.rpc.services.log_search import (
 
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event
-    from entresol.rpc.cache import BlockLogs
-    from entresol.rpc.services.log_search import ChainHead, LogSource
+    from entresol.rpc.cache import BlockLogs, LogCache
+    from entresol.rpc.services.log_search import ChainHead
     from entresol.rpc.types.log_filter import LogFilter
 
 
@@ -102,7 +102,7 @@ class LogCursor:
         self.reorgs += len(reorgs)
         return removed
 
-    def advance(self, source: LogSource, head: ChainHead, results: int) -> LogSearch:
+    def advance(self, source: LogCache, head: ChainHead, results: int) -> LogSearch:
         """Move to the head, and return the search for the logs up to there."""
         last = (
             resolve_last(self.wanted, head) if self._last is None else min(self._last, head.number)
@@ -226,7 +226,7 @@ class Filters:
         self,
         head: ChainHead,
         blocks: BlockNumbers,
-        source: LogSource,
+        source: LogCache,
         chain_events: ChainEvents,
         *,
         max_filters: int = MAX_FILTERS,

@@ -18,7 +18,7 @@ from entresol.errors import (
 )
 from entresol.offload import POLICY
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache import BlockLogs
+from entresol.rpc.cache import BlockLogs, LogCache
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
@@ -40,22 +40,6 @@ class BlockHashes(Protocol):
 
     def block_number(self, block_hash: bytes) -> int | None:
         """Return the number of the block with this hash."""
-
-
-class LogSource(BlockHashes, Protocol):
-    """The index of logs, and the logs of each block."""
-
-    def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
-        """Yield the blocks from `first` to `last` that may have a log of `query`."""
-
-    def is_cached(self, number: int) -> bool:
-        """Say whether the logs of a block are in memory."""
-
-    def has_many(self, number: int, limit: int) -> bool:
-        """Say whether a block has more logs than `limit` that are not in memory."""
-
-    def logs_of(self, number: int) -> BlockLogs | None:
-        """Return the logs of a block."""
 
 
 class BlockRange(msgspec.Struct, frozen=True):
@@ -133,7 +117,7 @@ def resolve_last(wanted: LogFilter, head: ChainHead) -> int:
 class LogSearch(msgspec.Struct, frozen=True):
     """A search for logs in a resolved range; what is left to do reads nothing but the source."""
 
-    source: LogSource
+    source: LogCache
     query: LogQuery
     range: BlockRange
     limits: LogLimits
@@ -141,7 +125,7 @@ class LogSearch(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, source: LogSource, head: ChainHead, wanted: LogFilter, limits: LogLimits | None = None
+        cls, source: LogCache, head: ChainHead, wanted: LogFilter, limits: LogLimits | None = None
     ) -> Self:
         """Return the search for a filter as the chain is now."""
         limits = limits or LogLimits()

@@ -24,9 +24,10 @@ from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
 if TYPE_CHECKING:
+    from entresol.rpc.cache import LogCache
     from entresol.rpc.pubsub.filters import FilterLogs, Filters, HashChanges, LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
-    from entresol.rpc.services.log_search import ChainHead, LogSource
+    from entresol.rpc.services.log_search import ChainHead
 
 
 _NOTHING: Final = raw_array(())
@@ -40,7 +41,7 @@ class EthFilters:
     def __init__(
         self,
         head: ChainHead,
-        logs: LogSource,
+        logs: LogCache,
         filters: Filters,
         subscriptions: Subscriptions,
         limits: LogLimits | None = None,

@@ -20,7 +20,8 @@ from entresol.rpc.services.log_search import BlockRange, LogSearch, check_range,
 from entresol.rpc.services.past.remote import block_of, is_null
 
 if TYPE_CHECKING:
-    from entresol.rpc.services.log_search import ChainHead, LogLimits, LogSource
+    from entresol.rpc.cache import LogCache
+    from entresol.rpc.services.log_search import ChainHead, LogLimits
     from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.services.past.router import Function
     from entresol.rpc.types.log_filter import BlockName, LogFilter
@@ -59,7 +60,7 @@ class SplitLogs:
         self,
         remote: PastChain,
         head: ChainHead,
-        source: LogSource,
+        source: LogCache,
         limits: LogLimits,
         filter_of: Callable[[int], LogFilter],
     ) -> None:
