@@ -17,8 +17,7 @@ from entresol.chain.genesis.geth_json import (
     required,
     within,
 )
-from entresol.dev.state_file.bytecode_json import read_bytecode
-from entresol.dev.state_file.header_json import read_header
+from entresol.dev.state_file.anvil_json import read_bytecode, read_header, read_list, read_payload
 from entresol.dev.state_file.state_file import (
     BYTES_PER_VALUE,
     MAX_BYTES,
@@ -29,7 +28,6 @@ from entresol.dev.state_file.state_file import (
     FileResult,
     StateFile,
 )
-from entresol.dev.state_file.transaction_json import read_list, read_payload
 from entresol.errors import (
     InvalidGenesis,
     InvalidStateFile,

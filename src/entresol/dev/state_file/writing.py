@@ -10,10 +10,8 @@ import msgspec
 
 from entresol._native import Snapshot, keccak256
 from entresol.chain.edits import stored_edits
-from entresol.dev.state_file.bytecode_json import bytecode_fields
-from entresol.dev.state_file.header_json import header_fields
+from entresol.dev.state_file.anvil_json import bytecode_fields, header_fields, transaction_fields
 from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileAnchor
-from entresol.dev.state_file.transaction_json import transaction_fields
 from entresol.errors import ChainReplaced, StoreFailed, UnknownBlock
 from entresol.state.snapshots import HistoricalState
 from entresol.version import FORMAT
@@ -84,7 +82,7 @@ class ChainDump:
         return _object(
             {
                 "block": [_encode(_block_env(self._store.record(self.number).header()))],
-                "accounts": _object((key, [_encode(it)]) for key, it in accounts),
+                "accounts": _object((key, [_encode(account)]) for key, account in accounts),
                 "best_block_number": [_encode(self.number)],
                 "blocks": _array([_encode(_block(record))] for record in self.records()),
                 "transactions": _array([_encode(transaction)] for transaction in transactions),
@@ -166,7 +164,9 @@ class ChainDump:
     def _state(self, number: int) -> Iterator[bytes]:
         accounts = list(self._accounts(Snapshot(HistoricalState(self._store, number))))
         members = {
-            "accounts": _object((key, [_encode(_historical(it))]) for key, it in accounts),
+            "accounts": _object(
+                (key, [_encode(_historical(account))]) for key, account in accounts
+            ),
             "storage": _object((key, [_encode(it["storage"])]) for key, it in accounts),
             "block_hashes": [b"{}"],
         }
@@ -226,7 +226,9 @@ def _account(account: FileAccount) -> dict[str, Any]:
         "nonce": account.nonce,
         "balance": hex(account.balance),
         "code": "0x" + account.code.hex(),
-        "storage": {"0x" + slot.hex(): "0x" + it.hex() for slot, it in account.storage.items()},
+        "storage": {
+            "0x" + slot.hex(): "0x" + value.hex() for slot, value in account.storage.items()
+        },
     }
 
 

@@ -1,8 +1,16 @@
-"""Transactions of state files, there and back."""
+"""Transactions and code of state files, there and back."""
 
 from __future__ import annotations
 
-from entresol.dev.state_file.transaction_json import read_payload, transaction_fields
+import pytest
+
+from entresol.dev.state_file.anvil_json import (
+    bytecode_fields,
+    read_bytecode,
+    read_payload,
+    transaction_fields,
+)
+from entresol.errors import MalformedValue
 from entresol.primitives.transactions import impersonate, load
 from entresol.primitives.transactions.ethereum import EthereumTransaction
 from tests.support.chain.dev_chain import ALICE
@@ -25,3 +33,20 @@ def test_an_impersonated_transaction_is_read_as_it_was_written() -> None:
     transaction = impersonate(payloads()["fee_market"], ALICE)
     payload = read_payload(dict(transaction_fields(transaction)))
     assert load(payload.encode(), ALICE) == transaction
+
+
+@pytest.mark.parametrize("code", ["00", "5b", "605b5b", "7f" + "5b" * 31, "ef0100" + "ab" * 20])
+def test_code_is_read_as_it_was_written(code: str) -> None:
+    assert read_bytecode(bytecode_fields(bytes.fromhex(code))).hex() == code
+
+
+def test_jump_destinations_are_marked_but_not_within_push_data() -> None:
+    fields = bytecode_fields(bytes.fromhex("605b5b005b"))["LegacyAnalyzed"]
+    assert fields["original_len"] == 5
+    assert fields["jump_table"]["bits"] == 5 + 33
+    assert fields["jump_table"]["data"] == [0b00010100, 0, 0, 0, 0]
+
+
+def test_other_forms_are_rejected() -> None:
+    with pytest.raises(MalformedValue):
+        read_bytecode({"Eof": {}})
