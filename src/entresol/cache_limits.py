@@ -56,7 +56,7 @@ class CacheLimits(msgspec.Struct, frozen=True, kw_only=True):
     remote_values: int = 500_000
     """Accounts, slots and hashes of the block that a fork stands on (`RemoteTable`), about a hundred bytes apiece."""
     past_values: int = 50_000
-    """Those of an earlier block of the remote."""
+    """Reads as of an earlier block of the remote."""
     past_tables: int = 16
     """How many earlier blocks have such a table (`RemoteChain`)."""
     past_blocks: int = 16 << 20

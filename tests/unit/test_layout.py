@@ -29,6 +29,8 @@ NATIVE: Final = UNIT / "native"
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 MAX_LINE: Final = 120
+NO_NOUNS: Final = ("That of", "Those ", "Who ", "Whether all that")
+"""How no docstring begins."""
 
 NO_MIRROR: Final = {
     "test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
@@ -124,6 +126,22 @@ def test_only_the_bindings_know_python() -> None:
     assert dependencies.keys() == {"core", "rpc", "python"}
     assert {crate for crate, names in dependencies.items() if "pyo3" in names} == {"python"}
     assert {crate for crate, names in dependencies.items() if "entresol-rpc" in names} == {"python"}
+
+
+def test_loops_and_docstrings_name_the_thing() -> None:
+    found: list[str] = []
+    for path in modules_under(PACKAGE):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                is_named = not isinstance(node.target, ast.Name) or node.target.id != "it"
+                place = node.target.lineno
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                is_named = not str(node.value.value).startswith(NO_NOUNS)
+                place = node.lineno
+            else:
+                continue
+            found += [] if is_named else [f"{path.relative_to(ROOT)}:{place}"]
+    assert found == []
 
 
 def test_lines_of_the_docs_fit_a_screen() -> None:

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class ChainUse:
-    """Who uses the blocks of a chain at the moment, so that what removes them can wait.
+    """The users of the blocks of a chain at the moment, so that what removes them can wait.
 
     Work that began before blocks were removed may have read some of both chains. So whatever it returns or raises,
     `ChainReplaced` takes its place.

@@ -49,7 +49,7 @@ class ChainMark(msgspec.Struct, frozen=True, kw_only=True):
     settings: BlockSettings
     finality: Finality
     base_fee: int
-    """That of the next block, by which the pool is ordered."""
+    """The base fee of the next block, by which the pool is ordered."""
     edited: Overlay | None = None
     priority: tuple[Transaction, ...] = ()
     pool: PoolCheckpoint | None = None

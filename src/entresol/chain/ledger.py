@@ -61,7 +61,7 @@ class RevertedBlocks(NamedTuple):
 
     head: Hash32
     records: tuple[BlockRecord, ...] = ()
-    """Those of blocks that are not empty, newest first."""
+    """The records of blocks that are not empty, newest first."""
     size: int = 0
     """How many bytes the records take, roughly."""
 

@@ -24,7 +24,11 @@ def script(shell: str) -> str:
 def _arguments(command: str) -> Sequence[Argument]:
     """Return what may follow a command, without the commands that share its parser."""
     found = PARSERS[command]().arguments()
-    return [it for it in found if it.flags or not set(it.values) & COMMANDS.keys()]
+    return [
+        argument
+        for argument in found
+        if argument.flags or not set(argument.values) & COMMANDS.keys()
+    ]
 
 
 def _bash() -> Iterator[str]:

@@ -102,7 +102,9 @@ def back_up(config: NodeConfig, destination: Path) -> int:
     if not (source / folders[0] / FORMAT_FILE).exists():
         raise InvalidConfig("--data-dir", f"there is no chain in {source}")
     added = added_at(source)
-    folders += [Path(str(it.chain_id)) for it in added if _has_chain(source / str(it.chain_id))]
+    folders += [
+        Path(str(chain.chain_id)) for chain in added if _has_chain(source / str(chain.chain_id))
+    ]
     if _has_chain(source / L1_FOLDER):
         folders.append(Path(L1_FOLDER))
     copy_chains(source, destination, folders)
@@ -193,11 +195,11 @@ def _chains(config: NodeConfig) -> dict[str, Path]:
     configs = layer_two_configs(config)
     check_layout(config, configs)
     found: dict[str, Path] = {}
-    for it in configs:
-        path = Path(it.chain.data_dir or "")
+    for chain in configs:
+        path = Path(chain.chain.data_dir or "")
         if not (path / FORMAT_FILE).exists():
             raise InvalidConfig("--data-dir", f"there is no chain in {path}")
-        found[LAYER_2 if len(configs) == 1 else f"chain {it.chain.chain_id}"] = path
+        found[LAYER_2 if len(configs) == 1 else f"chain {chain.chain.chain_id}"] = path
     for name, record in _added(config).items():
         found[name] = directory / str(record.chain_id)
     layer_one = directory / L1_FOLDER

@@ -77,7 +77,7 @@ def summary(found: DerivedChain) -> list[str]:
             f"{counted(found.deposits, 'deposit')} on L1 {verb} in no batch: a node that continues the chain executes "
             f"{which} again"
         )
-    return lines + [f"WARNING: {it}" for it in found.accepted]
+    return lines + [f"WARNING: {warning}" for warning in found.accepted]
 
 
 class ProgressLine:

@@ -53,7 +53,7 @@ def run_gas_report(flags: Mapping[str, Any]) -> int:
             for name, request in chains.items()
         ]
     if flags["json"]:
-        sys.stdout.write(msgspec.json.encode([_json(it) for it in reported]).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode([_json(chain) for chain in reported]).decode() + "\n")
         return SUCCEEDED
     for number, chain in enumerate(reported):
         if len(reported) > 1:
@@ -83,7 +83,7 @@ def _chains(flags: Mapping[str, Any]) -> Iterator[dict[str, RequestMethod]]:
     if flags["l2_url"] is not None:
         raise InvalidConfig("--l2-url", "give it or --data-dir, not both")
     with _opened(flags) as net:
-        yield {str(it.chain_id): it.request for it in net.l2s}
+        yield {str(layer.chain_id): layer.request for layer in net.l2s}
 
 
 def _opened(flags: Mapping[str, Any]) -> Devnet:
@@ -174,11 +174,11 @@ def _fetched(
         for source in page["sources"]:
             key = source["file"], source["text"]
             known = files.setdefault(key, FileCounts(SourceFile(key[0], key[1].encode())))
-            for it in source["lines"]:
-                counts = known.lines.setdefault(it["line"], PlaceCounts())
-                counts.executions += it["executions"]
-                counts.gas += it["gas"]
-                counts.call_gas += it["callGas"]
+            for line in source["lines"]:
+                counts = known.lines.setdefault(line["line"], PlaceCounts())
+                counts.executions += line["executions"]
+                counts.gas += line["gas"]
+                counts.call_gas += line["callGas"]
         start = page["next"]
     return report, list(files.values())
 
@@ -200,14 +200,14 @@ def _checked(page: Any, start: str) -> Mapping[str, Any]:
 def _report(page: Mapping[str, Any]) -> GasReport:
     contracts = [
         ContractGas(
-            it["name"],
-            it["file"],
-            it["addresses"],
-            it["size"],
-            _function(it["deployments"]),
-            [_function(function) for function in it["functions"]],
+            contract["name"],
+            contract["file"],
+            contract["addresses"],
+            contract["size"],
+            _function(contract["deployments"]),
+            [_function(function) for function in contract["functions"]],
         )
-        for it in page["contracts"]
+        for contract in page["contracts"]
     ]
     return GasReport(contracts, page["executions"], page["leftOut"])
 

@@ -122,8 +122,8 @@ def _anvil(words: Sequence[str]) -> int:
 
 def _unread_variables(environment: Mapping[str, str]) -> list[str]:
     """Return the variables of the process that set something of a node, and are not in `environment`."""
-    others = {it for it in os.environ if it.startswith(PREFIX) and it not in environment}
-    return sorted(others & {it.variable for it in SETTINGS.all}) if others else []
+    others = {name for name in os.environ if name.startswith(PREFIX) and name not in environment}
+    return sorted(others & {setting.variable for setting in SETTINGS.all}) if others else []
 
 
 def _backup(words: Sequence[str]) -> int:

@@ -166,9 +166,11 @@ def replay_parser() -> Parser:
     """Return the parser of `replay`."""
     usage = "entresol replay {HASH | --block N} --fork-url URL [--json] [--struct-logs] [flags]"
     texts = {"usage": usage, "description": REPLAY_DESCRIPTION, "epilog": EPILOG}
-    listed = [it for it in SETTINGS.all if _is_of_a_replay(it)]
-    flags = {it.flag for it in listed}
-    others = {it.flag: _NOT_OF_A_REPLAY for it in SETTINGS.all if it.flag not in flags}
+    listed = [setting for setting in SETTINGS.all if _is_of_a_replay(setting)]
+    flags = {setting.flag for setting in listed}
+    others = {
+        setting.flag: _NOT_OF_A_REPLAY for setting in SETTINGS.all if setting.flag not in flags
+    }
     parser = _new_parser(others, "replay", prog="entresol replay", **texts)
     parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
     parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
@@ -190,8 +192,8 @@ def _is_of_a_replay(setting: Setting) -> bool:
 
 def _parted(names: frozenset[str], reason: str) -> tuple[list[Setting], dict[str, str]]:
     """Return the settings that a command has, and why it rejects the flags of the others."""
-    listed = [it for it in SETTINGS.all if it.name in names]
-    return listed, {it.flag: reason for it in SETTINGS.all if it.name not in names}
+    listed = [setting for setting in SETTINGS.all if setting.name in names]
+    return listed, {setting.flag: reason for setting in SETTINGS.all if setting.name not in names}
 
 
 def derive_parser() -> Parser:

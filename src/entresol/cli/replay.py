@@ -113,10 +113,10 @@ def _block(remote: RemoteChain, number: int, text: ReplayText, *, is_json: bool)
     replayed = list(_replayed(remote, block, None, STRUCT_LOGS))
     if is_json:
         found = {"number": number, "hash": str(block.hash), **counts(replayed)}
-        _print_json(found | {"replayed": [text.json(block, it) for it in replayed]})
+        _print_json(found | {"replayed": [text.json(block, replay) for replay in replayed]})
     else:
         _print(text.block(block, replayed), sys.stdout)
-    return SUCCEEDED if all(it.is_same for it in replayed) else FAILED
+    return SUCCEEDED if all(replay.is_same for replay in replayed) else FAILED
 
 
 async def _found(remote: RemoteChain, wanted: Hash32) -> tuple[BlockToReplay, int]:

@@ -36,7 +36,7 @@ def namespace_of(net: Devnet) -> dict[str, Any]:
     names |= _by_id("l2", net, l2s)
     if _has_l1(net):
         l1 = net.l1.new_w3()
-        bridges = tuple(net.bridge_of(l1, it) for it in l2s)
+        bridges = tuple(net.bridge_of(l1, l2) for l2 in l2s)
         names |= {"l1": l1, "bridge": bridges[0], "bridges": bridges}
         names |= _by_id("bridge", net, bridges)
     return units_of(net) | names
@@ -45,9 +45,9 @@ def namespace_of(net: Devnet) -> dict[str, Any]:
 def units_of(net: Devnet) -> dict[str, int]:
     """Return ether and one of each token that pays for gas, in their smallest units, by symbols in lower case."""
     return {"ether": 10**18} | {
-        name: it.base_token.unit
-        for it in net.l2s
-        if (name := _unit_name(it.base_token)).isidentifier()
+        name: layer.base_token.unit
+        for layer in net.l2s
+        if (name := _unit_name(layer.base_token)).isidentifier()
     }
 
 
@@ -61,7 +61,7 @@ def banner_of(net: Devnet) -> str:
     clients, unit = "l1, l2" if _has_l1(net) else "l2", _unit_name(net.l2.base_token)
     lines.append(f"{clients}   web3.py clients: l2.eth.get_balance(accounts[1].address) // {unit}")
     if len(net.l2s) > 1:
-        ids = ", ".join(f"l2_{it.chain_id}, bridge_{it.chain_id}" for it in net.l2s)
+        ids = ", ".join(f"l2_{layer.chain_id}, bridge_{layer.chain_id}" for layer in net.l2s)
         lines.append(f"l2s, bridges   a client and a bridge of each L2, also by its id: {ids}")
     lines.append(
         f"accounts   {len(net.accounts)} with money, which the node signs for; each has an address and a key"

@@ -34,7 +34,7 @@ class Checkpoint(NamedTuple):
 
     mark: ChainMark
     generation: int = 0
-    """That of the chain, which a state file may have replaced since."""
+    """The generation of the chain, which a state file may have replaced since."""
 
 
 class CheckpointLog:

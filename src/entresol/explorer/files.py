@@ -74,8 +74,10 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
             yield path, StaticFile.of(text.encode(), kind, HEADERS)
     lines = signatures()
     # Errors are a third of it, and most pages show none.
-    abis = {name: [it for it in found if not it.startswith("x ")] for name, found in lines.items()}
-    errors = sorted({it for found in lines.values() for it in found if it.startswith("x ")})
+    abis = {
+        name: [line for line in found if not line.startswith("x ")] for name, found in lines.items()
+    }
+    errors = sorted({line for found in lines.values() for line in found if line.startswith("x ")})
     for name, content in (("abis", abis), ("errors", errors)):
         encoded = msgspec.json.encode(content)
         yield f"{FOLDER}{name}.json", StaticFile.of(encoded, _TYPES["json"], HEADERS)

@@ -113,7 +113,7 @@ class BlockReads:
             raise self._cache.missing_hash(left[0])
         if left and self._opened.has_history:
             found |= await self._by_history(left)
-            left = [it for it in left if it not in found]
+            left = [number for number in left if number not in found]
         return found | (await self._past.hashes(left) if left else {})
 
     async def past_block(self, wanted: int | Hash32) -> DescribedBlock | None:

@@ -145,4 +145,4 @@ class BranchContents:
 
 
 def _fees(fees: dict[str, Any]) -> list[int]:
-    return [int(it, 16) for it in fees.get("baseFeePerGas") or ()]
+    return [int(fee, 16) for fee in fees.get("baseFeePerGas") or ()]

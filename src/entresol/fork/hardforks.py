@@ -92,7 +92,7 @@ class Hardforks(msgspec.Struct, frozen=True):
             # The table has the time of the merge for mainnet alone.
             return "paris" if known == "london" and "paris" in marks else known
         newest = NEWEST if current is None else current[1]
-        missing = next((it for it in _BEFORE if it in self.head - marks), None)
+        missing = next((mark for mark in _BEFORE if mark in self.head - marks), None)
         if missing is None:
             return newest
         return min(newest, _BEFORE[missing], key=_ORDER.index)
@@ -100,7 +100,9 @@ class Hardforks(msgspec.Struct, frozen=True):
 
 def marks_of(block: Mapping[str, Any]) -> Marks:
     """Return which hardforks the header of a block, as JSON, has the fields of."""
-    has_blobs = any(block.get(it) is not None for it in ("parentBeaconBlockRoot", "blobGasUsed"))
+    has_blobs = any(
+        block.get(member) is not None for member in ("parentBeaconBlockRoot", "blobGasUsed")
+    )
     found = {
         "london": block.get("baseFeePerGas") is not None,
         "paris": block.get("difficulty") in _NO_DIFFICULTY,

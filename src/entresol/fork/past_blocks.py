@@ -98,7 +98,7 @@ class PastBlocks:
         numbers = range(self.first_recent + 1, self.anchor.number)
         found = list(zip(numbers, outcomes, strict=True))
         self._extend(
-            [self._described(*it) for it in dropwhile(lambda pair: is_missing(pair[1]), found)]
+            [self._described(*pair) for pair in dropwhile(lambda pair: is_missing(pair[1]), found)]
         )
 
     def guard(self, number: int) -> Guard | None:
@@ -201,7 +201,7 @@ class PastBlocks:
         missing = max((number for number, outcome in found if is_missing(outcome)), default=None)
         if missing is not None:
             await self._find_first(missing)
-        return [self._described(*it) for it in found if it[0] >= self._first]
+        return [self._described(*pair) for pair in found if pair[0] >= self._first]
 
     async def _read_headers(self, numbers: Sequence[int]) -> list[tuple[int, Outcome]]:
         calls = [Call(_METHOD, (hex(number), _HASHES_ONLY)) for number in numbers]

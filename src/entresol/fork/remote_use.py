@@ -154,7 +154,7 @@ class WaitReport(msgspec.Struct, frozen=True):
     host: str
     requests: int = 0
     method: str = ""
-    """That of the request that waits longest."""
+    """The method of the request that waits longest."""
     seconds: float = 0.0
     """How long that one waits."""
 

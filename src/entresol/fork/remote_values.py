@@ -97,7 +97,7 @@ def proof_nodes(value: object) -> list[bytes]:
     """Return the nodes of a Merkle proof."""
     if not isinstance(value, list) or len(value) > MAX_PROOF_NODES:
         raise MalformedValue(f"a proof is an array of up to {MAX_PROOF_NODES} nodes")
-    nodes = [bytes(Data.parse(it)) for it in value]
+    nodes = [bytes(Data.parse(node)) for node in value]
     if any(len(node) > MAX_PROOF_NODE for node in nodes):
         raise MalformedValue(f"a node of a proof has at most {MAX_PROOF_NODE} bytes")
     return nodes

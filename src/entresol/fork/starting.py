@@ -108,7 +108,7 @@ class OpenedRemote(msgspec.Struct, frozen=True):
     block_above: Hash32 | None = None
     """The block of the transaction that the settings name, if a start has found the anchor by it."""
     accounts: Mapping[bytes, FetchedAccount] = {}
-    """Those that were read ahead, after the anchor."""
+    """Accounts that were read ahead, after the anchor."""
 
 
 async def open_remote(

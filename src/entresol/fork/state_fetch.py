@@ -94,8 +94,11 @@ class RemoteBlock(msgspec.Struct, frozen=True):
 def probes(block: RemoteBlock) -> list[Call]:
     """Return calls that show which names the remote takes, and whether it proves its state: one of each kind."""
     return [
-        *(Call("eth_getBalance", (_PROBED, block.param(it))) for it in Naming),
-        *(Call("eth_getProof", (_PROBED, [str(Hash32.zero())], block.param(it))) for it in Naming),
+        *(Call("eth_getBalance", (_PROBED, block.param(naming))) for naming in Naming),
+        *(
+            Call("eth_getProof", (_PROBED, [str(Hash32.zero())], block.param(naming)))
+            for naming in Naming
+        ),
     ]
 
 
@@ -310,7 +313,7 @@ class StateFetch:
     def _proven(self, address: bytes, slots: list[bytes], *, with_account: bool) -> _Part:
         """Return the part of an account with its slots in one proof."""
         name = f"0x{address.hex()}"
-        calls = [Call("eth_getProof", (name, [f"0x{it.hex()}" for it in slots], self._param))]
+        calls = [Call("eth_getProof", (name, [f"0x{slot.hex()}" for slot in slots], self._param))]
         keys: list[StateKey] = [("slot", address, slot) for slot in slots]
         if with_account:
             calls.append(Call("eth_getCode", (name, self._param)))

@@ -273,7 +273,7 @@ class _Sink:
         accounts = [key[1] for key in keys if key[0] == "account"]
         slots = [(key[1], key[2]) for key in keys if key[0] == "slot"]
         if accounts and (known := self._cache.accounts(self._block, accounts)):
-            self._accounts({it: FetchedAccount(*known[it]) for it in known})
+            self._accounts({address: FetchedAccount(*known[address]) for address in known})
         if slots and (cached := self._cache.slots(self._block, slots)):
             self._slots(cached)
         numbers = [key[1] for key in keys if key[0] == "hash"]

@@ -39,5 +39,5 @@ def _register() -> None:
 
 
 def _stop_all() -> None:
-    for it in list(_running.values()):
-        it.stop()
+    for node in list(_running.values()):
+        node.stop()

@@ -138,7 +138,7 @@ class Bridge(SettlingClient):
         """Return the gas that the arrival of a token on L2 takes."""
         origin = self.l1_vault.functions.originChainId(asset).call() or self.l1.eth.chain_id
         metadata = self.l1_vault.functions.getERC20Getters(token, origin).call()
-        owners = (Address.parse(it) for it in (sender, to, token))
+        owners = (Address.parse(given) for given in (sender, to, token))
         mint = abi.encode("(address,address,address,uint256,bytes)", (*owners, amount, metadata))
         data = self.l2_asset_router.encode_abi(
             "finalizeDeposit(uint256,bytes32,bytes)", [self.l1.eth.chain_id, asset, mint]
@@ -310,7 +310,7 @@ class Bridge(SettlingClient):
             f"there is no proof of a message of {transaction}",
         )
         position = self.rpc("eth_getTransactionReceipt", transaction)["l1BatchTxIndex"]
-        path = tuple(HexBytes(it) for it in found["proof"])
+        path = tuple(HexBytes(word) for word in found["proof"])
         return MessageProof(found["batchNumber"], found["id"], int(position, 16), path)
 
     @staticmethod

@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(it) for name, it in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(it) for it in value]
+        return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
@@ -232,7 +232,7 @@ class Devnet:
     @cached_property
     def bridges(self) -> tuple[Bridge, ...]:
         """The bridge of each chain in `l2s`."""
-        return tuple(self.bridge_of(self.l1.w3, it.w3) for it in self.l2s)
+        return tuple(self.bridge_of(self.l1.w3, layer.w3) for layer in self.l2s)
 
     def bridge_of(self, l1: Web3, l2: Web3) -> Bridge:
         """Return the bridge by other clients of the two layers."""

@@ -58,8 +58,8 @@ class ConsoleRecorder:
         """Return the lines that were printed from one position to another, as far as they are remembered."""
         recorded = list(self._recorded)
         dropped = self.total - len(recorded)
-        first, last = (max(0, it - dropped) for it in (positions.start, positions.stop))
-        return [line for it in recorded[first:last] for line in it.lines()]
+        first, last = (max(0, position - dropped) for position in (positions.start, positions.stop))
+        return [line for calls in recorded[first:last] for line in calls.lines()]
 
     def follow(self, chain: Chain, layer: str) -> None:
         """Record what the transactions of a chain print."""

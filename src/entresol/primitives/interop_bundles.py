@@ -52,7 +52,7 @@ class InteropBundle(NamedTuple):
     salt: Hash32
     calls: tuple[BundleCall, ...]
     executor: bytes = b""
-    """Who may execute it, as ERC-7930 or 20 bytes; empty if anyone may."""
+    """The account that may execute it, as ERC-7930 or 20 bytes; empty if anyone may."""
     unbundler: bytes = b""
     has_fixed_fee: bool = False
     version: bytes = VERSION

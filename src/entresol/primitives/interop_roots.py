@@ -56,7 +56,7 @@ class InteropRoot(NamedTuple):
     """The root over all chains at the end of a block of L1."""
 
     chain_id: int
-    """That of L1."""
+    """The chain id of L1."""
     block_number: int
     timestamp: int
     sides: tuple[Hash32, ...]

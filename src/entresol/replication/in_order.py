@@ -110,9 +110,9 @@ class InOrder:
         await asyncio.wait([self._start(self._respond(send))], timeout=AHEAD_SECONDS)
 
     async def _together(self, group: list[_Send]) -> None:
-        body = b"[" + b",".join(it.body for it in group) + b"]"
+        body = b"[" + b",".join(request.body for request in group) + b"]"
         try:
-            found = await self._forward(body, max(it.end for it in group), waits=False)
+            found = await self._forward(body, max(request.end for request in group), waits=False)
             responses = _divided(found, group)
         except asyncio.CancelledError:
             for send in group:
@@ -172,7 +172,7 @@ def _divided(response: bytes | None, group: list[_Send]) -> list[bytes | None] |
         return None
     try:
         found = iter(msgspec.json.decode(response or b"[]", type=list[Raw]))
-        responses = [bytes(next(found)) if has_id(it.body) else None for it in group]
+        responses = [bytes(next(found)) if has_id(request.body) else None for request in group]
         if next(found, None) is None:
             return responses
     except (msgspec.DecodeError, StopIteration):

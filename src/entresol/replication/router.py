@@ -56,8 +56,12 @@ def route(declared: Declared, state: ReplicaState) -> Route:
     return Route.HERE if is_here else Route.UPSTREAM
 
 
-_ALL: Final = [Declared(*it) for it in product((*ServedBy, None), (False, True), (False, True))]
-_ROUTES: Final = {state: {it: route(it, state) for it in _ALL} for state in ReplicaState}
+_ALL: Final = [
+    Declared(*declared) for declared in product((*ServedBy, None), (False, True), (False, True))
+]
+_ROUTES: Final = {
+    state: {declared: route(declared, state) for declared in _ALL} for state in ReplicaState
+}
 """The whole table: a lookup takes a third of the time of the decision, which is made for each call."""
 _SERVES_READS: Final = {
     state: all(route(read, state) is Route.HERE for read in _READS) for state in ReplicaState

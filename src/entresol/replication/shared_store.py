@@ -290,6 +290,6 @@ def _missed(before: ChainState, state: ChainState) -> Revert:
         return Revert(known, -1, -1)
     return Revert(
         known,
-        min((it.number for it in missed), default=before.head),
-        min((it.batched for it in missed), default=before.batched),
+        min((revert.number for revert in missed), default=before.head),
+        min((revert.batched for revert in missed), default=before.batched),
     )

@@ -85,7 +85,7 @@ class WorkQueue(Generic[K, T]):
 
     @property
     def failing(self) -> list[K]:
-        """Those that have failed, and are open."""
+        """Items that have failed, and are open."""
         return [key for key, entry in self._entries.items() if entry.reason is not None]
 
     # What comes, and what goes

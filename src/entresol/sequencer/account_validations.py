@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _Debtor: TypeAlias = "tuple[Address, ...]"
-"""Who answers for time: a culprit, or a sender with the key that has signed."""
+"""The account that answers for time: a culprit, or a sender with the key that has signed."""
 
 _BURST_SECONDS: Final = 5.0
 """A bucket holds what its rate gives in so much time."""

@@ -153,7 +153,7 @@ class Inclusions:
         self._chain = chain
         self._sequencer = sequencer
         self.unsealed = UnsealedTransactions(chain.pool)
-        """Those that are in no block yet."""
+        """Transactions that are in no block yet."""
         self._added: list[tuple[Hash32, SendResponse]] = []
         self._cold = chain.filler.cold.senders
         chain.filler.cold.found.add(self._on_cold)

@@ -94,4 +94,4 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     @property
     def hosts(self) -> tuple[str, ...]:
         """The addresses and names to listen on."""
-        return tuple(dict.fromkeys(it.strip() for it in self.host.split(",")))
+        return tuple(dict.fromkeys(host.strip() for host in self.host.split(",")))

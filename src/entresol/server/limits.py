@@ -208,7 +208,9 @@ class UnsentBytes:
 
     def _drop_greediest(self) -> int:
         """Drop connections until the limit holds; return what the others have unsent."""
-        sizes = {it: size for it in self._connections if (size := it.unsent)}
+        sizes = {
+            connection: size for connection in self._connections if (size := connection.unsent)
+        }
         total = sum(sizes.values())
         for connection in sorted(sizes, key=lambda it: (not self._is_stalled(it), -sizes[it])):
             if total <= self._limit:

@@ -222,8 +222,8 @@ def _port_of(sockets: list[socket.socket]) -> int:
 
 
 def _close(sockets: list[socket.socket]) -> None:
-    for it in sockets:
-        it.close()
+    for listener in sockets:
+        listener.close()
 
 
 def listen_error(error: OSError, host: str, port: int, flag: str = "--port") -> ListenFailed:

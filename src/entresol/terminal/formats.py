@@ -253,7 +253,10 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
         text = text[:limit] + "…"
     if text.isprintable():
         return text
-    return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def _labelled(label: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:

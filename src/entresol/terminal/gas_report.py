@@ -37,12 +37,15 @@ SORTS: Final = ("name", *_ORDERS)
 
 def gas_table(report: GasReport, sort: str = "name") -> Iterator[str]:
     """Yield the lines of a report: each contract with its deployments and a row for each function."""
-    known = [it for it in report.contracts if it.file is not None]
+    known = [contract for contract in report.contracts if contract.file is not None]
     shown = _sorted(known or report.contracts, sort)
     hidden = len(report.contracts) - len(shown)
     if not known and len(shown) > MAX_UNKNOWN:
         hidden, shown = hidden + len(shown) - MAX_UNKNOWN, shown[:MAX_UNKNOWN]
-    rows = {it.key: [_row(function) for function in _functions(it, sort)] for it in shown}
+    rows = {
+        contract.key: [_row(function) for function in _functions(contract, sort)]
+        for contract in shown
+    }
     widths = _widths([row for found in rows.values() for row in found])
     for number, contract in enumerate(shown):
         if number:

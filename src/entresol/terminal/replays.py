@@ -51,10 +51,10 @@ class ReplayText:
     def block(self, block: BlockToReplay, replayed: Sequence[TransactionReplay]) -> Iterator[str]:
         """Yield the lines of a block: what differs, and how much."""
         yield from block.notes
-        for it in replayed:
-            if not it.is_same:
-                reasons = [it.note] if it.result is None else map(str, it.differences)
-                yield f"{it.index}: {it.remote.hash}: {'; '.join(reasons)}"
+        for replay in replayed:
+            if not replay.is_same:
+                reasons = [replay.note] if replay.result is None else map(str, replay.differences)
+                yield f"{replay.index}: {replay.remote.hash}: {'; '.join(reasons)}"
         found = counts(replayed)
         yield (
             f"block {block.header.number} {block.hash}: {counted(found['transactions'], 'transaction')}, "
@@ -111,8 +111,8 @@ class ReplayText:
 
 def counts(replayed: Sequence[TransactionReplay]) -> dict[str, int]:
     """Count what is the same, different, and was not executed."""
-    not_executed = sum(it.result is None for it in replayed)
-    same = sum(it.is_same for it in replayed)
+    not_executed = sum(replay.result is None for replay in replayed)
+    same = sum(replay.is_same for replay in replayed)
     return {
         "transactions": len(replayed),
         "same": same,

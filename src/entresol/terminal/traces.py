@@ -54,11 +54,11 @@ class LoggedBlock(NamedTuple):
     number: int
     entries: Sequence[TransactionIncluded]
     traced: frozenset[int]
-    """Those whose call tree is shown."""
+    """Transactions whose call tree is shown."""
     indexes: Sequence[int]
     """The index of each entry in the block, which may have hidden transactions."""
     failed: frozenset[int] = frozenset()
-    """Those whose stack trace is shown."""
+    """Transactions whose stack trace is shown."""
     failures: Mapping[int, ExecutionFailed] | None = None
     """Why transactions failed; None if no source gives names."""
 

@@ -132,7 +132,7 @@ def pytest_terminal_summary(
 
 
 def _is_counted(excluded: Sequence[str], source: SourceFile) -> bool:
-    return not any(fnmatchcase(source.name, it) for it in (*NOT_COUNTED, *excluded))
+    return not any(fnmatchcase(source.name, pattern) for pattern in (*NOT_COUNTED, *excluded))
 
 
 def _with_paths(
@@ -155,10 +155,10 @@ def _with_paths(
 def _path_of(source: SourceFile, paths: Sequence[str]) -> tuple[str, bool]:
     """Return the path of a source, or its name if there is no such file; and whether its text is the same."""
     roots = [root for path in paths for root in roots_of(Path(path))]
-    files = [it for it in (root / source.name for root in roots) if is_file(it)]
+    files = [path for path in (root / source.name for root in roots) if is_file(path)]
     if not files:
         return source.name, True
-    same = next((it for it in files if it.read_bytes() == source.text), None)
+    same = next((file for file in files if file.read_bytes() == source.text), None)
     file, here = (same or files[0]).absolute(), Path.cwd()
     shown = file.relative_to(here) if file.is_relative_to(here) else file
     return str(shown), same is not None

@@ -56,7 +56,11 @@ def not_emitted(event: ContractEvent, /, **args: Any) -> Iterator[None]:
 
 
 def _observe(event: ContractEvent, args: Mapping[str, Any]) -> Observation:
-    check_names(args, [it["name"] for it in event.abi["inputs"]], f"the event {event.event_name}")
+    check_names(
+        args,
+        [parameter["name"] for parameter in event.abi["inputs"]],
+        f"the event {event.event_name}",
+    )
     return Observation(event.w3, event.contract_abi or [event.abi])
 
 
@@ -66,7 +70,7 @@ def _search(
     """Return the events that match, and what is different about the others."""
     blocks = observed.blocks
     found = event.get_logs(from_block=blocks[0], to_block=blocks[-1]) if blocks else []
-    compared = [(it, differences(args, it["args"])) for it in found]
+    compared = [(event_log, differences(args, event_log["args"])) for event_log in found]
     others = [f"  one was, but {', '.join(different)}" for _, different in compared if different]
     return [it for it, different in compared if not different], others
 

@@ -37,7 +37,7 @@ UNKNOWN_ERROR: Final = (
 def printed_by(net: Devnet, failure: Failure) -> list[str]:
     """Return what an execution has printed by `console.log`, with a title."""
     if isinstance(failure, FailedRequest):
-        lines = [it.partition("] ")[2] for it in net.console.between(failure.console)]
+        lines = [line.partition("] ")[2] for line in net.console.between(failure.console)]
     else:
         lines = [] if failure.console is None else console_lines(failure.console)
     return ["console.log:", *(f"  {line}" for line in lines)] if lines else []
@@ -118,7 +118,14 @@ class Explainer:
         if self._start is None or wanted is None:
             return None
         recorded = self._start.devnet.failures.requests()
-        return next((it for it in recorded if wanted in (it.error, it.error.get("data"))), None)
+        return next(
+            (
+                failure
+                for failure in recorded
+                if wanted in (failure.error, failure.error.get("data"))
+            ),
+            None,
+        )
 
 
 def _escaped(lines: Iterable[str]) -> list[str]:
@@ -166,7 +173,7 @@ def _abis_among(names: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
         with suppress(Exception):
             abi = _abi_of(value)
         if isinstance(abi, list | tuple):
-            yield [dict(it) for it in abi if isinstance(it, dict | AttributeDict)]
+            yield [dict(entry) for entry in abi if isinstance(entry, dict | AttributeDict)]
 
 
 def _abi_of(value: Any) -> Any:

@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if find_spec("web3") is not None:
         names = ["fixtures", "reports"]
-        if any(config.getoption(it, default=None) for it in PROFILING):
+        if any(config.getoption(option, default=None) for option in PROFILING):
             names.append("profiling")
         if config.getoption(COVERAGE, default=None):
             names.append("coverage")

@@ -117,8 +117,8 @@ def report_lines(terminal: pytest.TerminalReporter, profiled: Profiled) -> None:
         terminal.section(f"gas by line: {wanted}")
         if not found:
             terminal.write_line(f"no contract of a file {wanted} was called")
-        for it in found:
-            for line in gas_lines(it):
+        for file in found:
+            for line in gas_lines(file):
                 terminal.write_line(line)
 
 

@@ -64,8 +64,8 @@ def pytest_runtest_makereport(
         # Not for `--pdb`, which shows all of them.
         call.excinfo = excinfo
         late: list[str] = []
-        for it in reversed(undo):
-            _attempt(late, it)
+        for restore in reversed(undo):
+            _attempt(late, restore)
     if late:
         report.sections.append((f"Captured {SECTION} {call.when}", "\n".join(late)))
     setattr(report, IS_PRUNED, is_pruned)
@@ -74,8 +74,10 @@ def pytest_runtest_makereport(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say once how to see the frames that are hidden."""
-    failed = (it for kind in ("failed", "error") for it in terminalreporter.getreports(kind))
-    if any(getattr(it, IS_PRUNED, False) for it in failed):
+    failed = (
+        report for kind in ("failed", "error") for report in terminalreporter.getreports(kind)
+    )
+    if any(getattr(report, IS_PRUNED, False) for report in failed):
         terminalreporter.write_line(HINT)
 
 
@@ -85,7 +87,7 @@ def _is_ours(item: pytest.Item, error: BaseException) -> bool:
         return False
     if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
         return True
-    return any(is_of_plugin(frame) for it in related_to(error) for frame in frames_of(it))
+    return any(is_of_plugin(frame) for member in related_to(error) for frame in frames_of(member))
 
 
 def _is_full(config: pytest.Config) -> bool:
@@ -120,8 +122,8 @@ def _explain(item: pytest.Item, when: str, error: BaseException, problems: list[
     start = item.stash.get(DEVNET_START, None)
     related = list(related_to(error))
     explainer = Explainer(start, related, getattr(item, "funcargs", {}))
-    for it in related:
-        _attempt(problems, partial(explainer.explain_error, it))
+    for member in related:
+        _attempt(problems, partial(explainer.explain_error, member))
     for title, lines in explainer.sections() if when == "call" else ():
         item.add_report_section(when, title, "\n".join(lines))
 
@@ -143,15 +145,16 @@ def _prune(call: pytest.CallInfo[None], undo: list[Callable[[], object]]) -> boo
         undo.append(partial(_set_cause, error, cause, is_suppressed=is_suppressed))
         _set_cause(error, None, is_suppressed=True)
     related = list(related_to(error))
-    frames = [frame for it in related for frame in frames_of(it)]
+    frames = [frame for member in related for frame in frames_of(member)]
     # Without any pytest shows the text of an earlier exception alone, and of the last one it needs some.
     shown = [
-        (it, pruned(it, is_shown) or (it.__traceback__ if it is error else None)) for it in related
+        (member, pruned(member, is_shown) or (member.__traceback__ if member is error else None))
+        for member in related
     ]
-    for it, traceback in shown:
-        undo.append(partial(BaseException.with_traceback, it, it.__traceback__))
+    for member, traceback in shown:
+        undo.append(partial(BaseException.with_traceback, member, member.__traceback__))
         # An exception may forbid that its attributes are set: a frozen dataclass does.
-        BaseException.with_traceback(it, traceback)
+        BaseException.with_traceback(member, traceback)
     call.excinfo = pytest.ExceptionInfo.from_exception(error)
     return not all(map(is_shown, frames))
 

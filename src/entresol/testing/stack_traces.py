@@ -36,7 +36,7 @@ def stack_trace_of(
 
 def stack_trace_of_failure(net: Devnet, failure: FailedRequest | FailedTransaction) -> list[str]:
     """Return where a request or a transaction that the devnet has recorded failed."""
-    layer = next((it for it in net.layers if it.name == failure.layer), None)
+    layer = next((layer for layer in net.layers if layer.name == failure.layer), None)
     if layer is None:
         return []
     if isinstance(failure, FailedRequest):

@@ -61,10 +61,10 @@ def related_to(error: BaseException) -> Iterator[BaseException]:
         found = open_ones.pop()
         yield found
         members = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
-        for it in (found.__cause__, found.__context__, *members):
-            if it is not None and id(it) not in seen:
-                seen.add(id(it))
-                open_ones.append(it)
+        for other in (found.__cause__, found.__context__, *members):
+            if other is not None and id(other) not in seen:
+                seen.add(id(other))
+                open_ones.append(other)
 
 
 def add_note(error: BaseException, note: str) -> None:
@@ -79,14 +79,14 @@ def add_note(error: BaseException, note: str) -> None:
 def pruned(error: BaseException, is_shown: Callable[[FrameType], bool]) -> TracebackType | None:
     """Return the traceback of an exception without the frames that are not shown; None if it has no others."""
     following: TracebackType | None = None
-    for it in reversed([it for it in entries_of(error) if is_shown(it.tb_frame)]):
-        following = TracebackType(following, it.tb_frame, it.tb_lasti, it.tb_lineno)
+    for entry in reversed([entry for entry in entries_of(error) if is_shown(entry.tb_frame)]):
+        following = TracebackType(following, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return following
 
 
 def line_of(error: BaseException, is_shown: Callable[[FrameType], bool]) -> str | None:
     """Return the innermost line of an exception that is shown: its file, its number and its text."""
-    shown = [it for it in entries_of(error) if is_shown(it.tb_frame)]
+    shown = [entry for entry in entries_of(error) if is_shown(entry.tb_frame)]
     if not shown:
         return None
     path, number = shown[-1].tb_frame.f_code.co_filename, shown[-1].tb_lineno

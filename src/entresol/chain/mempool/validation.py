@@ -155,7 +155,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     charges_published: bool = False
     """Whether every byte of a transaction costs like calldata, because all of them are published."""
     reserved_sender: Address | None = None
-    """Who sends nothing but what the node itself puts into blocks."""
+    """The sender of nothing but what the node itself puts into blocks."""
 
     def size_limit(self, to: Address | None) -> int:
         """Return how large a transaction to an account may be, without factory dependencies."""

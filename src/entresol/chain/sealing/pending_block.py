@@ -149,7 +149,7 @@ class OpenBlock:
         """
         self.state = state
         self.prices = prices
-        """Those that its base fee follows from: when it is finished, they may be others."""
+        """The prices that its base fee follows from: when it is finished, they may be others."""
         self._first = [part for part in (begin, import_roots) if part is not None]
         self._prepare_write = prepare_write
         self.executed: ExecutedBlock | None = None

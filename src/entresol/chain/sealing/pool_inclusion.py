@@ -207,7 +207,7 @@ class ColdSenders:
 
     @property
     def senders(self) -> Mapping[Address, Exception]:
-        """Those whose transactions of the pool are left out, as they are at any time, and why."""
+        """The senders whose transactions of the pool are left out, as they are at any time, and why."""
         return self._senders
 
     def add(self, cold: Iterable[ColdTransaction]) -> None:

@@ -115,7 +115,7 @@ def _log(log: object) -> tuple[bytes, tuple[bytes, ...], bytes]:
     given = log.get("topics") or []
     if not isinstance(given, list):
         raise MalformedValue("topics: an array is expected")
-    topics = tuple(bytes(Hash32.parse(it)) for it in given)
+    topics = tuple(bytes(Hash32.parse(topic)) for topic in given)
     return (
         bytes(Address.parse(log.get("address"))),
         topics,
@@ -337,9 +337,9 @@ async def _transactions(
     found = fields.get("transactions")
     if not isinstance(found, list) or len(found) > MAX_TRANSACTIONS:
         raise MalformedValue(f"transactions: an array of up to {MAX_TRANSACTIONS} is expected")
-    if not all(isinstance(it, dict) for it in found):
+    if not all(isinstance(transaction, dict) for transaction in found):
         raise MalformedValue("transactions: objects are expected")
-    return tuple([await _transaction(remote, it) for it in found])
+    return tuple([await _transaction(remote, transaction) for transaction in found])
 
 
 async def _transaction(remote: RemoteReads, fields: dict[str, Any]) -> RemoteTransaction:
@@ -367,7 +367,9 @@ async def _receipts(
         found = await asyncio.gather(
             *(_read(remote, method, str(transaction.hash)) for transaction in transactions)
         )
-    hashes = [it.get("transactionHash") if isinstance(it, dict) else None for it in found]
+    hashes = [
+        receipt.get("transactionHash") if isinstance(receipt, dict) else None for receipt in found
+    ]
     if hashes != [str(transaction.hash) for transaction in transactions]:
         raise RemoteMalformed(remote.host, method, f"other receipts than those of block {block}")
     return found
@@ -389,11 +391,11 @@ def _is_there(result: msgspec.Raw) -> bool:
 
 def _notes(fields: dict[str, Any]) -> list[str]:
     """Return what of the block's chain is not executed here."""
-    if all(it in fields for it in _ARBITRUM):
+    if all(member in fields for member in _ARBITRUM):
         return [
             "a chain of Arbitrum: its gas for L1 and its precompiles from 0x…64 on (ArbSys) are not executed here"
         ]
-    if any(it in fields for it in _ERA):
+    if any(member in fields for member in _ERA):
         return [
             "blocks as the ZK Stack has them: EraVM code, if there is any, is not executed here, and gas is the EVM's"
         ]

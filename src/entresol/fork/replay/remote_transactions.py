@@ -231,4 +231,4 @@ def _list(fields: dict[str, Any], name: str, parse: Callable[[object], T]) -> tu
     found = fields.get(name) or []
     if not isinstance(found, list):
         raise MalformedValue(f"{name}: an array is expected")
-    return tuple(parse(it) for it in found)
+    return tuple(parse(item) for item in found)

@@ -434,7 +434,9 @@ class ForkClient:
             if isinstance(received, list):
                 self._responded = asyncio.get_running_loop().time()
                 endpoint.succeeded()
-                limited = next((it for it in received if isinstance(it, RateLimited)), None)
+                limited = next(
+                    (outcome for outcome in received if isinstance(outcome, RateLimited)), None
+                )
             elif isinstance(received, TooLarge | RemoteFailed):
                 raise received
             if isinstance(received, NoResponse):

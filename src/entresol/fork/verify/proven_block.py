@@ -125,8 +125,8 @@ def _payload_json(payload: EthereumTransaction) -> dict[str, Any]:
         members |= {
             "yParity": hex(payload.y_parity),
             "accessList": [
-                {"address": str(it.account), "storageKeys": [str(key) for key in it.slots]}
-                for it in payload.access_list
+                {"address": str(entry.account), "storageKeys": [str(key) for key in entry.slots]}
+                for entry in payload.access_list
             ],
         }
     if isinstance(payload, FeeMarketTransaction | BlobTransaction | SetCodeTransaction):
@@ -250,7 +250,7 @@ def uncle_count(told: Told, header: HashedHeader, fields: dict[str, Any]) -> int
 def _transactions(told: Told, header: HashedHeader, given: object) -> list[ProvenTransaction]:
     if not isinstance(given, list) or len(given) > MAX_TRANSACTIONS:
         raise told.lied(f"a block has an array of up to {MAX_TRANSACTIONS} transactions")
-    fields = told.read(lambda: [remote_values.mapping(it) for it in given])
+    fields = told.read(lambda: [remote_values.mapping(entry) for entry in given])
     encoded = [encoded_payload(told, field) for field in fields]
     if ordered_root([raw for _, raw in encoded]) != header.data("transactionsRoot"):
         raise told.lied(f"the transactions do not have the root of block {header.hash}")
@@ -263,10 +263,10 @@ def _transactions(told: Told, header: HashedHeader, given: object) -> list[Prove
 def _withdrawals(told: Told, header: HashedHeader, given: object) -> list[dict[str, Any]] | None:
     if "withdrawalsRoot" not in header.values:
         return None
-    found = told.read(lambda: [_withdrawal(it) for it in _array(given)])
-    if ordered_root([rlp_encode(_withdrawal_items(it)) for it in found]) != header.data(
-        "withdrawalsRoot"
-    ):
+    found = told.read(lambda: [_withdrawal(withdrawal) for withdrawal in _array(given)])
+    if ordered_root(
+        [rlp_encode(_withdrawal_items(withdrawal)) for withdrawal in found]
+    ) != header.data("withdrawalsRoot"):
         raise told.lied(f"the withdrawals do not have the root of block {header.hash}")
     return found
 
@@ -330,7 +330,7 @@ def proven_receipts(
         total = remote_values.member(receipt, "cumulativeGasUsed", remote_values.nonce)
         gas_used, before = total - before, total
         place = _place(header, transaction)
-        logs = [_agreed_log(told, place, header, next(log_index), it) for it in receipt["logs"]]
+        logs = [_agreed_log(told, place, header, next(log_index), log) for log in receipt["logs"]]
         true = {
             **place,
             **_outcome(receipt),
@@ -396,7 +396,7 @@ def _outcome(receipt: dict[str, Any]) -> dict[str, Any]:
 def _objects(value: object, what: str) -> list[dict[str, Any]]:
     if not isinstance(value, list):
         raise MalformedValue(f"{what} are an array")
-    return [remote_values.mapping(it) for it in value]
+    return [remote_values.mapping(item) for item in value]
 
 
 def _encoded(receipt: dict[str, Any]) -> bytes:

@@ -42,11 +42,11 @@ _LATER: Final[Mapping[str, Callable[[object], bytes | int]]] = {
     "parentBeaconBlockRoot": Hash32.parse,
     "requestsHash": Hash32.parse,
 }
-"""Those that hardforks have added: a header ends before the first that it does not have."""
+"""Members that hardforks have added: a header ends before the first that it does not have."""
 
 
 class Told(NamedTuple):
-    """Who responded, and to which method."""
+    """The remote that responded, and to which method."""
 
     host: str
     method: str

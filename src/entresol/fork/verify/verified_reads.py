@@ -203,12 +203,12 @@ class VerifiedReads:
             "nonce": hex(account.nonce),
             "codeHash": str(account.code_hash),
             "storageHash": str(account.storage_root),
-            "accountProof": [hex_of(it) for it in account.account_proof],
+            "accountProof": [hex_of(node) for node in account.account_proof],
             "storageProof": [
                 {
                     "key": given["storageProof"][n]["key"],
                     "value": hex(int.from_bytes(value)),
-                    "proof": [hex_of(it) for it in account.slot_proofs[n]],
+                    "proof": [hex_of(node) for node in account.slot_proofs[n]],
                 }
                 for n, value in enumerate(account.slots)
             ],

@@ -53,7 +53,10 @@ class BundleBuilder:
         self._destination = destination
         self._sender = sender
         self._attributes = bundle_attributes(
-            *(None if it is None else Address.parse(it) for it in (executor, unbundler))
+            *(
+                None if account is None else Address.parse(account)
+                for account in (executor, unbundler)
+            )
         )
         self._starters: list[CallStarter] = []
         self._approved: dict[str, int] = {}
@@ -154,7 +157,7 @@ def bundles_of(
     """Return the bundles that a transaction has sent to a destination."""
     found, messages = [], 0
     for log in receipt["logs"]:
-        address, topics = Address.parse(log["address"]), [bytes(it) for it in log["topics"]]
+        address, topics = Address.parse(log["address"]), [bytes(topic) for topic in log["topics"]]
         if not topics:
             continue
         if address == L1_MESSENGER and topics[0] == bytes(L1_MESSAGE_SENT):

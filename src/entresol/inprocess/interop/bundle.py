@@ -108,7 +108,9 @@ class SentBundle:
     def call_statuses(self) -> tuple[CallStatus, ...]:
         """What the destination has done with each of its calls."""
         read = self.destination.interop_handler.functions.callStatus
-        return tuple(CallStatus(read(self.hash, it).call()) for it in range(len(self.bundle.calls)))
+        return tuple(
+            CallStatus(read(self.hash, number).call()) for number in range(len(self.bundle.calls))
+        )
 
     @property
     def stage(self) -> BundleStage:
@@ -200,7 +202,7 @@ class SentBundle:
             batch=found["batchNumber"],
             leaf=found["id"],
             transaction_index=self.receipt["transactionIndex"],
-            path=tuple(HexBytes(it) for it in found["proof"]),
+            path=tuple(HexBytes(word) for word in found["proof"]),
             l1_block=_number(found["gatewayBlockNumber"]),
             root=HexBytes(found["root"]),
         )

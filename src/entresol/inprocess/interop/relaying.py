@@ -64,7 +64,9 @@ def open_bundles(source: Bridge, bridges: Sequence[Bridge]) -> Iterator[SentBund
         "fromBlock": max(0, last - LOOKBACK_BLOCKS),
         "toBlock": last,
     }
-    sent = dict.fromkeys(it["transactionHash"] for it in source.l2.eth.get_logs(event))
+    sent = dict.fromkeys(
+        event_log["transactionHash"] for event_log in source.l2.eth.get_logs(event)
+    )
     for transaction in sent:
         receipt = source.l2.eth.get_transaction_receipt(transaction)
         for destination in bridges:
@@ -78,11 +80,11 @@ def open_withdrawals(bridge: Bridge) -> Iterator[SentMessage]:
     cursor = None
     while True:
         page = bridge.rpc("entresol_getOpenTransfers", cursor)
-        for it in page["transfers"]:
-            if (it["kind"], it["status"]) == ("withdrawal", "claimable"):
-                transaction = HexBytes(it["transactionHash"])
+        for transfer in page["transfers"]:
+            if (transfer["kind"], transfer["status"]) == ("withdrawal", "claimable"):
+                transaction = HexBytes(transfer["transactionHash"])
                 receipt = bridge.l2.eth.get_transaction_receipt(transaction)
-                yield _message(bridge, receipt, int(it["index"], 16))
+                yield _message(bridge, receipt, int(transfer["index"], 16))
         cursor = page["next"]
         if cursor is None:
             return

@@ -35,7 +35,7 @@ class AddedChain(msgspec.Struct, frozen=True, kw_only=True):
 
     chain_id: int
     port: int
-    """That of its settings: zero is any free one."""
+    """The port of its settings: zero is any free one."""
     index: int
     """Its number among the L2s of the node, which says who its operator is."""
     contract: Address

@@ -318,9 +318,10 @@ def anvil_environment(environment: Mapping[str, str]) -> dict[str, str]:
     Others are those of two layers, and do not change it.
     """
     own = {
-        it.variable
-        for it in ANVIL_SETTINGS.all
-        if it.section == "tools" or (it.section == "fork" and it.name not in MILLISECONDS)
+        setting.variable
+        for setting in ANVIL_SETTINGS.all
+        if setting.section == "tools"
+        or (setting.section == "fork" and setting.name not in MILLISECONDS)
     }
     found = {name: value for name, value in environment.items() if name in own}
     if "ANVIL_IP_ADDR" in environment:

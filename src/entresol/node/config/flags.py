@@ -122,10 +122,10 @@ class Parser(argparse.ArgumentParser):
 
     def _check_switches(self, words: Sequence[str]) -> None:
         """Raise an error that names a switch with a value, which argparse would take for a word of the command."""
-        known = [it.choices for it in self._actions if not it.option_strings]
+        known = [action.choices for action in self._actions if not action.option_strings]
         if None in known:
             return
-        choices = {str(it) for of_word in known for it in of_word or ()}
+        choices = {str(choice) for of_word in known for choice in of_word or ()}
         for flag, word in pairwise(words):
             action = self._option_string_actions.get(flag)
             is_switch = action is not None and action.nargs == 0

@@ -127,7 +127,7 @@ class Settings(Generic[T]):
     def _counted(self, table: _Source, config: T, index: int) -> _Source:
         """Return what a table sets, with what counts up from table to table."""
         assert self._tables is not None
-        setting = next(it for it in self.all if it.key == self._tables.counted)
+        setting = next(known for known in self.all if known.key == self._tables.counted)
         first: int = getattr(getattr(config, setting.section), setting.name)
         if setting.key in table or not first:
             return table
@@ -191,7 +191,7 @@ class Settings(Generic[T]):
         name = self._tables.name
         tables = document.pop(name)
         if not isinstance(tables, list | tuple) or not all(
-            isinstance(it, Mapping) for it in tables
+            isinstance(table, Mapping) for table in tables
         ):
             raise InvalidConfig(f"{where}{name}", f"say [[{name}]], a table for each")
         known = {setting.name: setting for setting in self.all}
@@ -255,7 +255,7 @@ class Settings(Generic[T]):
 
     def _named(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
-        setting = next((it for it in self.all if it.path == key), None)
+        setting = next((known for known in self.all if known.path == key), None)
         if setting is None or not setting.choices:
             metavar = None if setting is None else setting.metavar
             return wrong_value(problem, value_at(values, item), metavar)
@@ -263,7 +263,7 @@ class Settings(Generic[T]):
 
 
 def _has_tables(value: Any) -> bool:
-    return isinstance(value, list | tuple) and any(isinstance(it, Mapping) for it in value)
+    return isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value)
 
 
 def _has_encoding(value: Any) -> bool:

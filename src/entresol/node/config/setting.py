@@ -203,5 +203,5 @@ def _split_annotation(hint: Any) -> tuple[Any, msgspec.Meta]:
     if get_origin(hint) is not Annotated:
         return hint, msgspec.Meta()
     kind, *metadata = get_args(hint)
-    described = (it for it in metadata if isinstance(it, msgspec.Meta) and it.description)
+    described = (meta for meta in metadata if isinstance(meta, msgspec.Meta) and meta.description)
     return kind, next(described, msgspec.Meta())

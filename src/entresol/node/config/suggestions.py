@@ -44,7 +44,9 @@ def unknown_variables(
     known = {setting.variable for setting in settings} | {CACHE_VARIABLE}
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not names_url(name, environment[name]):
-            nearest = similar(name.removeprefix(PREFIX), [it.removeprefix(PREFIX) for it in known])
+            nearest = similar(
+                name.removeprefix(PREFIX), [other.removeprefix(PREFIX) for other in known]
+            )
             hint = f"did you mean {PREFIX}{nearest}?" if nearest else "it is ignored"
             yield shown_name(name), f"there is no such setting; {hint}"
 
@@ -60,7 +62,7 @@ def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
     if found is None:
         return problem
     types, comparison, bound = found.groups()
-    kinds = [_KINDS.get(it, it) for it in types.split(" | ") if it != "null"]
+    kinds = [_KINDS.get(kind, kind) for kind in types.split(" | ") if kind != "null"]
     if "a number" in kinds and "a whole number" in kinds:
         kinds.remove("a whole number")
     expected = " or ".join(kinds)
@@ -98,7 +100,9 @@ def unknown_key(key: str, settings: Iterable[Setting]) -> str:
         if nearest is not None:
             return f"there is no such setting; did you mean {section}.{nearest}?"
         return f"there is no such setting; [{section}] has {', '.join(sections[section])}"
-    nearest = similar(key, [f"{other}.{it}" for other, names in sections.items() for it in names])
+    nearest = similar(
+        key, [f"{other}.{name}" for other, names in sections.items() for name in names]
+    )
     if nearest is not None:
         return f"there is no such setting; did you mean {nearest}?"
     return f"there is no such section; there are {', '.join(sections)}"

@@ -61,7 +61,7 @@ class OpenForks(NamedTuple):
     """Of `entresol anvil`, its one chain."""
     l1: OpenFork | None = None
     chains: tuple[OpenFork | None, ...] = ()
-    """Those of the tables `[[chains]]`, in place of `l2`."""
+    """The forks of the tables `[[chains]]`, in place of `l2`."""
 
     @property
     def parts(self) -> tuple[OpenFork, ...]:

@@ -148,7 +148,7 @@ class RemoteSetup:
 
     @property
     def _manifests(self) -> list[SettlementManifest]:
-        """Those that exist; a start that was interrupted may have written a part of them, and sent nothing yet."""
+        """The manifests that exist; a start that was interrupted may have written a part of them, and sent nothing yet."""
         return [chain.file.manifest for chain in self._chains if chain.file.manifest is not None]
 
     @property

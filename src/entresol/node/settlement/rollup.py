@@ -130,7 +130,7 @@ class Rollup:
         )
         """Publishes the genesis, if the chain publishes at all."""
         self.settlers: Sequence[Settler] = (self.settler,)
-        """Those that may have the key of the chain's admin: its own, and those of the chains beside it."""
+        """The settlers that may have the key of the chain's admin: its own, and those of the chains beside it."""
         self.batcher = Batcher(
             chain.blocks,
             chain.batches,

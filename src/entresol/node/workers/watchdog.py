@@ -21,7 +21,7 @@ SILENT_SECONDS: Final = 2.0
 STARTING: Final = 0
 """The heartbeats of a worker that opens the chains."""
 STOPPED: Final = -1
-"""Those of one that a signal has stopped before it could."""
+"""The heartbeats of a worker that a signal has stopped before it could."""
 
 
 class _Observed(NamedTuple):

@@ -53,7 +53,7 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     port: int
     explorer: ExplorerPage | None
     contracts: SettlementContracts | None = None
-    """Those of an L2 on its L1, if it has one."""
+    """The contracts of an L2 on its L1, if it has one."""
     base_token: BaseToken = ETHER_TOKEN
     """What pays for gas on an L2, without its price, which the producer sends."""
     is_layer_one: bool = False

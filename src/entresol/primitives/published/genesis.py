@@ -40,7 +40,7 @@ class PublishedAccount(msgspec.Struct, frozen=True, kw_only=True):
     balance: int = 0
     code: bytes = b""
     slots: tuple[tuple[Hash32, Hash32], ...] = ()
-    """Those that are not zero, ascending."""
+    """The slots that are not zero, ascending."""
 
 
 class PublishedGenesis(msgspec.Struct, frozen=True, kw_only=True):

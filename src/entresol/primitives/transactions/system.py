@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SYSTEM_TYPE: Final = 0x7D
 UNSIGNED_TYPES: Final = L1_TYPES | {SYSTEM_TYPE}
-"""Those that nobody signs, so that nobody can send them."""
+"""Types that nobody signs, so that nobody can send them."""
 
 SYSTEM_SENDER: Final = Address(_native.BOOTLOADER)
 """The bootloader, by which contracts know the node; nobody else may send from it."""

@@ -150,7 +150,7 @@ class LogWriter:
                 [kind_of(entry) for entry in entries],
                 payloads,
                 pool.removed,
-                *([it[column] for it in pool.added] for column in range(3)),
+                *([row[column] for row in pool.added] for column in range(3)),
                 CHANNEL,
             )
         except BROKEN as error:
@@ -301,9 +301,9 @@ class PoolRows:
         Transactions of a `block`, which is written with the rows, leave the pool.
         """
         pool = self._pool
-        included = {it.hash for it in block}
+        included = {transaction.hash for transaction in block}
         added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
-        removed = [it for it in self._hashes if it not in pool or it in included]
+        removed = [known for known in self._hashes if known not in pool or known in included]
         rows = [
             PoolRow(it, transaction.raw, self._arrived + index)
             for index, it in enumerate(added)

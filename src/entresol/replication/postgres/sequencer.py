@@ -122,11 +122,11 @@ class ClusterSealer:
 
     def _report_sealed(self, waiting: list[_Waiting]) -> None:
         """Report what is in a block, and what has a row and is not in the next ones: a round lasts while work comes."""
-        for it in waiting:
-            if it.blocks and self._chain.pool.is_pending(it.hash):
-                self._served.append(it._replace(blocks=it.blocks - 1))
+        for transaction in waiting:
+            if transaction.blocks and self._chain.pool.is_pending(transaction.hash):
+                self._served.append(transaction._replace(blocks=transaction.blocks - 1))
             else:
-                it.report(self._chain.rejections.of(it.hash))
+                transaction.report(self._chain.rejections.of(transaction.hash))
 
     async def round(self) -> None:
         """Seal what is due, write the changes of the pool, and renew the lease if neither did."""
@@ -177,8 +177,8 @@ class ClusterSealer:
         self._thread.shutdown(wait=False, cancel_futures=True)
         pending = self._served + self._pending
         self._served, self._pending = [], []
-        for it in pending:
-            it.report(ProducerUnavailable(_LOST))
+        for transaction in pending:
+            transaction.report(ProducerUnavailable(_LOST))
 
 
 class ClusterSequencer:

@@ -118,7 +118,9 @@ class StatePage:
     def read(self) -> tuple[int, ChainState] | None:
         """Return version and state; None if the producer is writing it, or has written none."""
         for _ in range(_ATTEMPTS):
-            version, length, checksum = (self._words[it] for it in (_VERSION, _LENGTH, _CHECKSUM))
+            version, length, checksum = (
+                self._words[place] for place in (_VERSION, _LENGTH, _CHECKSUM)
+            )
             if version == 0 or version % 2:
                 continue
             payload = self._memory[_PAYLOAD : min(_PAYLOAD + length, PAGE_BYTES)]

@@ -47,7 +47,7 @@ class RootRange(NamedTuple):
     last: L1Block
     trees: MessageTrees
     roots: Sequence[InteropRoot]
-    """Those that the chain imports: of the blocks in which another chain has appended a batch."""
+    """Roots that the chain imports: of the blocks in which another chain has appended a batch."""
     paths: Sequence[tuple[int, BatchPath]]
     """Of the chain's own batches that were appended."""
 

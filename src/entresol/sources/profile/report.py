@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_SELECTOR: Final = "0x"
 CREATIONS: Final = frozenset(("CREATE", "CREATE2"))
 BY_CONTRACTS: Final = "contracts"
-"""Who calls, if that is not known more exactly: transactions and clients have no name."""
+"""The caller, if that is not known more exactly: transactions and clients have no name."""
 
 BEING_CREATED: Final = "<being created>"
 

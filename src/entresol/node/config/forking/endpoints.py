@@ -118,7 +118,7 @@ def _named_url(name: str, flag: str, environment: Mapping[str, str], folder: Pat
 
 def _project_file(folder: Path) -> Path | None:
     """Return the foundry.toml of a folder, or of the nearest one above it."""
-    candidates = (it / PROJECT_FILE for it in (folder, *folder.parents))
+    candidates = (parent / PROJECT_FILE for parent in (folder, *folder.parents))
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
@@ -138,7 +138,7 @@ def _of_project(file: Path, name: str, flag: str, environment: Mapping[str, str]
         entry = entry.get("endpoint", entry.get("url"))
     if not isinstance(entry, str):
         return None
-    missing = [it for it in _VARIABLE.findall(entry) if it not in environment]
+    missing = [name for name in _VARIABLE.findall(entry) if name not in environment]
     if missing:
         raise InvalidConfig(flag, f"{name} in {file} needs the variable {shown_name(missing[0])}")
     return _VARIABLE.sub(lambda found: environment[found[1]], entry)

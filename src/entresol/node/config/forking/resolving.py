@@ -48,7 +48,7 @@ class PlannedForks(NamedTuple):
     """Of the tables `[[chains]]`, in place of `l2`."""
 
     def __bool__(self) -> bool:
-        return any(it is not None for it in (self.l2, self.l1, *self.chains))
+        return any(fork is not None for fork in (self.l2, self.l1, *self.chains))
 
 
 def planned_forks(
