@@ -72,7 +72,7 @@ pub fn recover_compact(
     let signature =
         RecoverableSignature::from_compact(rs, parity).map_err(|_| CryptoError::NoKey)?;
     let key = SECP256K1
-        .recover_ecdsa(&Message::from_digest(digest.0), &signature)
+        .recover_ecdsa(Message::from_digest(digest.0), &signature)
         .map_err(|_| CryptoError::NoKey)?;
     Ok(address_of_key(&key))
 }
@@ -96,8 +96,8 @@ pub fn check_scalars(rs: &[u8; 64]) -> Result<(), CryptoError> {
 
 /// Sign `digest` deterministically (RFC 6979); return `r ‖ s ‖ parity` with a low `s` and parity 0 or 1.
 pub fn sign(digest: &B256, secret: &B256) -> Result<[u8; 65], CryptoError> {
-    let secret = SecretKey::from_slice(secret.as_slice()).map_err(|_| CryptoError::Secret)?;
-    let signature = SECP256K1.sign_ecdsa_recoverable(&Message::from_digest(digest.0), &secret);
+    let secret = SecretKey::from_byte_array(secret.0).map_err(|_| CryptoError::Secret)?;
+    let signature = SECP256K1.sign_ecdsa_recoverable(Message::from_digest(digest.0), &secret);
     let (parity, compact) = signature.serialize_compact();
     let mut out = [0; 65];
     out[..64].copy_from_slice(&compact);
@@ -107,7 +107,7 @@ pub fn sign(digest: &B256, secret: &B256) -> Result<[u8; 65], CryptoError> {
 
 /// Return the public key of `secret`: both coordinates of its point.
 pub fn public_key(secret: &B256) -> Result<[u8; 64], CryptoError> {
-    let secret = SecretKey::from_slice(secret.as_slice()).map_err(|_| CryptoError::Secret)?;
+    let secret = SecretKey::from_byte_array(secret.0).map_err(|_| CryptoError::Secret)?;
     Ok(coordinates(&PublicKey::from_secret_key(SECP256K1, &secret)))
 }
 
