@@ -1063,7 +1063,7 @@ class ReceiptRenderer:
         self,
         record: bytes,
         index: int | None,
-        batch: tuple[int, int] | None,
+        batch: int | None,
         blobs: Rules | int,
         known: Sequence[tuple[int, TransactionFacts]] = ...,
         /,
@@ -1072,9 +1072,9 @@ class ReceiptRenderer:
     ) -> bytes | None:
         """Return the receipt at `index` of a stored record, or an array of all, as JSON; None if it cannot be read.
 
-        `batch` is the number of the block's batch, and the number of the block's first transaction there. Blob gas
-        costs what `blobs` says: a constant, or by the rules of a fork. `known` are the transactions that Python has
-        read, by index: what L1 sends is decoded there. With `detached`, the GIL is released meanwhile.
+        `batch` is the number of the block's batch. Blob gas costs what `blobs` says: a constant, or by the rules of a
+        fork. `known` are the transactions that Python has read, by index: what L1 sends is decoded there. With
+        `detached`, the GIL is released meanwhile.
         """
     def created_contract(
         self, sender: bytes, transaction: TransactionFacts, logs: Sequence[Log], /

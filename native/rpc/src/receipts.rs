@@ -21,20 +21,11 @@ pub struct Deployer {
     pub selectors: Vec<[u8; 4]>,
 }
 
-/// The batch of a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Batch {
-    /// The number.
-    pub number: u64,
-    /// The number of the block's first transaction in L2-to-L1 logs.
-    pub first_tx_number: u64,
-}
-
 /// What receipts say of a block beside its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Its batch.
-    pub batch: Option<Batch>,
+    /// The number of its batch.
+    pub batch: Option<u64>,
     /// What blob gas costs, which every receipt of an L1 has, as in anvil.
     pub blobs: BlobPrices,
 }
@@ -177,7 +168,7 @@ pub fn logs_bloom<'a, T: AsRef<[u8]> + 'a>(
 struct Receipts<'a> {
     layout: &'a Layout,
     deployer: &'a Deployer,
-    batch: Option<Batch>,
+    batch: Option<u64>,
     blob_base_fee: Option<u128>,
     timestamp: u64,
     base_fee: u64,
@@ -192,7 +183,6 @@ struct Receipts<'a> {
 impl<'a> Receipts<'a> {
     fn new(renderer: &ReceiptRenderer<'a>, record: &Record<'_>, place: Place) -> Option<Self> {
         let header = record.header_fields()?;
-        let batch = place.batch.map(|it| it.number);
         Some(Self {
             layout: renderer.layout,
             deployer: renderer.deployer,
@@ -200,7 +190,7 @@ impl<'a> Receipts<'a> {
             blob_base_fee: header.excess_blob_gas.and_then(|it| place.blobs.base_fee(Some(it))),
             timestamp: header.timestamp,
             base_fee: header.base_fee_per_gas?,
-            inclusion: inclusion(record.hash(), header.number, batch),
+            inclusion: inclusion(record.hash(), header.number, place.batch),
             gas_used: 0,
             logs: 0,
             messages: 0,
@@ -253,8 +243,9 @@ impl<'a> Receipts<'a> {
         Some(())
     }
 
+    /// The number of a transaction in its logs to L1, which begins at 0 in each block; none without a batch.
     fn tx_number(&self, index: usize) -> Option<u64> {
-        self.batch.map(|it| it.first_tx_number + index as u64)
+        self.batch.map(|_| index as u64)
     }
 
     fn put_logs(&mut self, logs: &[Log<'_>], hash: B256, index: usize) {

@@ -85,7 +85,7 @@ def read(parts: dict[str, tuple[str, ...]], message: dict[str, int]) -> list[Any
         found.message_counts(data, 0),
         found.header_json(data),
         found.block_json(data, (1, 2)),
-        receipts.render(data, 0, (1, 0), 1),
+        receipts.render(data, 0, 1, 1),
         receipts.render(data, None, None, 1),
     ]
 

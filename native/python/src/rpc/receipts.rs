@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use entresol_core::blobs::BlobPrices;
 use entresol_core::record::Layout;
-use entresol_rpc::receipts::{self, Batch, Deployer, Place, TransactionFacts};
+use entresol_rpc::receipts::{self, Deployer, Place, TransactionFacts};
 
 use super::record_layout::RecordLayout;
 use super::response::concatenate;
@@ -57,8 +57,8 @@ impl ReceiptRenderer {
 
     /// Return the receipt at `index` of a stored record, or an array of all, as JSON; None if something cannot be read.
     ///
-    /// `batch` is the number of the block's batch, and the number of the block's first transaction there. `known` are
-    /// the transactions that Python has read, by index. With `detached`, the GIL is released meanwhile.
+    /// `batch` is the number of the block's batch. `known` are the transactions that Python has read, by index. With
+    /// `detached`, the GIL is released meanwhile.
     #[pyo3(signature = (record, index, batch, blobs, known = Vec::new(), /, *, detached = false))]
     #[allow(clippy::too_many_arguments, reason = "what a receipt consists of")]
     fn render<'py>(
@@ -66,12 +66,11 @@ impl ReceiptRenderer {
         py: Python<'py>,
         record: &[u8],
         index: Option<usize>,
-        batch: Option<(u64, u64)>,
+        batch: Option<u64>,
         blobs: PyBlobPrices<'py>,
         known: Vec<(usize, PyFacts)>,
         detached: bool,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let batch = batch.map(|(number, first_tx_number)| Batch { number, first_tx_number });
         let place = Place { batch, blobs: blobs.into() };
         let known: Vec<_> = known.into_iter().map(|(at, it)| (at, facts(it))).collect();
         let Self { layout, deployer } = self;

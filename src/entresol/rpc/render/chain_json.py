@@ -237,13 +237,12 @@ def receipts_json(
 
     `blobs` is what blob gas costs: a constant, or by the rules of a fork. With `detached`, other threads run meanwhile.
     """
-    # Logs number the transactions of each block from 0.
-    place = None if batch is None else (batch.number, 0)
-    text = _RENDERER.render(stored, index, place, blobs, detached=detached)
+    number = None if batch is None else batch.number
+    text = _RENDERER.render(stored, index, number, blobs, detached=detached)
     if text is None:
         # Python alone decodes what nobody signs, and says what is wrong with a record.
         known = _facts_of(BlockRecord.decode(stored))
-        text = _RENDERER.render(stored, index, place, blobs, known, detached=detached)
+        text = _RENDERER.render(stored, index, number, blobs, known, detached=detached)
     if text is None:
         raise MalformedValue("a receipt is not readable")
     return text
