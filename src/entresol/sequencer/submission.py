@@ -170,8 +170,10 @@ class Submission:
             decoded = decode(arrival.raw)
         except Exception as error:  # noqa: BLE001  # it is the sender's
             decoded = error
+        waiting = started(self._add_arrival(arrival, decoded))
         # Nothing is unsealed that it could wait for.
-        started(self._add_all([arrival], [decoded]))
+        assert waiting is None
+        self._inclusions.include()
 
     async def _receive_all(self) -> None:
         """Add all that arrives; the next part is decoded while the one before is added."""
@@ -188,17 +190,20 @@ class Submission:
 
     async def _add_all(self, arrived: Sequence[Arrival], decoded: Sequence[Decoded]) -> None:
         end = perf_counter() + POLICY.batch_seconds
-        for transaction, arrival in zip(decoded, arrived, strict=True):
+        for each, transaction in zip(arrived, decoded, strict=True):
+            await self._add_arrival(each, transaction)
             if perf_counter() > end:
                 await asyncio.sleep(0)
                 end = perf_counter() + POLICY.batch_seconds
-            if not isinstance(arrival, RawArrival):
-                arrival()
-            elif isinstance(transaction, Exception):
-                arrival.response.fail(transaction)
-            elif transaction is not None:
-                await self._add_decoded(transaction, arrival.response)
         self._inclusions.include()
+
+    async def _add_arrival(self, arrival: Arrival, decoded: Decoded) -> None:
+        if not isinstance(arrival, RawArrival):
+            arrival()
+        elif isinstance(decoded, Exception):
+            arrival.response.fail(decoded)
+        elif decoded is not None:
+            await self._add_decoded(decoded, arrival.response)
 
     async def _add_decoded(self, transaction: Transaction, response: SendResponse) -> None:
         """Add a transaction if it needs no turn, as most do, or take the turn of its sender for it."""

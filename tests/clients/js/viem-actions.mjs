@@ -64,6 +64,8 @@ async function all(names, table, elsewhere) {
 }
 
 const head = () => rpc("eth_getBlockByNumber", "latest", false);
+// viem's own is that of some milliseconds ago.
+const number = async () => Number(await rpc("eth_blockNumber"));
 
 function tests(client, mode) {
   return {
@@ -92,16 +94,16 @@ function tests(client, mode) {
     },
     inspectTxpool: () => client.inspectTxpool(),
     mine: async () => {
-      const before = await reader.getBlockNumber();
+      const before = await number();
       await client.mine({ blocks: 3, interval: 10 });
-      assert.equal(await reader.getBlockNumber(), before + 3n);
+      assert.equal(await number(), before + 3);
     },
     revert: async () => {
-      const before = await reader.getBlockNumber();
+      const before = await number();
       const snapshot = await client.snapshot();
       await client.mine({ blocks: 1 });
       await client.revert({ id: snapshot });
-      assert.equal(await reader.getBlockNumber(), before);
+      assert.equal(await number(), before);
     },
     snapshot: async () => assert.match(await client.snapshot(), /^0x/),
     sendUnsignedTransaction: async () => {

@@ -86,18 +86,23 @@ def test_it_takes_no_more_memory_than_its_weight(
     sample: SampleChain, size: int, count: int
 ) -> None:
     data = with_logs(sample.record, count=count, data=b"\xab" * size).encode()
+    # Other threads allocate, too.
+    taken, weight = min(taken_and_weight(data) for _ in range(3))
+    assert taken <= weight < 4 * max(taken, 4_096)
+
+
+def taken_and_weight(data: bytes) -> tuple[int, int]:
+    """Return how much memory the rendered logs of an encoded block take, and how much they say."""
     gc.collect()
     tracemalloc.start()
     try:
         logs = BlockLogs(BlockRecord.decode(data), None)
-        texts = list(logs.matching(query()))
+        for _ in logs.matching(query()):
+            pass
         gc.collect()
-        del texts
-        taken = tracemalloc.get_traced_memory()[0]
+        return tracemalloc.get_traced_memory()[0], logs.weight
     finally:
         tracemalloc.stop()
-    assert taken <= logs.weight
-    assert logs.weight < 4 * max(taken, 4_096)
 
 
 def with_logs(record: BlockRecord, count: int, data: bytes) -> BlockRecord:

@@ -3,12 +3,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 
+import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolRejection
-from entresol.offload import started
+from entresol.offload import POLICY, started
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.decode_queue import INLINE_DECODED
@@ -75,6 +76,16 @@ def test_raw_transactions_of_one_turn_are_decoded_together_and_share_a_block(
     assert asyncio.run(outcomes(chain, *(it.raw for it in sent))) == [it.hash for it in sent]
     assert chain.number == 1
     assert [raw for raw, _ in chain.blocks.record(1).transactions] == [it.raw for it in sent]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_turn_that_has_taken_its_time_loses_nothing(
+    chain: Chain, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = msgspec.structs.replace(POLICY, batch_seconds=-1.0)
+    monkeypatch.setattr("entresol.sequencer.submission.POLICY", policy)
+    sent = [transaction(nonce) for nonce in range(count)]
+    assert asyncio.run(outcomes(chain, *(it.raw for it in sent))) == [it.hash for it in sent]
 
 
 def test_a_malformed_one_has_its_own_error(chain: Chain) -> None:
