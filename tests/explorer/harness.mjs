@@ -83,6 +83,8 @@ export async function visit(
     if (serious.length) throw new Error(`the page logged: ${serious.join("; ")}`);
     return result;
   } finally {
+    // A request may be on its way through a handler.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
   }
 }

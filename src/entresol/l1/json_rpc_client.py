@@ -42,7 +42,9 @@ UNEXPECTED_RESPONSE: Final = 0
 """The code of a rejection whose response is not what the method returns."""
 _REVERTED: Final = 3
 _OVERLOADED: Final = frozenset({-32005, -32016, 429})
-_UNKNOWN_BLOCK: Final = re.compile(r"\bnot found\b|\bunknown block\b|\bno block\b")
+_UNKNOWN_BLOCK: Final = re.compile(
+    r"\bnot found\b|\bunknown block\b|\bno block\b|\bdoesn't exist\b"
+)
 # The request is well-formed, so invalid parameters mean that the range is too wide.
 _LIMIT_CODES: Final = frozenset({-32602, -32614, -32047})
 _LIMIT_WORDS: Final = re.compile(

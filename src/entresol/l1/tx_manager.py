@@ -30,6 +30,8 @@ MAX_ATTEMPTS: Final = 32
 _BLOCKS_UNTIL_STUCK: Final = 2
 """A transaction is stuck once so many blocks did not include it; the first may have been begun before it was sent."""
 _MAX_REJECTED: Final = 256
+_LOOKS_FOR_RECEIPT: Final = 3
+"""An L1 may count the nonce of a transaction a moment before it has the receipt."""
 _GAS_TOLERANCE: Final = 1.25
 """How far the gas limit of a rejected transaction may be from the current one, before it is what L1 rejects."""
 
@@ -104,7 +106,11 @@ class TxManager:
         while await self.nonce() <= nonce:
             await self._l1.wait_for_block(poll_seconds)
             await self.resend(name, await self._l1.head(), time.monotonic())
-        return await self.receipt()
+        for _ in range(_LOOKS_FOR_RECEIPT):
+            if (receipt := await self.receipt()) is not None:
+                return receipt
+            await self._l1.wait_for_block(poll_seconds)
+        return None
 
     async def resend(self, name: str, head: L1Block, now: float) -> None:
         """Send the pending transaction again, as L1 may have dropped it; replace it if it is stuck.

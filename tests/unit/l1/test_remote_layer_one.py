@@ -189,7 +189,11 @@ def test_a_failed_request_is_retried_with_increasing_delays(trouble: ProviderRes
 
 
 @pytest.mark.parametrize(
-    "text", ["header not found", "Resource not found", "unknown block", "block 0x11…11 not found"]
+    "text",
+    [
+        *("header not found", "Resource not found", "unknown block", "block 0x11…11 not found"),
+        "Block with such an ID doesn't exist yet",
+    ],
 )
 def test_a_block_that_one_node_does_not_have_yet_is_requested_again(text: str) -> None:
     provider = Provider()

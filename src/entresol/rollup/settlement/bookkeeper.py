@@ -213,14 +213,16 @@ class Bookkeeper:
 
     async def book(self, number: int, now: float) -> None:
         """Have L1 book a batch, or record why it does not: whatever it fails with, others go first then."""
+        head = self._head
         if self._queue.room():
             self._queue.add(number, number, now)
         try:
             await self._book(number, now)
-        except LayerOneRejected as error:
-            # Say because its call is larger than what L1 takes.
-            await self._reject(number, str(error), now)
         except EntresolError as error:
+            if isinstance(error, LayerOneRejected) and await self._l1.block(head.number) == head:
+                # Say because its call is larger than what L1 takes, and not because a reorg removed the head.
+                await self._reject(number, str(error), now)
+                return
             self._queue.failed(number, str(error), now)
             raise
 

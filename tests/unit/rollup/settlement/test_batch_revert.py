@@ -13,6 +13,7 @@ from entresol.l1.fee_limits import GWEI
 from entresol.l1.operator import Operator
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives.transactions import FeeMarketTransaction
+from entresol.primitives.values import Hash32
 from entresol.rollup.settlement.batch_revert import RevertedBatches, revert_batches
 from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded
@@ -66,6 +67,24 @@ def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce() -> N
         found = await reverting
         assert (found.last, found.before.committed, found.transaction) == (0, 1, second.hash)
         assert await scenario.totals() == (0, 0, 0)
+
+    embedded(play)
+
+
+def test_a_receipt_that_comes_later_than_the_nonce_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(scenario: Scenario) -> None:
+        l1 = await commit(scenario)
+        reverting = begin(scenario)
+        await until(lambda: len(l1.chain.pool))
+
+        async def too_late(_transaction: Hash32) -> None:
+            monkeypatch.undo()
+
+        monkeypatch.setattr(scenario.l1, "receipt", too_late)
+        l1.mine()
+        assert (await reverting).last == 0
 
     embedded(play)
 

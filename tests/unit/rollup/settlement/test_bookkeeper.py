@@ -286,6 +286,31 @@ def test_books_that_a_reorg_removes_are_settled_again() -> None:
     play_steered(play)
 
 
+def test_a_reorg_that_removes_the_block_at_which_l1_is_asked_is_no_problem_of_the_books(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play(scenario: Scenario, steered: SteeredLayerOne) -> None:
+        number = seal_bundles(scenario, bundle())
+        await execute(scenario)
+        checkpoint = steered.checkpoint()
+        steered.mine()
+        ask = BooksContract.is_settled
+
+        async def ask_after_a_reorg(contract: BooksContract, batch: int, block: Hash32) -> bool:
+            monkeypatch.undo()
+            steered.restore(checkpoint)
+            return await ask(contract, batch, block)
+
+        monkeypatch.setattr(BooksContract, "is_settled", ask_after_a_reorg)
+        await settle(scenario)
+        await settle(scenario, 100.0)
+        assert await is_settled(scenario, number)
+
+    play_steered(play)
+    assert "cannot book batches: L1 rejected" in caplog.text
+    assert "does not book" not in caplog.text
+
+
 @pytest.mark.parametrize("mined", [0, 2 * MAX_REORG_DEPTH])
 def test_books_that_a_reorg_removes_just_after_they_are_recorded_are_settled_again(
     mined: int,
