@@ -229,12 +229,12 @@ def decisions_page(folder: Path) -> str:
                 f"`Package: chain.`, with one of {', '.join(PACKAGES)}"
             )
         number = f"[{path.stem[:4]}]({path.name})"
-        rows[found["package"]] += [f"| {number} | {found['title']} |"]
+        rows[found["package"]] += [f"- {number}: {found['title']}"]
     lines = ["# Decisions", "", GENERATED, "", _DECISIONS]
     for package, title in PACKAGES.items():
         if rows[package]:
             heading = title if package == "all" else f"{title}: `{package}`"
-            lines += ["", f"## {heading}", "", "| | decision |", "|---|---|", *rows[package]]
+            lines += ["", f"## {heading}", "", *rows[package]]
     return "\n".join((*lines, ""))
 
 
