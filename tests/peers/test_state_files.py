@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.peer
 ALICE = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 BOB = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 STRANGER = "0x" + "ab" * 20
+ROOT = Path(__file__).resolve().parents[2]
+# What `work` and `view` returned at an earlier anvil, and its dump.
+EARLIER = sorted((ROOT / "tests" / "vectors" / "state_files").iterdir())
 # Stores 5 at slot 0, logs, and returns a byte of code.
 CREATION = "0x6005600055600160006000a160016000f3"
 
@@ -43,7 +47,9 @@ def layers(tmp_path: Path) -> Iterator[Layers]:
 
 
 def work(peer: RpcClient) -> str:
-    """Send a transfer, a creation and a transaction without a signature; return the created contract."""
+    """Send transfers of three types, a creation and one without a signature; return the created contract."""
+    for pays in ({"gasPrice": hex(3 * 10**9)}, {"gasPrice": hex(3 * 10**9), "accessList": []}):
+        peer("eth_sendTransactionSync", {"from": ALICE, "to": BOB, "value": "0x7", **pays})
     receipt = peer("eth_sendTransactionSync", {"from": ALICE, "to": BOB, "value": "0x7"})
     created = peer("eth_sendTransactionSync", {"from": ALICE, "data": CREATION, "gas": "0x30d40"})
     peer("anvil_setBalance", STRANGER, hex(10**18))
@@ -63,7 +69,7 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
         for transaction in sent
         if peer("eth_getTransactionByHash", transaction) is not None
     ]
-    receipts = [peer("eth_getTransactionReceipt", name) for name in signed[:2]]
+    receipts = [peer("eth_getTransactionReceipt", name) for name in signed[:4]]
     logs = peer("eth_getLogs", {"fromBlock": "0x0", "address": contract})
     return {
         "hashes": [block["hash"] for block in blocks],
@@ -77,10 +83,10 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
         "code": peer("eth_getCode", contract, "latest"),
         "slot": peer("eth_getStorageAt", contract, "0x0", "latest"),
         "accounts": [
-            (
+            [
                 peer("eth_getBalance", entry, "latest"),
                 peer("eth_getTransactionCount", entry, "latest"),
-            )
+            ]
             for entry in (ALICE, BOB, STRANGER)
         ],
     }
@@ -97,6 +103,24 @@ def test_the_l1_reads_what_anvil_writes(layers: Layers) -> None:
     # The chain goes on, and so does the bridge, from the start.
     work(layers.l1)
     assert layers.l2("eth_blockNumber") == "0x0"
+
+
+@pytest.mark.parametrize("recorded", EARLIER, ids=lambda path: path.stem)
+def test_a_file_of_an_earlier_anvil_is_read(layers: Layers, recorded: Path) -> None:
+    anvil = json.loads(recorded.read_text())
+    assert layers.l1("anvil_loadState", anvil["dump"]) is True
+    assert view(layers.l1, anvil["contract"]) == anvil["view"]
+    work(layers.l1)
+
+
+def test_the_page_has_the_versions_whose_files_are_read() -> None:
+    (row,) = re.findall(r"\| 55 \|.*", (ROOT / "docs" / "anvil.md").read_text())
+    with running_anvil() as anvil:
+        current = anvil("web3_clientVersion")
+    versions = [json.loads(path.read_text())["client"] for path in EARLIER] + [current]
+    assert re.findall(r"[\d.]+\d", row.partition("before 1.3")[2].partition("|")[0]) == [
+        version.removeprefix("anvil/v") for version in versions
+    ]
 
 
 def test_transactions_without_a_signature_have_the_hashes_of_anvil(layers: Layers) -> None:

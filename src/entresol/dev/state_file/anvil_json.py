@@ -28,6 +28,14 @@ _KINDS: Final[dict[int, Any]] = {
         SetCodeTransaction,
     )
 }  # fmt: skip
+_TAGS: Final = {
+    "Legacy": LegacyTransaction.type,
+    "EIP2930": AccessListTransaction.type,
+    "EIP1559": FeeMarketTransaction.type,
+    "EIP4844": BlobTransaction.type,
+    "EIP7702": SetCodeTransaction.type,
+}
+"""Before 1.6, anvil has a transaction as the one member of an object, under the name of its type."""
 _PRICED: Final = (LegacyTransaction.type, AccessListTransaction.type)
 _FIRST_V: Final = 27
 _FIRST_PROTECTED_V: Final = 35
@@ -69,6 +77,8 @@ def transaction_fields(transaction: Transaction) -> dict[str, Any]:
 def read_payload(item: dict[str, object]) -> EthereumTransaction:
     """Read a transaction of Ethereum's types; blobs themselves are left out, as in a block."""
     kind = optional(item, "type", read_number, 0)
+    for tag in _TAGS.keys() & item:
+        kind, item = _TAGS[tag], required(item, tag, read_object)
     if kind not in _KINDS:
         raise MalformedValue(f"transactions of type {kind:#x} are not supported", field="type")
     fields: dict[str, Any] = {
