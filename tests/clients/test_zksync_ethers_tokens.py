@@ -22,7 +22,7 @@ from entresol.rpc.namespaces.zks.tokens import ZksTokens
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.native_reads import new_fee_history
-from entresol.rpc.services.rendered_chain import RenderedChain
+from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
 from entresol.rpc.threads.client_threads import ClientThreads
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
@@ -42,7 +42,7 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
     rendered = RenderedChain(
         chain.rules.chain_id,
         chain.blocks,
-        chain.pool,
+        PendingTransactions(chain.pool, chain.filler.priority),
         chain.builder.pending_block,
     )
     return Dispatcher(
@@ -59,7 +59,7 @@ def dispatcher_of(l2: LayerTwo, threads: ClientThreads) -> Dispatcher:
             ),
             ZksFees(resolver, runner, FeeModel()),
             ZksProtocol(chain.blocks, l2.genesis),
-            ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash),
+            ZksBytecode(chain.blocks, lambda: chain.ledger.head_hash),
             ZksContracts(31337, ON_L1, ON_L2),
             ZksTokens(resolver),
         ],

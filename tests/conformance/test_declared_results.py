@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from docs.tools.recording import Recorder
 from entresol.chain.rules import FORKS, ChainRules
 from entresol.primitives.batches import SettlementStep
 from entresol.rpc.types.log_filter import SubscriptionOptions
+from entresol.server.handler import LocalConnection
 from tests.support.chain.every_read import (
     FEW_TRACERS,
     TRACERS,
@@ -46,14 +47,12 @@ TYPES_OF_LAYERS: Final = {
 }
 
 
-class Subscriber:
+class Subscriber(LocalConnection):
     """A connection that keeps what it is sent."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._sent: list[bytes] = []
-
-    def outbox(self) -> Self:
-        return self
 
     def send(self, data: bytes) -> bool:
         self._sent.append(data)
@@ -61,9 +60,6 @@ class Subscriber:
 
     def disconnect(self, reason: str) -> None:
         raise AssertionError(reason)
-
-    def on_close(self, _callback: Callable[[], None]) -> None:
-        """Forget the callback: the connection is never closed."""
 
     def heard(self) -> Iterator[tuple[str, Any]]:
         """Yield the ids of subscriptions, with what was sent for them."""

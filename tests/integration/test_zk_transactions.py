@@ -174,7 +174,7 @@ def test_a_priority_fee_is_shown_but_never_charged(client: ApiClient) -> None:
 @pytest.fixture
 def zks(client: ApiClient) -> Iterator[NamespaceClient]:
     asking = NamespaceClient(
-        ZksBytecode(client.chain.bytecodes, lambda: client.chain.ledger.head_hash)
+        ZksBytecode(client.chain.blocks, lambda: client.chain.ledger.head_hash)
     )
     yield asking
     asking.close()

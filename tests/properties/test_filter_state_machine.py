@@ -47,7 +47,7 @@ class FilterMachine(RuleBasedStateMachine):
         self.chain = EmittingChain.begin()
         self.reverts = Reverts(self.chain)
         self.log_cache = self.chain.log_cache()
-        self.filters = Filters(self.chain, self.chain.blocks, self.log_cache, self.chain.events)
+        self.filters = Filters(self.chain, self.log_cache)
         self.installed: dict[int, LogFilter] = {}
         self.known: dict[int, list[dict[str, Any]]] = {}
         self.next_block: dict[int, int] = {}

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from entresol.primitives.transactions import PriorityTransaction, Transaction
     from entresol.primitives.values import Address
     from entresol.storage.block_rows import Prices
-    from entresol.storage.store_view import BlockReader, BytecodeReader
+    from entresol.storage.store_view import StoreView
 
 
 class Chain:
@@ -76,8 +76,7 @@ class Chain:
         self.use = ledger.use
         self.genesis = ledger.genesis
         self.state_trie = ledger.trie
-        self.blocks: BlockReader = store
-        self.bytecodes: BytecodeReader = store
+        self.blocks: StoreView = store
         self.batches = store.batches
         self.prices = store.prices
         self.open_logs = store.open_logs

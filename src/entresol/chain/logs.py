@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from entresol.primitives.records import BlockRecord
     from entresol.storage.log_index import LogQuery
-    from entresol.storage.store_view import LogReader
+    from entresol.storage.store_view import StoreView
 
 
 class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class LocatedLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_logs(
-    reader: LogReader, query: LogQuery, first: int, last: int, *, newest_first: bool = False
+    reader: StoreView, query: LogQuery, first: int, last: int, *, newest_first: bool = False
 ) -> Iterator[LocatedLog]:
     """Yield the logs that match `query` in the blocks from `first` to `last`."""
     for number in reader.blocks_with_logs(query, first, last, newest_first=newest_first):

@@ -8,12 +8,6 @@ from entresol.errors.base import INTERNAL, EntresolError
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Protocol
-
-    class NamedAnchor(Protocol):
-        """An anchor, which says itself which block of which chain it is."""
-
-        def __str__(self) -> str: ...
 
 
 class StoreFailed(EntresolError):
@@ -84,7 +78,8 @@ class GenesisMismatch(StoreFailed):
 class StoreAnchorMismatch(StoreFailed):
     """The chain in the data directory stands on another block of a remote chain, or on none."""
 
-    def __init__(self, path: Path, found: NamedAnchor | None, expected: NamedAnchor | None) -> None:
+    def __init__(self, path: Path, found: object, expected: object) -> None:
+        """Name two anchors, which say themselves which block of which chain they are; None is no fork."""
         holds = "a chain that is no fork" if found is None else f"a fork of {found}"
         given = "no fork is given" if expected is None else f"a fork of {expected} is given"
         super().__init__(

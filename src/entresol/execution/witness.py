@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from entresol._native import Account, Rules
     from entresol.primitives.records import BlockRecord
     from entresol.storage.loaded_history import LoadedHistory
-    from entresol.storage.store_view import BlockReader, StateReader
+    from entresol.storage.store_view import StoreView
 
 
 AccountReads: TypeAlias = tuple[bytes, list[bytes]]
@@ -38,7 +38,7 @@ class ExecutionWitness(NamedTuple):
 class _RecordedState(HistoricalState):
     """A state that remembers what is read of it."""
 
-    def __init__(self, store: StateReader, number: int) -> None:
+    def __init__(self, store: StoreView, number: int) -> None:
         super().__init__(store, number)
         self.accounts: dict[bytes, list[bytes]] = {}
         self.codes: dict[bytes, bytes] = {}
@@ -66,7 +66,7 @@ class _RecordedState(HistoricalState):
 class _RecordedNodes:
     """Trie nodes, of which those that are read are remembered."""
 
-    def __init__(self, store: StateReader) -> None:
+    def __init__(self, store: StoreView) -> None:
         self._store = store
         self.read: dict[bytes, bytes] = {}
 
@@ -79,8 +79,7 @@ class _RecordedNodes:
 
 def witness_of(
     record: BlockRecord,
-    blocks: BlockReader,
-    states: StateReader,
+    store: StoreView,
     rules: Rules,
     loaded: LoadedHistory | None = None,
     *,
@@ -91,8 +90,8 @@ def witness_of(
     `loaded` has the roots of states by those in headers, where they differ. The accounts to prove pass through `paced`.
     """
     number = record.header().number
-    parent = blocks.header(number - 1)
-    state, nodes = _RecordedState(states, parent.number), _RecordedNodes(states)
+    parent = store.header(number - 1)
+    state, nodes = _RecordedState(store, parent.number), _RecordedNodes(store)
     trie = StateTrie(nodes, loaded)
     # Both start with empty caches, so that every read is seen once.
     re_execute(
@@ -107,7 +106,7 @@ def witness_of(
     for address, slots in paced(state.accounts.items()):
         trie.prove(parent.state_root, Address(address), map(Hash32, slots))
     return ExecutionWitness(
-        headers=[blocks.record(block).header_rlp for block in range(state.oldest, number)],
+        headers=[store.record(block).header_rlp for block in range(state.oldest, number)],
         codes=sorted(state.codes.values()),
         state=sorted(nodes.read.values()),
         keys=sorted(

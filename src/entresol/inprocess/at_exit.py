@@ -6,28 +6,19 @@ import atexit
 import threading
 from collections.abc import Callable
 from functools import cache
-from typing import Protocol
+
+_running: dict[Callable[[], object], None] = {}
 
 
-class Stoppable(Protocol):
-    """Something that runs until it is stopped."""
-
-    def stop(self) -> None:
-        """Stop it."""
-
-
-_running: dict[int, Stoppable] = {}
-
-
-def stop_at_exit(started: Stoppable) -> None:
-    """Stop it when the program ends, unless it is stopped before."""
+def stop_at_exit(stop: Callable[[], object]) -> None:
+    """Call `stop` when the program ends."""
     _register()
-    _running[id(started)] = started
+    _running[stop] = None
 
 
-def need_not_stop(stopped: Stoppable) -> None:
-    """Leave it alone when the program ends."""
-    _running.pop(id(stopped), None)
+def need_not_stop(stop: Callable[[], object]) -> None:
+    """Do not call `stop` when the program ends."""
+    _running.pop(stop, None)
 
 
 @cache
@@ -39,5 +30,5 @@ def _register() -> None:
 
 
 def _stop_all() -> None:
-    for node in list(_running.values()):
-        node.stop()
+    for stop in list(_running):
+        stop()

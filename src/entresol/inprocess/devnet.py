@@ -153,12 +153,12 @@ class Devnet:
         except BaseException:
             self.stop()
             raise
-        stop_at_exit(self)
+        stop_at_exit(self.stop)
         return self
 
     def stop(self) -> None:
         """Stop both layers, and return once nothing of them runs; again it does nothing."""
-        need_not_stop(self)
+        need_not_stop(self.stop)
         node, self._node = self._node, None
         log, self._log = self._log, None
         try:

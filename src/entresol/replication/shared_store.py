@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from entresol.replication.workers.state_page import ChainState, StatePage
     from entresol.server.handler import ClientConnection, Handler
     from entresol.storage.log_entries import Entry
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
     from entresol.storage.tables import LogPosition
 
 SLICE_SECONDS: Final = 0.005
@@ -69,7 +69,7 @@ def restore_finality(chain: Chain) -> None:
         chain.set_finality(safe=confirmed[0], finalized=confirmed[1])
 
 
-def check_deposits(blocks: BlockReader, record: BlockRecord) -> None:
+def check_deposits(blocks: StoreView, record: BlockRecord) -> None:
     """Raise `DepositsNotNext` unless the deposits of a block continue those of the chain."""
     ids = [
         record.transaction(index).payload.nonce

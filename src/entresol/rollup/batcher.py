@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BLOCK_EVENTS
 from entresol.chain.journal import StoreJournal
@@ -18,14 +18,14 @@ from entresol.storage.log_entries import BatchEntry
 if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents
     from entresol.chain.journal import Journal
-    from entresol.l1.contracts import BatchTotals
     from entresol.primitives.batches import Batch
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
     from entresol.rollup.priority_tree import Frontier
     from entresol.rollup.publication.publication import Publication
+    from entresol.rollup.settlement.settler import Settler
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 log = logging.getLogger(__name__)
 
@@ -34,17 +34,6 @@ RETRY_SECONDS: Final = 1.0
 DEFERRED_SECONDS: Final = 0.05
 COLLECT_SECONDS: Final = 0.02
 """How often new blocks are looked at: a step for each would delay the next request of a client that sends many."""
-
-
-class Settlement(Protocol):
-    """Settles sealed batches on L1."""
-
-    @property
-    def totals(self) -> BatchTotals:
-        """L1's totals when they were last read."""
-
-    def wake(self) -> None:
-        """Look at once whether there is something to settle."""
 
 
 class Batcher:
@@ -61,12 +50,12 @@ class Batcher:
 
     def __init__(
         self,
-        blocks: BlockReader,
+        blocks: StoreView,
         batches: BatchTable,
         policy: SealingPolicy | None = None,
         *,
         journal: Journal | None = None,
-        settlement: Settlement | None = None,
+        settlement: Settler | None = None,
         publication: Publication | None = None,
     ) -> None:
         """Take the parts; without a `publication` the batches publish nothing."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from entresol.primitives.interop_roots import InteropRoot
     from entresol.primitives.records import BlockRecord
     from entresol.rollup.priority_tree import PriorityOpsBatchInfo
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_TRANSACTIONS: Final = 65_535
 """A log has two bytes for the index of its transaction in the block, and a batch may be one block."""
@@ -239,18 +239,18 @@ def stored_info_of(batch: Batch, chain_id: int) -> StoredBatchInfo:
     return commit_info_of(batch, chain_id).stored()
 
 
-def priority_hashes(blocks: BlockReader, batch: Batch) -> list[Hash32]:
+def priority_hashes(blocks: StoreView, batch: Batch) -> list[Hash32]:
     """Return the hashes of the priority transactions of a batch."""
     first = batch.first_priority_id
     return [priority_hash(blocks, number) for number in range(first, first + batch.l1_transactions)]
 
 
-def priority_ops_of(blocks: BlockReader, batch: Batch) -> PriorityOpsBatchInfo:
+def priority_ops_of(blocks: StoreView, batch: Batch) -> PriorityOpsBatchInfo:
     """Return the priority transactions of a batch, with their proof in L1's priority tree."""
     return frontier_before(batch).prove(priority_hashes(blocks, batch))
 
 
-def imported_roots_of(blocks: BlockReader, batch: Batch) -> list[InteropRoot]:
+def imported_roots_of(blocks: StoreView, batch: Batch) -> list[InteropRoot]:
     """Return the roots that the blocks of a batch import."""
     found: list[InteropRoot] = []
     for number in range(batch.first_block, batch.last_block + 1):
@@ -268,12 +268,12 @@ def frontier_before(batch: Batch) -> Frontier:
     return Frontier(batch.first_priority_id, batch.priority_frontier)
 
 
-def frontier_after(blocks: BlockReader, batch: Batch) -> Frontier:
+def frontier_after(blocks: StoreView, batch: Batch) -> Frontier:
     """Return L1's priority tree as it is after a batch."""
     return frontier_before(batch).extend(priority_hashes(blocks, batch))
 
 
-def priority_hash(blocks: BlockReader, priority_id: int) -> Hash32:
+def priority_hash(blocks: StoreView, priority_id: int) -> Hash32:
     """Return the hash of a priority transaction that a block has."""
     location = blocks.locate_priority(priority_id)
     record = None if location is None else blocks.get_record(location.block_number)

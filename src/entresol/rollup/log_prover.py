@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import LogProof
     from entresol.primitives.records import BlockRecord
     from entresol.storage.batch_table import BatchPosition, BatchTable
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 QUICK_LOGS: Final = 64
 """Over so many logs a tree is built in a tenth of a millisecond."""
@@ -47,7 +47,7 @@ class LogProver:
     Persists: nothing; trees are built from the stored logs. Assumes: one thread at a time.
     """
 
-    def __init__(self, blocks: BlockReader, batches: BatchTable) -> None:
+    def __init__(self, blocks: StoreView, batches: BatchTable) -> None:
         self._blocks = blocks
         self._batches = batches
         self._trees: BoundedMap[tuple[int, bytes], _Logs] = BoundedMap(

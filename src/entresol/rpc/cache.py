@@ -20,7 +20,7 @@ from entresol.primitives.headers import number_and_timestamp
 from entresol.primitives.records import BlockRecord
 from entresol.rpc.render.chain_json import BatchInfo, BatchReader, BlockInclusion, log_context
 from entresol.storage.log_index import LogQuery
-from entresol.storage.store_view import LogReader
+from entresol.storage.store_view import StoreView
 
 ENTRY_BYTES: Final = 400
 """The bytes of an entry besides its value, roughly."""
@@ -237,7 +237,7 @@ class LogCache:
     """
 
     def __init__(
-        self, blocks: LogReader, batches: BatchReader, max_bytes: int = CACHES.logs
+        self, blocks: StoreView, batches: BatchReader, max_bytes: int = CACHES.logs
     ) -> None:
         self._blocks = blocks
         self._batches = batches
@@ -252,10 +252,6 @@ class LogCache:
     def size(self) -> int:
         """How many bytes it takes at most."""
         return self._cache.size
-
-    def block_number(self, block_hash: bytes) -> int | None:
-        """Return the number of the block with this hash."""
-        return self._blocks.block_number(block_hash)
 
     def blocks_with_logs(self, query: LogQuery, first: int, last: int) -> Iterator[int]:
         """Yield the blocks from `first` to `last` that may have a log of `query`."""

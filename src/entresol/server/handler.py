@@ -123,15 +123,8 @@ class Handler(Protocol):
         ...
 
 
-class OnRejection(Protocol):
-    """Is called for each request that was rejected before it reached a handler.
-
-    There is one call for each rejection, also in a flood of them: the callback limits its own work.
-    """
-
-    def __call__(self, response: HttpResponse, connection: ClientConnection) -> object:
-        """Record the `response` that `connection` was sent."""
-        ...
+OnRejection: TypeAlias = Callable[[HttpResponse, ClientConnection], object]
+"""Is called for each request that was rejected before it reached a handler, also in a flood of them."""
 
 
 async def completed(response: _T | Awaitable[_T]) -> _T:

@@ -9,7 +9,7 @@ from entresol._native import Account, Snapshot
 from entresol.errors import StoreFailed
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
-from entresol.storage.store_view import StateReader
+from entresol.storage.store_view import StoreView
 
 if TYPE_CHECKING:
     from entresol._native import Overlay, RemoteTable
@@ -25,7 +25,7 @@ class HistoricalState:
     # The engine looks for it once for a snapshot; what is not there takes six microseconds to find.
     remote: ClassVar[None] = None
 
-    def __init__(self, store: StateReader, number: int) -> None:
+    def __init__(self, store: StoreView, number: int) -> None:
         self._store = store
         self.number = number
 
@@ -56,7 +56,7 @@ class ForkedState:
     Only what no block has written or deleted is unknown, `NotImplemented`: the engine asks `remote` for it.
     """
 
-    def __init__(self, store: StateReader, number: int, remote: RemoteTable) -> None:
+    def __init__(self, store: StoreView, number: int, remote: RemoteTable) -> None:
         self._store = store
         self.number = number
         self.remote = remote
@@ -88,7 +88,7 @@ class Snapshots:
 
     def __init__(
         self,
-        store: StateReader,
+        store: StoreView,
         max_snapshots: int = MAX_SNAPSHOTS,
         *,
         remote: RemoteTable | None = None,

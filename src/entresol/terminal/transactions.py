@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
     from entresol.terminal.formats import LogFormat
     from entresol.terminal.writer import FormatText
 
@@ -100,7 +100,7 @@ class TransactionLog:
     def __init__(  # noqa: PLR0913 - independent parts
         self,
         events: ChainEvents,
-        blocks: BlockReader,
+        blocks: StoreView,
         log_format: LogFormat,
         write: Callable[[str], None],
         layer: str = "",

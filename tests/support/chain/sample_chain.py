@@ -33,7 +33,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.cache import RenderedCache
 from entresol.rpc.render.chain_json import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER, BatchReader
-from entresol.rpc.services.rendered_chain import RenderedChain, Result
+from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain, Result
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY
@@ -130,7 +130,7 @@ class SampleChain:
         self.rendered = RenderedChain(
             CHAIN_ID,
             self.chain.blocks,
-            self.chain.pool,
+            PendingTransactions(self.chain.pool, self.chain.filler.priority),
             self.chain.builder.pending_block,
             batches=batches,
             cache=self.cache,

@@ -18,6 +18,7 @@ from entresol.dev.keyring import Keyring
 from entresol.errors.fork import AnchorLost, RemoteRejected
 from entresol.node.api.api import Api
 from entresol.node.config.api import LimitsConfig
+from entresol.primitives.anchor import Anchor
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.past.remote import IsFinal, PastBlock
@@ -25,15 +26,6 @@ from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
 from tests.support.chain.dev_chain import GENESIS, RULES
 from tests.support.rpc_client import DispatcherClient
-
-
-class Anchor(NamedTuple):
-    """The block that the fork stands on."""
-
-    chain_id: int
-    number: int
-    hash: Hash32
-    json: bytes
 
 
 class Block(NamedTuple):
@@ -62,7 +54,9 @@ class PastOfChain:
         found = client.chain.blocks.header(anchor)
         if json is None:
             json = text.dumps(client("eth_getBlockByNumber", hex(anchor), False)).encode()
-        self.anchor = Anchor(RULES.chain_id, anchor, found.hash(), json)
+        self.anchor = Anchor(
+            chain_id=RULES.chain_id, number=anchor, hash=found.hash(), header=found, json=json
+        )
         self.asked: Counter[str] = Counter()
         self.params: list[tuple[str, Sequence[object]]] = []
         self.results: dict[str, Callable[[Sequence[Any], Any], Any]] = {}

@@ -102,7 +102,7 @@ def executes_without_a_store(sample: SampleChain, number: int) -> None:
     ledger = sample.chain.ledger
     record = ledger.record(number)
     rules = ledger.rules.evm_rules()
-    state = Stateless(witness_of(record, ledger.store, ledger.store, rules))
+    state = Stateless(witness_of(record, ledger.store, rules))
     executed = re_execute(
         record, state.headers[-1], rules=rules, snapshot=Snapshot(state), trie=state.trie
     )

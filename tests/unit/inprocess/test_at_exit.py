@@ -19,9 +19,9 @@ class Started:
             print(pool.submit(lambda: f"stopped {self.name}").result())
 
 kept, stopped = Started("one"), Started("two")
-stop_at_exit(kept)
-stop_at_exit(stopped)
-need_not_stop(stopped)
+stop_at_exit(kept.stop)
+stop_at_exit(stopped.stop)
+need_not_stop(stopped.stop)
 print("ends")
 """
 

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from entresol.rollup.batcher import RETRY_SECONDS, Batcher
 from entresol.rollup.batches import SealingPolicy, priority_hashes, priority_ops_of, stored_info_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash
+from entresol.rollup.settlement.settler import Settler
 from entresol.storage.batch_table import BatchPosition
 from tests.support.coroutines import completed
 from tests.support.rollup.proof_roots import root_of_range
@@ -92,7 +94,7 @@ def test_a_deferred_batch_grows_until_it_is_full(
 ) -> None:
     settlement = SettlementUpTo(0)
     policy = SealingPolicy(max_age=2, max_blocks=3)
-    batcher = Batcher(chain.blocks, chain.batches, policy, settlement=settlement)
+    batcher = Batcher(chain.blocks, chain.batches, policy, settlement=cast("Settler", settlement))
     chain.seal_messages(1)
     assert completed(batcher.step(10.0)) == []
     [first] = completed(batcher.step(12.0))

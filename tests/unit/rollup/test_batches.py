@@ -26,7 +26,7 @@ from entresol.rollup.batches import (
 )
 from entresol.rollup.commitments import execute_data
 from entresol.rollup.priority_tree import Frontier, PriorityOpsBatchInfo
-from entresol.storage.store_view import BlockReader
+from entresol.storage.store_view import StoreView
 from tests.support.chain.records import record_after, transfer
 
 POLICY = SealingPolicy()
@@ -116,7 +116,7 @@ def test_the_roots_of_a_batch_are_read_from_its_blocks() -> None:
     record = importing(record_after(record_after(None)), some_roots(5, 2))
     batch = opened()
     batch.add(record, 0.0)
-    blocks = cast(BlockReader, Blocks(block_1=record))
+    blocks = cast(StoreView, Blocks(block_1=record))
     assert imported_roots_of(blocks, batch.seal().batch) == some_roots(5, 2)
 
 
@@ -124,7 +124,7 @@ def test_a_block_that_is_missing_is_named() -> None:
     batch = opened()
     batch.add(importing(record_after(record_after(None)), some_roots(5, 2)), 0.0)
     with pytest.raises(StoreDamaged, match="block 1"):
-        imported_roots_of(cast(BlockReader, Blocks()), batch.seal().batch)
+        imported_roots_of(cast(StoreView, Blocks()), batch.seal().batch)
 
 
 def test_blocks_that_only_import_roots_start_no_clock_and_the_next_transaction_does() -> None:

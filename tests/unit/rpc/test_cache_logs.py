@@ -6,7 +6,7 @@ import asyncio
 import gc
 import tracemalloc
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import pytest
 from hypothesis import settings
@@ -21,9 +21,10 @@ from entresol.primitives.values import Address
 from entresol.rpc.cache import BlockLogs, LogCache
 from entresol.rpc.render.chain_json import NoBatches, located_log_json
 from entresol.rpc.services.log_search import LogLimits, LogSearch
-from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain
+from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
+from entresol.storage.store_view import StoreView
 from tests.support.chain.dev_chain import LOGGER, NOBODY
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
 from tests.support.chain.sample_chain import SENDERS, SampleChain
@@ -175,7 +176,7 @@ def test_a_block_that_changed_while_it_was_read_is_not_cached(chain: EmittingCha
             log_cache.invalidate(1, 1)
             return record
 
-    log_cache = LogCache(Slow(), NoBatches())
+    log_cache = LogCache(cast("StoreView", Slow()), NoBatches())
     assert log_cache.logs_of(1) is not None
     assert not log_cache.is_cached(1)
 
@@ -212,9 +213,10 @@ class BookMachine(RuleBasedStateMachine):
     @initialize(max_bytes=st.sampled_from([SMALL, LARGE]))
     def begin(self, max_bytes: int) -> None:
         self.chain = EmittingChain.begin()
-        blocks, pool = self.chain.blocks, self.chain.pool
+        blocks = self.chain.blocks
+        pending = PendingTransactions(self.chain.pool, self.chain.filler.priority)
         self.batches = BatchInclusion(self.chain.batches)
-        self.rendered = RenderedChain(270, blocks, pool, self.unasked, batches=self.batches)
+        self.rendered = RenderedChain(270, blocks, pending, self.unasked, batches=self.batches)
         self.max_bytes = max_bytes
         self.rendered.log_cache = LogCache(blocks, self.batches, max_bytes)
         self.events = self.chain.events.subscribe(wake=self.follow)

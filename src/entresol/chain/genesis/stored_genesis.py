@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from entresol.primitives.records import StoredChange
     from entresol.state.state_trie import StateTrie
     from entresol.storage.store import Store
-    from entresol.storage.store_view import StateReader
+    from entresol.storage.store_view import StoreView
 
 
 GenesisCheck: TypeAlias = Callable[[Genesis, Genesis], Iterable[str]]
@@ -138,7 +138,7 @@ _NO_FIELDS: Final = ForkFields()
 
 
 def genesis_block(
-    genesis: Genesis, store: StateReader, trie: StateTrie, fields: ForkFields = _NO_FIELDS
+    genesis: Genesis, store: StoreView, trie: StateTrie, fields: ForkFields = _NO_FIELDS
 ) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
     """Return the record and the trie nodes of the genesis block, for an empty store; `fields` are those of the fork.
 

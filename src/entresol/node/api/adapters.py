@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING
 from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.execution.limits import CallLimits
 from entresol.execution.tracing import TraceLimits
-from entresol.rollup.batches import stored_info_of
 from entresol.rollup.system_contracts import ASSET_ROUTER, MULTICALL, TESTNET_PAYMASTER
-from entresol.rpc.cache import BlockLogs
 from entresol.rpc.jsonrpc.dispatch import RequestLimits
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from entresol.rpc.services.log_search import LogLimits
 
 if TYPE_CHECKING:
-    from entresol.chain.events import BlockSealed
     from entresol.chain.genesis.genesis import Genesis
     from entresol.node.config.api import LimitsConfig
-    from entresol.primitives.batches import Batch
-    from entresol.primitives.records import BlockRecord
-    from entresol.primitives.transactions import Transaction
-    from entresol.primitives.values import Hash32
-    from entresol.rpc.services.rendered_chain import RenderedChain
 
 
 def l2_contracts(genesis: Genesis) -> L2Contracts:
@@ -60,37 +52,3 @@ def trace_limits(config: LimitsConfig) -> TraceLimits:
 def request_limits(config: LimitsConfig) -> RequestLimits:
     """Return the limits of all requests."""
     return RequestLimits(batch=config.batch_limit, response_bytes=config.answer_limit_bytes)
-
-
-class NotificationRenderer:
-    """Renders what subscribers are notified of, as the RPC methods render it."""
-
-    def __init__(self, rendered: RenderedChain) -> None:
-        self._rendered = rendered
-
-    def header(self, sealed: BlockSealed) -> bytes:
-        """Return the header of a new block."""
-        return bytes(self._rendered.head(sealed.header, sealed.hash))
-
-    def logs(self, record: BlockRecord, *, removed: bool) -> BlockLogs:
-        """Return the logs of a block."""
-        return (
-            BlockLogs(record, None, removed=True)
-            if removed
-            else self._rendered.log_cache.logs_in(record)
-        )
-
-    def transaction(self, transaction: Transaction) -> bytes:
-        """Return a pending transaction."""
-        return bytes(self._rendered.pending_transaction(transaction))
-
-
-class BatchCommitments:
-    """Computes the commitments of batches, as L1 stores them."""
-
-    def __init__(self, chain_id: int) -> None:
-        self._chain_id = chain_id
-
-    def commitment_of(self, batch: Batch) -> Hash32:
-        """Return the commitment of a batch."""
-        return stored_info_of(batch, self._chain_id).commitment

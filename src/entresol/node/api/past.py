@@ -37,7 +37,7 @@ def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | No
     fees = SplitFees(remote, resolver)
     return PastRouter(
         remote,
-        Places(remote, chain, chain.blocks, services.pending),
+        Places(remote, chain, services.pending),
         splits={
             "eth_getLogs": logs.get_logs,
             "eth_getFilterLogs": logs.get_filter_logs,

@@ -10,7 +10,6 @@ from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.dev.keyring import Keyring
 from entresol.execution.calls import Unfunded
 from entresol.node.api.adapters import (
-    NotificationRenderer,
     call_limits,
     log_limits,
 )
@@ -20,7 +19,7 @@ from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.offload import POLICY
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters
-from entresol.rpc.pubsub.subscriptions import Subscriptions
+from entresol.rpc.pubsub.subscriptions import NotificationRenderer, Subscriptions
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
@@ -164,9 +163,7 @@ class ApiServices:
     def _new_filters(self) -> Filters:
         return Filters(
             self.chain,
-            self.chain.blocks,
             self.rendered.log_cache,
-            self.chain.events,
             limits=self.log_limits,
             memory=self.criteria,
         )

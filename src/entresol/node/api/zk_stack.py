@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.api.adapters import BatchCommitments, l2_contracts
+from entresol.node.api.adapters import l2_contracts
+from entresol.rollup.batches import stored_info_of
 from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.edits import EntresolEdits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
@@ -28,7 +29,7 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
     """Return what serves the methods of an L2; most of them need a rollup."""
     chain, resolver, rollup = services.chain, services.resolver, layer_two.rollup
     namespaces: list[Namespace] = [
-        ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash),
+        ZksBytecode(chain.blocks, lambda: chain.ledger.head_hash),
         ZksFees(resolver, services.runner, layer_two.fees),
     ]
     if rollup is None:
@@ -51,7 +52,12 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         EntresolEdits(resolver, chain.blocks),
         EntresolBatchStatistics(chain.batches),
         EntresolBooks(chain.batches),
-        ZksBatches(chain, batch_status, layer_two.fees, BatchCommitments(chain.rules.chain_id)),
+        ZksBatches(
+            chain,
+            batch_status,
+            layer_two.fees,
+            lambda batch: stored_info_of(batch, chain.rules.chain_id).commitment,
+        ),
         ZksProofs(
             *(chain.blocks, chain.batches, chain.state_trie),
             *(rollup.prover, rollup.interop_prover),

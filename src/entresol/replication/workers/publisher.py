@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from entresol.chain.fees import FeeModel
     from entresol.primitives.batches import Batch
     from entresol.server.handler import ClientConnection, Handler
+    from entresol.storage.store_view import StoreView
 
 
 _MAX_PRICE: Final = 2**63
@@ -175,20 +176,13 @@ class StatePublisher:
         )
 
 
-class Records(Protocol):
-    """Block records by number."""
-
-    def get_record(self, number: int) -> BlockRecord | None:
-        """Return the record of a block."""
-
-
 class ShippedEvents:
     """The events of a producer's chain as a replica receives them, and the records of their blocks.
 
     Remembers: the last records. Persists: nothing. Assumes: one event loop, and events in their order. Fails: never.
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: StoreView) -> None:
         self.events = ChainEvents()
         self._sealed: BoundedMap[int, BlockRecord] = BoundedMap(MAX_REVERTED_RECORDS)
         self._records = records

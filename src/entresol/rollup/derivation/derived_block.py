@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from entresol.primitives.published.rules import BlockRules
     from entresol.primitives.values import Hash32
     from entresol.state.state_trie import StateTrie
-    from entresol.storage.store_view import StateReader
+    from entresol.storage.store_view import StoreView
 
 _LATEST_TIMESTAMP: Final = 2**64 - 1
 """A commitment has eight bytes for it."""
@@ -194,7 +194,7 @@ def read_edits(wanted: EditsByHash, found: bytes) -> PublishedEdits:
         raise UnderivableBlock("edits", str(error)) from error
 
 
-def check_codes(edits: PublishedEdits, state: StateReader) -> None:
+def check_codes(edits: PublishedEdits, state: StoreView) -> None:
     """Raise `UnderivableBlock` if edits give an account code that nobody knows."""
     known = {EMPTY_CODE_HASH, *map(keccak256, edits.codes)}
     for change in edits.changes:

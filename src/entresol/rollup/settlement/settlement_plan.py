@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.rollup.settlement.l1_sync import L1Sync
     from entresol.rollup.step_loop import Backoff
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_EXECUTE_BYTES: Final = 120_000
 """How much one transaction lists: nodes of L1 take none above 128 KiB."""
@@ -46,7 +46,7 @@ class SettlementPlan:
     def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_id: int,
-        blocks: BlockReader,
+        blocks: StoreView,
         contract: Address,
         l1_sync: L1Sync,
         max_batches: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.jsonrpc.method import ServedBy, method
@@ -11,18 +11,7 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
-    from entresol.storage.batch_table import BookTable
-
-
-class BookedBatches(Protocol):
-    """Batches with their books."""
-
-    @property
-    def books(self) -> BookTable:
-        """The books."""
-
-    def get(self, number: int) -> Batch | None:
-        """Return a batch."""
+    from entresol.storage.batch_table import BatchTable
 
 
 class BatchBooks(JsonModel, frozen=True, kw_only=True):
@@ -55,7 +44,7 @@ class EntresolBooks:
 
     prefix = "entresol"
 
-    def __init__(self, batches: BookedBatches) -> None:
+    def __init__(self, batches: BatchTable) -> None:
         self._batches = batches
 
     @method(served_by=ServedBy.REPLICA)

@@ -20,7 +20,7 @@ from entresol.rpc.types.number import Number
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_PIECE_BYTES: Final = 1 << 20
 """How much of the edits one call returns."""
@@ -37,7 +37,7 @@ class EntresolEdits:
 
     prefix = "entresol"
 
-    def __init__(self, resolver: BlockResolver, blocks: BlockReader) -> None:
+    def __init__(self, resolver: BlockResolver, blocks: StoreView) -> None:
         self._resolver = resolver
         self._blocks = blocks
         self._encoded: BoundedMap[Hash32, bytes] = BoundedMap(

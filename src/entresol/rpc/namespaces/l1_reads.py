@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import LayerOneFailed, LayerOneUnreachable
 from entresol.primitives.values import Address
@@ -14,6 +14,8 @@ from entresol.server.limits import RequestRate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from entresol.l1.remote_layer_one import RemoteLayerOne
+
 MAX_CONCURRENT: Final = 8
 MAX_PENDING: Final = 64
 MAX_PER_SECOND: Final = 100.0
@@ -21,19 +23,6 @@ MAX_PER_SECOND: Final = 100.0
 SECONDS: Final = 10.0
 
 _LATEST: Final = "latest"
-
-
-class L1Reader(Protocol):
-    """An L1 that serves any method."""
-
-    @property
-    def name(self) -> str:
-        """Its address, without what may be secret in it."""
-        ...
-
-    async def read(self, method: str, *params: object) -> Any:
-        """Return the result of a method, or fail with a `LayerOneFailed`."""
-        ...
 
 
 class L1Reads:
@@ -45,7 +34,7 @@ class L1Reads:
 
     prefix = "eth"
 
-    def __init__(self, l1: L1Reader, seconds: float = SECONDS) -> None:
+    def __init__(self, l1: RemoteLayerOne, seconds: float = SECONDS) -> None:
         self._l1 = l1
         self._seconds = seconds
         self._rate: RequestRate | None = None

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedObjects
     from entresol.rpc.services.trace_runner import TraceRunner
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 API_LEVEL: Final = 8
@@ -71,7 +71,7 @@ class OtsBlocks:
     prefix = "ots"
 
     def __init__(
-        self, blocks: BlockReader, resolver: BlockResolver, objects: RenderedObjects
+        self, blocks: StoreView, resolver: BlockResolver, objects: RenderedObjects
     ) -> None:
         self._blocks = blocks
         self._resolver = resolver

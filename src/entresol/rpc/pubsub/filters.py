@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from entresol.chain.events import BlocksReverted, Listening, TransactionPending
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
@@ -23,9 +23,9 @@ from entresol.rpc.services.log_search import (
 )
 
 if TYPE_CHECKING:
-    from entresol.chain.events import ChainEvents, Event
+    from entresol.chain.chain import Chain
+    from entresol.chain.events import Event
     from entresol.rpc.cache import BlockLogs, LogCache
-    from entresol.rpc.services.log_search import ChainHead
     from entresol.rpc.types.log_filter import LogFilter
 
 
@@ -102,10 +102,12 @@ class LogCursor:
         self.reorgs += len(reorgs)
         return removed
 
-    def advance(self, source: LogCache, head: ChainHead, results: int) -> LogSearch:
+    def advance(self, source: LogCache, chain: Chain, results: int) -> LogSearch:
         """Move to the head, and return the search for the logs up to there."""
         last = (
-            resolve_last(self.wanted, head) if self._last is None else min(self._last, head.number)
+            resolve_last(self.wanted, chain)
+            if self._last is None
+            else min(self._last, chain.number)
         )
         blocks = BlockRange(max(self._first, self.next), last)
         self.next = max(self.next, last + 1)
@@ -181,13 +183,6 @@ class FilterLogs:
 MAX_FILTERS: Final = 10_000
 
 
-class BlockNumbers(Protocol):
-    """Blocks by their number."""
-
-    def block_hash(self, number: int) -> Hash32 | None:
-        """Return the hash of a block."""
-
-
 Changes: TypeAlias = list[bytes] | list[Hash32]
 
 
@@ -222,19 +217,16 @@ class Filters:
     there are too many.
     """
 
-    def __init__(  # noqa: PLR0913 - independent parts
+    def __init__(
         self,
-        head: ChainHead,
-        blocks: BlockNumbers,
+        chain: Chain,
         source: LogCache,
-        chain_events: ChainEvents,
         *,
         max_filters: int = MAX_FILTERS,
         limits: LogLimits | None = None,
         memory: CriteriaMemory | None = None,
     ) -> None:
-        self._head = head
-        self._blocks = blocks
+        self._chain = chain
         self._source = source
         self._limits = limits or LogLimits()
         self._memory = memory or CriteriaMemory()
@@ -242,7 +234,7 @@ class Filters:
         self._pending = PendingHashes()
         self._reorgs = ReorgLog()
         self._listening = Listening(
-            chain_events, self._on_event, BlocksReverted, TransactionPending
+            chain.events, self._on_event, BlocksReverted, TransactionPending
         )
 
     def __len__(self) -> int:
@@ -263,13 +255,13 @@ class Filters:
 
     def new_log_filter(self, wanted: LogFilter) -> Quantity:
         """Install a filter for logs of new blocks, and return its id."""
-        checked = self._limits.checked(wanted, self._head)
-        blocks = resolve_range(checked, self._head, self._source)
-        return self._install(LogCursor(checked, blocks, self._head.number + 1, self._reorgs.end))
+        checked = self._limits.checked(wanted, self._chain)
+        blocks = resolve_range(checked, self._chain)
+        return self._install(LogCursor(checked, blocks, self._chain.number + 1, self._reorgs.end))
 
     def new_block_filter(self) -> Quantity:
         """Install a filter for the hashes of new blocks, and return its id."""
-        return self._install(_BlockCursor(self._head.number + 1, self._reorgs.end))
+        return self._install(_BlockCursor(self._chain.number + 1, self._reorgs.end))
 
     def new_pending_filter(self) -> Quantity:
         """Install a filter for the hashes of new pending transactions, and return its id."""
@@ -294,14 +286,14 @@ class Filters:
         cursor = self._use(filter_id)
         if isinstance(cursor, _PendingCursor):
             return cursor.position == self._pending.end
-        return cursor.next > self._head.number and cursor.reorgs == self._reorgs.end
+        return cursor.next > self._chain.number and cursor.reorgs == self._reorgs.end
 
     def poll(self, filter_id: int) -> LogChanges | HashChanges:
         """Move a filter to the head, and return its changes, which can be read on a thread."""
         match self._use(filter_id):
             case LogCursor() as cursor:
                 removed = cursor.rewind(self._missed(filter_id, cursor.reorgs))
-                new = cursor.advance(self._source, self._head, self._limits.results)
+                new = cursor.advance(self._source, self._chain, self._limits.results)
                 return LogChanges(cursor, removed, new)
             case _BlockCursor() as cursor:
                 return self._new_blocks(filter_id, cursor)
@@ -311,7 +303,7 @@ class Filters:
     def is_known_empty(self, filter_id: int) -> bool:
         """Say whether a search has found no logs in the range of a filter, and its blocks are still the same."""
         cursor = self._use_log_cursor(filter_id)
-        blocks = resolve_range(cursor.wanted, self._head, self._source)
+        blocks = resolve_range(cursor.wanted, self._chain)
         return cursor.known_empty == SearchedBlocks(blocks, self._reorgs.end)
 
     def wanted(self, filter_id: int) -> LogFilter:
@@ -321,15 +313,15 @@ class Filters:
     def logs(self, filter_id: int) -> FilterLogs:
         """Return the search for all logs in the range of a filter; its position stays."""
         cursor = self._use_log_cursor(filter_id)
-        search = LogSearch.of(self._source, self._head, cursor.wanted, self._limits)
+        search = LogSearch.of(self._source, self._chain, cursor.wanted, self._limits)
         return FilterLogs(cursor, SearchedBlocks(search.range, self._reorgs.end), search)
 
     def _new_blocks(self, filter_id: int, cursor: _BlockCursor) -> HashChanges:
         missed = self._missed(filter_id, cursor.reorgs)
         cursor.reorgs += len(missed)
         first = min([cursor.next, *(reorg.head + 1 for reorg in missed)])
-        cursor.next = min(self._head.number + 1, first + self._limits.results)
-        numbers, block_hash = range(first, cursor.next), self._blocks.block_hash
+        cursor.next = min(self._chain.number + 1, first + self._limits.results)
+        numbers, block_hash = range(first, cursor.next), self._chain.blocks.block_hash
 
         def read() -> Iterator[Hash32]:
             return (found for found in map(block_hash, numbers) if found is not None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from entresol.chain.events import BlockSealed, BlocksReverted, Listening, TransactionPending
 from entresol.errors import SubscriptionRejected, TooManySubscriptions
 from entresol.listeners import Listeners
+from entresol.rpc.cache import BlockLogs
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import ANY_LOG, SubscriptionOptions
@@ -21,22 +22,9 @@ if TYPE_CHECKING:
     from entresol.chain.events import ChainEvents, Event
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.transactions import Transaction
-    from entresol.rpc.cache import BlockLogs
-    from entresol.server.handler import Outbox
+    from entresol.rpc.services.rendered_chain import RenderedChain
+    from entresol.server.handler import ClientConnection, Outbox
     from entresol.storage.log_index import LogQuery
-
-
-class Subscriber(Protocol):
-    """The connection that notifications go to; compared by identity."""
-
-    def outbox(self) -> Outbox:
-        """Return where to send notifications that arrive after the response to the request being handled."""
-
-    def disconnect(self, reason: str) -> None:
-        """Close the connection, and say why."""
-
-    def on_close(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the connection is closed."""
 
 
 class SubscriptionKind(StrEnum):
@@ -51,7 +39,7 @@ class SubscriptionKind(StrEnum):
 class Subscription(NamedTuple):
     """A subscription: `start` is its notification up to the result, `since` its first event."""
 
-    connection: Subscriber
+    connection: ClientConnection
     outbox: Outbox
     id: str
     start: bytes
@@ -73,7 +61,7 @@ def parse_kind(name: object) -> SubscriptionKind:
 
 
 def new_subscription(
-    connection: Subscriber,
+    connection: ClientConnection,
     kind: SubscriptionKind,
     options: SubscriptionOptions | None,
     since: int,
@@ -109,17 +97,27 @@ TOO_MUCH_PENDING: Final = "too many notifications are pending"
 _Subject = TypeVar("_Subject")
 
 
-class NotificationFormat(Protocol):
-    """Renders events as JSON."""
+class NotificationRenderer:
+    """Renders what subscribers are notified of, as the RPC methods render it."""
+
+    def __init__(self, rendered: RenderedChain) -> None:
+        self._rendered = rendered
 
     def header(self, sealed: BlockSealed) -> bytes:
         """Return the header of a new block."""
+        return bytes(self._rendered.head(sealed.header, sealed.hash))
 
     def logs(self, record: BlockRecord, *, removed: bool) -> BlockLogs:
-        """Return the logs of a new or a reverted block."""
+        """Return the logs of a block."""
+        return (
+            BlockLogs(record, None, removed=True)
+            if removed
+            else self._rendered.log_cache.logs_in(record)
+        )
 
     def transaction(self, transaction: Transaction) -> bytes:
         """Return a pending transaction."""
+        return bytes(self._rendered.pending_transaction(transaction))
 
 
 class RecordReader(Protocol):
@@ -143,7 +141,7 @@ class Subscriptions:
         self,
         chain_events: ChainEvents,
         records: RecordReader,
-        format_: NotificationFormat,
+        format_: NotificationRenderer,
         *,
         wake: Callable[[], None] = lambda: None,
         max_per_connection: int = MAX_PER_CONNECTION,
@@ -159,7 +157,7 @@ class Subscriptions:
         self._by_kind: dict[SubscriptionKind, dict[str, Subscription]] = {
             kind: {} for kind in SubscriptionKind
         }
-        self._by_connection: dict[Subscriber, dict[str, SubscriptionKind]] = {}
+        self._by_connection: dict[ClientConnection, dict[str, SubscriptionKind]] = {}
         self.changed: Listeners[[]] = Listeners()
         """Notified when there is another subscription, or one less."""
         self._new_syncing: list[str] = []
@@ -187,7 +185,7 @@ class Subscriptions:
         self._listening.switch(on=False)
 
     def subscribe(
-        self, connection: Subscriber, kind: object, options: SubscriptionOptions | None = None
+        self, connection: ClientConnection, kind: object, options: SubscriptionOptions | None = None
     ) -> str:
         """Subscribe a connection to events from now on, and return the subscription's id."""
         wanted = parse_kind(kind)
@@ -209,7 +207,7 @@ class Subscriptions:
             self._wake()
         return subscription_id
 
-    def unsubscribe(self, connection: Subscriber, subscription_id: str) -> bool:
+    def unsubscribe(self, connection: ClientConnection, subscription_id: str) -> bool:
         """End a subscription of this connection, and say whether it existed."""
         kind = self._by_connection.get(connection, {}).pop(subscription_id, None)
         if kind is None:
@@ -345,7 +343,7 @@ class Subscriptions:
         found = (record for records in reverted for record in records)
         return next((record for record in found if record.hash() == sealed.hash), None)
 
-    def _drop(self, connection: Subscriber) -> None:
+    def _drop(self, connection: ClientConnection) -> None:
         for subscription_id, kind in self._by_connection.pop(connection, {}).items():
             self._end(kind, subscription_id)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from entresol.execution.tracing import TraceBudget
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.trace_runner import TraceRunner
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_BLOCKS: Final = 100_000
 """How many blocks a search reads at most."""
@@ -49,7 +49,7 @@ class AddressSearch:
 
     def __init__(
         self,
-        blocks: BlockReader,
+        blocks: StoreView,
         traces: TraceRunner,
         max_blocks: int = MAX_BLOCKS,
         max_gas: int = MAX_GAS,

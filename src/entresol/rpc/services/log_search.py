@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Protocol, Self
+from typing import Self
 
 import msgspec
 
-from entresol.chain.finality import BlockTag
+from entresol.chain.chain import Chain
 from entresol.errors import (
     InvalidFilter,
     TooManyAlternatives,
@@ -22,24 +22,6 @@ from entresol.rpc.cache import BlockLogs, LogCache
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.storage.log_index import LogQuery
-
-
-class ChainHead(Protocol):
-    """The head of a chain, and the blocks that tags name."""
-
-    @property
-    def number(self) -> int:
-        """The number of the latest block."""
-
-    def resolve(self, block: int | BlockTag) -> int:
-        """Return the number of a block; that of the pending one follows the head's."""
-
-
-class BlockHashes(Protocol):
-    """Blocks by their hash."""
-
-    def block_number(self, block_hash: bytes) -> int | None:
-        """Return the number of the block with this hash."""
 
 
 class BlockRange(msgspec.Struct, frozen=True):
@@ -63,10 +45,10 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
     it begins, as in geth, or begins above the head, as in anvil; by default such positions demand nothing, and such a
     filter is a filter, as in the ZK Stack."""
 
-    def checked(self, wanted: LogFilter, head: ChainHead) -> LogFilter:
+    def checked(self, wanted: LogFilter, chain: Chain) -> LogFilter:
         """Return a filter by these rules; reject a range or a query that they do not allow."""
         if self.follows_geth:
-            check_range(wanted, head)
+            check_range(wanted, chain)
         query = self.checked_query(wanted.query)
         return wanted if query is wanted.query else msgspec.structs.replace(wanted, query=query)
 
@@ -84,34 +66,34 @@ class LogLimits(msgspec.Struct, frozen=True, kw_only=True):
                 raise TooManyAlternatives(f"topics[{index}]", len(topics), limit)
 
 
-def check_range(wanted: LogFilter, head: ChainHead) -> None:
+def check_range(wanted: LogFilter, chain: Chain) -> None:
     """Reject a range that begins above the head, or ends before it begins."""
     first, last = wanted.from_block, wanted.to_block
-    if isinstance(first, int) and first > head.number:
+    if isinstance(first, int) and first > chain.number:
         raise InvalidFilter(
-            f"BlockOutOfRangeError: block height is {head.number} but requested was {first}"
+            f"BlockOutOfRangeError: block height is {chain.number} but requested was {first}"
         )
     # Tags are not compared: where they are depends on the head.
     if isinstance(first, int) and isinstance(last, int) and first > last:
         raise InvalidFilter("invalid block range params")
 
 
-def resolve_range(wanted: LogFilter, head: ChainHead, blocks: BlockHashes) -> BlockRange:
+def resolve_range(wanted: LogFilter, chain: Chain) -> BlockRange:
     """Return the blocks that a filter names now; a missing bound is the latest block."""
     if wanted.block_hash is not None:
-        number = blocks.block_number(wanted.block_hash)
+        number = chain.blocks.block_number(wanted.block_hash)
         if number is None:
             raise UnknownBlock(wanted.block_hash)
         return BlockRange(number, number)
-    first = head.number if wanted.from_block is None else head.resolve(wanted.from_block)
-    return BlockRange(first, resolve_last(wanted, head))
+    first = chain.number if wanted.from_block is None else chain.resolve(wanted.from_block)
+    return BlockRange(first, resolve_last(wanted, chain))
 
 
-def resolve_last(wanted: LogFilter, head: ChainHead) -> int:
+def resolve_last(wanted: LogFilter, chain: Chain) -> int:
     """Return the last block of a filter's range as it is now."""
     if wanted.to_block is None:
-        return head.number
-    return min(head.resolve(wanted.to_block), head.number)
+        return chain.number
+    return min(chain.resolve(wanted.to_block), chain.number)
 
 
 class LogSearch(msgspec.Struct, frozen=True):
@@ -125,12 +107,12 @@ class LogSearch(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, source: LogCache, head: ChainHead, wanted: LogFilter, limits: LogLimits | None = None
+        cls, source: LogCache, chain: Chain, wanted: LogFilter, limits: LogLimits | None = None
     ) -> Self:
         """Return the search for a filter as the chain is now."""
         limits = limits or LogLimits()
-        checked = limits.checked(wanted, head)
-        blocks = resolve_range(checked, head, source)
+        checked = limits.checked(wanted, chain)
+        blocks = resolve_range(checked, chain)
         return cls(source, checked.query, blocks, limits, checked.block_hash)
 
     def run(self) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -36,7 +36,7 @@ from entresol.rpc.render.chain_json import (
     transaction_json,
 )
 from entresol.rpc.render.hex import data, raw
-from entresol.storage.store_view import BlockReader
+from entresol.storage.store_view import StoreView
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 class SealedRecords:
     """Reads the records of sealed blocks, and where their transactions are included."""
 
-    def __init__(self, blocks: BlockReader, batches: BatchReader) -> None:
+    def __init__(self, blocks: StoreView, batches: BatchReader) -> None:
         self._blocks = blocks
         self._batches = batches
         self.get = blocks.get_record
@@ -140,13 +140,6 @@ class RenderedPending:
         return msgspec.Raw(pending_block_json(record, transactions))
 
 
-class PendingReader(Protocol):
-    """Pending transactions by hash."""
-
-    def get(self, transaction_hash: bytes) -> Transaction | None:
-        """Return the transaction with this hash."""
-
-
 class RenderedChain:
     """Blocks, transactions, receipts and logs of one chain, as clients see them.
 
@@ -158,8 +151,8 @@ class RenderedChain:
     def __init__(  # noqa: PLR0913 - independent parts
         self,
         chain_id: int,
-        blocks: BlockReader,
-        pending_transactions: PendingReader,
+        blocks: StoreView,
+        pending_transactions: PendingTransactions,
         build_pending: Callable[[], ExecutedBlock],
         *,
         batches: BatchReader | None = None,

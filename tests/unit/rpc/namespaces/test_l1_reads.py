@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
+from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import (
     MAX_CONCURRENT,
@@ -49,7 +50,9 @@ def test_a_read_is_passed_on_with_its_parameters() -> None:
     async def run() -> None:
         l1 = SlowL1()
         l1.may_respond.set()
-        found = await ask(Dispatcher([L1Reads(l1)]), "eth_getBlockByHash", HASH, False)
+        found = await ask(
+            Dispatcher([L1Reads(cast("RemoteLayerOne", l1))]), "eth_getBlockByHash", HASH, False
+        )
         assert found["result"] == ["eth_getBlockByHash", HASH, False]
 
     asyncio.run(run())
@@ -57,7 +60,7 @@ def test_a_read_is_passed_on_with_its_parameters() -> None:
 
 def test_what_the_explorer_does_not_read_is_unknown() -> None:
     async def run() -> None:
-        dispatcher = Dispatcher([L1Reads(SlowL1())])
+        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", SlowL1()))])
         for method in ("eth_sendRawTransaction", "eth_accounts", "debug_traceTransaction"):
             assert (await ask(dispatcher, method, "0x"))["error"]["code"] == -32601
 
@@ -67,7 +70,7 @@ def test_what_the_explorer_does_not_read_is_unknown() -> None:
 def test_few_requests_run_at_once_and_a_flood_is_rejected() -> None:
     async def run() -> None:
         l1 = SlowL1()
-        dispatcher = Dispatcher([L1Reads(l1)])
+        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
         asked = [
             asyncio.create_task(ask(dispatcher, "eth_blockNumber")) for _ in range(MAX_PENDING + 5)
         ]
@@ -87,7 +90,7 @@ def test_the_rate_is_limited_for_all_clients_together() -> None:
     async def run() -> None:
         l1 = SlowL1()
         l1.may_respond.set()
-        dispatcher = Dispatcher([L1Reads(l1)])
+        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
         found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
         assert any("error" in response for response in found)
 
@@ -96,7 +99,7 @@ def test_the_rate_is_limited_for_all_clients_together() -> None:
 
 def test_an_l1_that_does_not_respond_is_reported_as_such() -> None:
     async def run() -> None:
-        dispatcher = Dispatcher([L1Reads(SlowL1(), seconds=30)])
+        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", SlowL1()), seconds=30)])
         asked = [ask(dispatcher, "eth_blockNumber") for _ in range(MAX_CONCURRENT + 1)]
         *sent, waiting = await asyncio.gather(*asked)
         expected = "L1 at http://l1 cannot be reached: no response in 30 seconds"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
-from typing import Self
 
 import pytest
 
@@ -13,26 +12,15 @@ from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions
 from entresol.rpc.types.log_filter import LogFilter, SubscriptionOptions
+from entresol.server.handler import LocalConnection
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import EmittingChain
 
 
-class Client:
+class Client(LocalConnection):
     """A connection that ignores what it gets."""
 
-    def __init__(self) -> None:
-        self.close: Callable[[], None] = lambda: None
-
-    def send(self, _data: bytes) -> bool:
-        return True
-
-    def outbox(self) -> Self:
-        return self
-
-    def disconnect(self, reason: str) -> None:
-        """Do nothing."""
-
-    def on_close(self, callback: Callable[[], None]) -> None:
+    def on_close(self, callback: Callable[[], object]) -> None:
         self.close = callback
 
 
@@ -42,9 +30,7 @@ def topics(count: int) -> list[list[str]]:
 
 def filters_of(chain: EmittingChain, memory: CriteriaMemory, max_filters: int = 100) -> Filters:
     log_cache = chain.log_cache()
-    return Filters(
-        chain, chain.blocks, log_cache, chain.events, max_filters=max_filters, memory=memory
-    )
+    return Filters(chain, log_cache, max_filters=max_filters, memory=memory)
 
 
 def test_the_estimate_of_long_criteria_is_not_below_what_they_take(chain: EmittingChain) -> None:

@@ -30,8 +30,7 @@ def filters_of(
     chain: EmittingChain, *, max_filters: int = 10_000, results: int = 10_000
 ) -> Filters:
     limits = LogLimits(results=results)
-    store, log_cache = chain.blocks, chain.log_cache()
-    return Filters(chain, store, log_cache, chain.events, max_filters=max_filters, limits=limits)
+    return Filters(chain, chain.log_cache(), max_filters=max_filters, limits=limits)
 
 
 def places(filters: Filters, filter_id: int) -> list[tuple[int, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -23,24 +23,24 @@ from entresol.rpc.cache import BlockLogs
 from entresol.rpc.pubsub.subscriptions import (
     MAX_PENDING,
     TOO_MUCH_PENDING,
+    NotificationRenderer,
     Subscriptions,
 )
 from entresol.rpc.types.log_filter import SubscriptionOptions
+from entresol.server.handler import LocalConnection
 from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
 from tests.support.hex_data import word
 
 
-class Client:
+class Client(LocalConnection):
     """A connection that keeps what it is sent."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sent: list[bytes] = []
-        self.close: Callable[[], None] = lambda: None
+        self.close: Callable[[], object] = lambda: None
         self.reasons: list[str] = []
-
-    def outbox(self) -> Self:
-        return self
 
     def disconnect(self, reason: str) -> None:
         self.reasons.append(reason)
@@ -49,7 +49,7 @@ class Client:
         self.sent.append(data)
         return True
 
-    def on_close(self, callback: Callable[[], None]) -> None:
+    def on_close(self, callback: Callable[[], object]) -> None:
         self.close = callback
 
     def heard_logs(self, identity: str) -> list[tuple[int, str, bool]]:
@@ -69,7 +69,7 @@ class Client:
         return [param["result"] for param in params if param["subscription"] == identity]
 
 
-class PlainFormat:
+class PlainFormat(NotificationRenderer):
     """A format just rich enough to distinguish things; it counts what it renders."""
 
     def __init__(self) -> None:

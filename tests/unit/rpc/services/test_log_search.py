@@ -9,8 +9,6 @@ import pytest
 
 from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, UnknownBlock
 from entresol.primitives.values import Hash32
-from entresol.rpc.cache import LogCache
-from entresol.rpc.render.chain_json import NoBatches
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
 from tests.support.chain.log_emitter import (
@@ -54,7 +52,7 @@ def blocks_of(chain: EmittingChain, value: dict[str, object]) -> list[int]:
 
 
 def block_range(chain: EmittingChain, value: dict[str, object]) -> BlockRange:
-    return resolve_range(LogFilter.parse(value), chain, chain.blocks)
+    return resolve_range(LogFilter.parse(value), chain)
 
 
 # Which blocks
@@ -189,12 +187,8 @@ def test_a_range_may_be_limited_too(chain: EmittingChain) -> None:
 
 
 def test_a_block_that_was_replaced_while_it_was_read_is_unknown(chain: EmittingChain) -> None:
-    class Confused(LogCache):
-        def block_number(self, block_hash: bytes) -> int:  # noqa: ARG002 - the interface has it
-            return 3
-
-    wanted = LogFilter(block_hash=Hash32(word(9)))
-    search = LogSearch.of(Confused(chain.blocks, NoBatches()), chain, wanted)
+    query, replaced = LogFilter().query, Hash32(word(9))
+    search = LogSearch(chain.log_cache(), query, BlockRange(3, 3), LogLimits(), replaced)
     for look in (search.run, search.run_if_quick):
         with pytest.raises(UnknownBlock):
             look()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 class DebugRaw:
@@ -30,7 +30,7 @@ class DebugRaw:
     prefix = "debug"
 
     def __init__(
-        self, resolver: BlockResolver, blocks: BlockReader, rendered: RenderedChain, max_bytes: int
+        self, resolver: BlockResolver, blocks: StoreView, rendered: RenderedChain, max_bytes: int
     ) -> None:
         self._resolver = resolver
         self._blocks = blocks

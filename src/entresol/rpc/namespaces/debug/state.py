@@ -95,9 +95,7 @@ class DebugState:
         ledger = self._ledger
         record = ledger.record(number)
         rules = ledger.rules_at(number).evm_rules()
-        found = witness_of(
-            record, self._store, self._store, rules, self._store.loaded, paced=cooperatively
-        )
+        found = witness_of(record, self._store, rules, self._store.loaded, paced=cooperatively)
         lists = found.state, found.codes, found.keys, found.headers
         return Raw(b'{"state":%b,"codes":%b,"keys":%b,"headers":%b}' % tuple(map(_array, lists)))
 

@@ -10,7 +10,7 @@ from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 
 if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 _REASON: Final = "a developer dropped it"
 
@@ -44,7 +44,7 @@ class HardhatPool:
 
     prefix = "hardhat"
 
-    def __init__(self, pool: Mempool, blocks: BlockReader) -> None:
+    def __init__(self, pool: Mempool, blocks: StoreView) -> None:
         self._pool = pool
         self._blocks = blocks
 

@@ -22,7 +22,7 @@ from entresol.state_missing import work_clock
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_SIZE: Final = 10_000
 """How many blocks a bucket has at most."""
@@ -188,7 +188,7 @@ class EntresolBatchStatistics:
         return None if found is None or found.gas_used is None else Quantity(found.gas_used)
 
 
-def _figures(blocks: BlockReader, number: int) -> tuple[int, ...] | None:
+def _figures(blocks: StoreView, number: int) -> tuple[int, ...] | None:
     """Return the time, transactions, gas used, gas limit and base fee of a block; None if it is not there any more."""
     stored = blocks.get_encoded_record(number)
     if stored is None:

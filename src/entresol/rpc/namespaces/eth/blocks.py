@@ -16,7 +16,7 @@ from entresol.rpc.types.block_id import BlockHash, BlockId, BlockNumber
 if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.rendered_chain import RenderedChain
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 class EthBlocks:
@@ -24,9 +24,7 @@ class EthBlocks:
 
     prefix = "eth"
 
-    def __init__(
-        self, blocks: BlockReader, resolver: BlockResolver, rendered: RenderedChain
-    ) -> None:
+    def __init__(self, blocks: StoreView, resolver: BlockResolver, rendered: RenderedChain) -> None:
         self._blocks = blocks
         self._resolver = resolver
         self._rendered = rendered

@@ -24,10 +24,10 @@ from entresol.rpc.types.log_filter import FilterObject, SubscriptionOptions
 from entresol.server.handler import ClientConnection
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.rpc.cache import LogCache
     from entresol.rpc.pubsub.filters import FilterLogs, Filters, HashChanges, LogChanges
     from entresol.rpc.pubsub.subscriptions import Subscriptions
-    from entresol.rpc.services.log_search import ChainHead
 
 
 _NOTHING: Final = raw_array(())
@@ -40,13 +40,13 @@ class EthFilters:
 
     def __init__(
         self,
-        head: ChainHead,
+        chain: Chain,
         logs: LogCache,
         filters: Filters,
         subscriptions: Subscriptions,
         limits: LogLimits | None = None,
     ) -> None:
-        self._head = head
+        self._chain = chain
         self._logs = logs
         self._filters = filters
         self._subscriptions = subscriptions
@@ -58,8 +58,8 @@ class EthFilters:
 
         A range that begins above the head, or ends before it begins, is an error.
         """
-        check_range(filter.wanted, self._head)
-        return _run(LogSearch.of(self._logs, self._head, filter.wanted, self._limits))
+        check_range(filter.wanted, self._chain)
+        return _run(LogSearch.of(self._logs, self._chain, filter.wanted, self._limits))
 
     @method(InvalidFilter, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
     def new_filter(self, filter: FilterObject) -> Quantity:

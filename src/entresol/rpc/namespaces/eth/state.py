@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.state.state_trie import StateTrie
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 class StorageResult(JsonModel, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class EthState:
     def __init__(
         self,
         resolver: BlockResolver,
-        blocks: BlockReader,
+        blocks: StoreView,
         trie: StateTrie,
         pool: PoolView,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -30,7 +30,7 @@ from entresol.rpc.types.number import Number
 from entresol.storage.block_rows import Prices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.primitives.batches import Batch
@@ -119,13 +119,6 @@ class L1BatchDetails(BlockDetailsBase, frozen=True, kw_only=True):
     ]
 
 
-class CommitmentReader(Protocol):
-    """The commitments of batches."""
-
-    def commitment_of(self, batch: Batch) -> Hash32:
-        """Return the commitment of a batch, its hash on L1."""
-
-
 class FinalityStatus(JsonModel, frozen=True, kw_only=True):
     """The last blocks and batches at each stage of settlement."""
 
@@ -157,12 +150,16 @@ class ZksBatches:
     prefix = "zks"
 
     def __init__(
-        self, chain: Chain, batch_status: BatchStatus, fees: FeeModel, commitments: CommitmentReader
+        self,
+        chain: Chain,
+        batch_status: BatchStatus,
+        fees: FeeModel,
+        commitment_of: Callable[[Batch], Hash32],
     ) -> None:
         self._chain = chain
         self._batch_status = batch_status
         self._fees = fees
-        self._commitments = commitments
+        self._commitment_of = commitment_of
         self._version = f"Version{PROTOCOL_VERSION[1]}"
         self._details: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
         self._blocks: BoundedMap[int, tuple[BatchSettlement, Raw]] = BoundedMap(CACHES.details)
@@ -279,7 +276,7 @@ class ZksBatches:
         )
         # That of genesis is on L1 from registration on.
         is_on_l1 = settlement.steps.commit is not None or not batch.number
-        commitment = f'"{self._commitments.commitment_of(batch)}"' if is_on_l1 else "null"
+        commitment = f'"{self._commitment_of(batch)}"' if is_on_l1 else "null"
         published = (
             f'"dataAvailability":"{_SCHEMES[batch.data_scheme]}","pubdataBytes":{batch.data_size}'
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.l1.deployment import SettlementContracts
-    from entresol.storage.store_view import BytecodeReader
+    from entresol.storage.store_view import StoreView
 
 
 _NONE = Address.zero()
@@ -140,7 +140,7 @@ class ZksBytecode:
 
     prefix = "zks"
 
-    def __init__(self, codes: BytecodeReader, head: Callable[[], object]) -> None:
+    def __init__(self, codes: StoreView, head: Callable[[], object]) -> None:
         """Read published code; `head` returns another object once there is another block."""
         self._codes = codes
         self._head = head

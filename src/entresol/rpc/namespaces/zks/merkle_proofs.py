@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import ProvenLog
     from entresol.state.state_trie import AccountProof, StateTrie
     from entresol.storage.batch_table import BatchTable
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 ProofTarget: TypeAlias = Literal["l1BatchRoot", "messageRoot"]
@@ -102,7 +102,7 @@ class ZksProofs:
 
     def __init__(
         self,
-        blocks: BlockReader,
+        blocks: StoreView,
         batches: BatchTable,
         trie: StateTrie,
         prover: Prover,

@@ -18,7 +18,7 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 _NONE = Hash32.zero()
 EXECUTION_VERSION = 1
@@ -98,7 +98,7 @@ class ZksProtocol:
 
     prefix = "zks"
 
-    def __init__(self, blocks: BlockReader, genesis: Genesis) -> None:
+    def __init__(self, blocks: StoreView, genesis: Genesis) -> None:
         self._blocks = blocks
         self._genesis = genesis
         self._encoded_genesis: Raw | None = None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor
     from entresol.primitives.transactions import Payload
     from entresol.rpc.services.batch_status import BatchSettlement, BatchStatus
-    from entresol.rpc.services.rendered_chain import PendingReader, RenderedChain
+    from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
     from entresol.rpc.threads.client_threads import Threads
     from entresol.sequencer.account_validations import AccountValidations
 
@@ -99,7 +99,7 @@ class ZksTransactions:
         self,
         chain: Chain,
         batch_status: BatchStatus,
-        pending: PendingReader,
+        pending: PendingTransactions,
         rendered: RenderedChain,
         submission: Submission,
         max_bytes: int,

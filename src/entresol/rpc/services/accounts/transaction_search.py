@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.rpc.services.trace_runner import TraceRunner
     from entresol.storage.account_index import AccountIndex
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 
 _BLOCK: Final = 8
@@ -100,7 +100,7 @@ class TransactionSearch:
 
     def __init__(
         self,
-        blocks: BlockReader,
+        blocks: StoreView,
         index: AccountIndex,
         traces: TraceRunner,
         *,

@@ -22,7 +22,7 @@ from entresol.storage.token_transfers import (
 if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Address
-    from entresol.storage.store_view import BlockReader
+    from entresol.storage.store_view import StoreView
 
 MAX_BLOCKS: Final = 1_000
 """How many blocks a page reads at most: other logs may have put them under the same keys."""
@@ -63,7 +63,7 @@ class TransferSearch:
 
     def __init__(
         self,
-        blocks: BlockReader,
+        blocks: StoreView,
         max_blocks: int = MAX_BLOCKS,
         max_seconds: float = MAX_SECONDS,
     ) -> None:

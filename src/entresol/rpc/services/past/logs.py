@@ -20,8 +20,9 @@ from entresol.rpc.services.log_search import BlockRange, LogSearch, check_range,
 from entresol.rpc.services.past.remote import block_of, is_null
 
 if TYPE_CHECKING:
+    from entresol.chain.chain import Chain
     from entresol.rpc.cache import LogCache
-    from entresol.rpc.services.log_search import ChainHead, LogLimits
+    from entresol.rpc.services.log_search import LogLimits
     from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.services.past.router import Function
     from entresol.rpc.types.log_filter import BlockName, LogFilter
@@ -59,14 +60,14 @@ class SplitLogs:
     def __init__(
         self,
         remote: PastChain,
-        head: ChainHead,
+        chain: Chain,
         source: LogCache,
         limits: LogLimits,
         filter_of: Callable[[int], LogFilter],
     ) -> None:
         """Search by `limits`; `filter_of` returns an installed filter by its id."""
         self._remote = remote
-        self._head = head
+        self._chain = chain
         self._source = source
         self._filter_of = filter_of
         self._limits = limits
@@ -74,7 +75,7 @@ class SplitLogs:
     def get_logs(self, function: Function, arguments: Sequence[Any]) -> Any:
         """Return the logs of a filter object, in order."""
         wanted: LogFilter = arguments[0].wanted
-        check_range(wanted, self._head)
+        check_range(wanted, self._chain)
         return self._found(wanted) or function(*arguments)
 
     def get_filter_logs(self, function: Function, arguments: Sequence[Any]) -> Any:
@@ -84,7 +85,7 @@ class SplitLogs:
 
     def _found(self, wanted: LogFilter) -> Awaitable[Any] | None:
         """Return the logs, of which the remote has a part; None if it has none."""
-        checked = self._limits.checked(wanted, self._head)
+        checked = self._limits.checked(wanted, self._chain)
         if checked.block_hash is not None:
             if not self._is_foreign(checked.block_hash):
                 return None
@@ -99,24 +100,24 @@ class SplitLogs:
 
     def _is_foreign(self, block_hash: Hash32) -> bool:
         is_anchor = block_hash == self._remote.anchor.hash
-        return is_anchor or self._source.block_number(block_hash) is None
+        return is_anchor or self._chain.blocks.block_number(block_hash) is None
 
     def _first(self, wanted: LogFilter) -> int:
-        return self._head.number if wanted.from_block is None else self._number(wanted.from_block)
+        return self._chain.number if wanted.from_block is None else self._number(wanted.from_block)
 
     def _last(self, wanted: LogFilter) -> int:
         if wanted.to_block is BlockTag.EARLIEST:
             return 0
-        return resolve_last(wanted, self._head)
+        return resolve_last(wanted, self._chain)
 
     def _number(self, block: BlockName) -> int:
-        return 0 if block is BlockTag.EARLIEST else self._head.resolve(block)
+        return 0 if block is BlockTag.EARLIEST else self._chain.resolve(block)
 
     async def _of_block(self, block_hash: Hash32, wanted: LogFilter) -> Any:
         block = await self._remote.past_block(block_hash)
         if block is None:
             # The error is the one of a block that is not here.
-            return raw_array(LogSearch.of(self._source, self._head, wanted, self._limits).run())
+            return raw_array(LogSearch.of(self._source, self._chain, wanted, self._limits).run())
         blocks = {"blockHash": str(block_hash)}
         return raw_array(await self._read(blocks, wanted.query, block.number))
 
@@ -126,7 +127,7 @@ class SplitLogs:
         found = await self._of_past(wanted.query, past, blocks)
         if blocks.last <= anchor:
             return raw_array(found)
-        ours = BlockRange(anchor + 1, min(blocks.last, self._head.number))
+        ours = BlockRange(anchor + 1, min(blocks.last, self._chain.number))
         left = msgspec.structs.replace(self._limits, blocks=None)
         search = LogSearch(self._source, wanted.query, ours, left)
 

@@ -13,32 +13,13 @@ from entresol.primitives.values import Hash32, Quantity
 
 if TYPE_CHECKING:
     from entresol._native import RemoteTable
+    from entresol.primitives.anchor import Anchor
     from entresol.primitives.headers import Header
 
 IsFinal: TypeAlias = Callable[[Raw], bool]
 """Says of a result whether it never changes, so that it may be kept for ever."""
 
 _NULL: Final = b"null"
-
-
-class AnchorBlock(Protocol):
-    """The block that a fork stands on."""
-
-    @property
-    def chain_id(self) -> int:
-        """The id of the remote chain; that of the fork may be another."""
-
-    @property
-    def number(self) -> int:
-        """Its number."""
-
-    @property
-    def hash(self) -> Hash32:
-        """Its hash, as the remote says."""
-
-    @property
-    def json(self) -> bytes:
-        """All of it, as the remote returned it."""
 
 
 class PastBlock(Protocol):
@@ -69,7 +50,7 @@ class PastChain(Protocol):
         """Scheme, host and port of the remote."""
 
     @property
-    def anchor(self) -> AnchorBlock:
+    def anchor(self) -> Anchor:
         """The block that the fork stands on."""
 
     @property

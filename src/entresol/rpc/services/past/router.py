@@ -17,10 +17,9 @@ from entresol.rpc.jsonrpc.served_method import Method, NamedParameter
 from entresol.rpc.services.past.passing import PassedReads, UnknownHash
 
 if TYPE_CHECKING:
-    from entresol.rpc.services.log_search import ChainHead
+    from entresol.chain.chain import Chain
     from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.services.rendered_chain import PendingTransactions
-    from entresol.storage.store_view import BlockReader
 
 
 Place: TypeAlias = int | UnknownHash | None
@@ -30,16 +29,9 @@ Place: TypeAlias = int | UnknownHash | None
 class Places:
     """Tells what is of the past. Assumes: the event loop."""
 
-    def __init__(
-        self,
-        remote: PastChain,
-        head: ChainHead,
-        blocks: BlockReader,
-        pending: PendingTransactions,
-    ) -> None:
+    def __init__(self, remote: PastChain, chain: Chain, pending: PendingTransactions) -> None:
         self._remote = remote
-        self._head = head
-        self._blocks = blocks
+        self._chain = chain
         self._pending = pending
 
     @property
@@ -70,7 +62,7 @@ class Places:
             return self._of_number(0, last)
         if block.tag is not None:
             # A fork without blocks of its own has the anchor for its latest one.
-            return self._of_number(self._head.resolve(block.tag), last)
+            return self._of_number(self._chain.resolve(block.tag), last)
         if block.block_hash is not None:
             return self._of_block_hash(block.block_hash, last)
         return self._of_number(block.number, last)
@@ -81,14 +73,14 @@ class Places:
     def _of_block_hash(self, block_hash: Hash32, last: int) -> Place:
         if block_hash == self._remote.anchor.hash:
             return self._of_number(self.anchor, last)
-        if self._blocks.block_number(block_hash) is not None:
+        if self._chain.blocks.block_number(block_hash) is not None:
             return None
         return UnknownHash(block_hash, is_transaction=False)
 
     def _of_transaction(self, transaction_hash: Hash32) -> Place:
         if self._pending.get(transaction_hash) is not None:
             return None
-        if self._blocks.locate_transaction(transaction_hash) is not None:
+        if self._chain.blocks.locate_transaction(transaction_hash) is not None:
             return None
         return UnknownHash(transaction_hash, is_transaction=True)
 

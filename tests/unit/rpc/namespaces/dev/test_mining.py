@@ -12,7 +12,7 @@ import pytest
 from entresol.chain.mining_schedule import MiningMode
 from entresol.node.config.api import ApiConfig
 from entresol.rpc.namespaces.dev.mining import MineDetailed
-from entresol.rpc.services.rendered_chain import RenderedChain, Result
+from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain, Result
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, open_chain, transaction
@@ -170,7 +170,8 @@ class Reverting(RenderedChain):
 
 def test_a_block_that_was_reverted_meanwhile_is_left_out() -> None:
     chain = open_chain()
-    rendered = Reverting(270, chain.blocks, chain.pool, chain.builder.pending_block)
+    pending = PendingTransactions(chain.pool, chain.filler.priority)
+    rendered = Reverting(270, chain.blocks, pending, chain.builder.pending_block)
     client = NamespaceClient(MineDetailed("evm", chain, InlineSequencer(chain), rendered))
     try:
         blocks = client("evm_mine_detailed", {"blocks": 3})

@@ -14,7 +14,6 @@ from entresol._native import keccak256
 from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.fees import FeeModel
 from entresol.dev.reverts import Reverts
-from entresol.node.api.adapters import BatchCommitments
 from entresol.offload import Offload
 from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.interop_roots import ROOT_STORAGE
@@ -30,7 +29,7 @@ from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.merkle_proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
-from entresol.rpc.services.rendered_chain import BatchInclusion, RenderedChain
+from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
 from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer
@@ -60,13 +59,17 @@ class Rollup(NamespaceClient):
             self.chain.blocks, self.chain.batches, SealingPolicy(max_age=10.0**9)
         )
         settling, blocks = BatchStatus(self.chain, L1_CHAIN_ID), self.chain.blocks
-        rendered = RenderedChain(
-            CHAIN_ID, blocks, self.chain.pool, lambda: pytest.fail("not asked")
-        )
+        pending = PendingTransactions(self.chain.pool, self.chain.filler.priority)
+        rendered = RenderedChain(CHAIN_ID, blocks, pending, lambda: pytest.fail("not asked"))
         executor, prover = ThreadPoolExecutor(1), LogProver(blocks, self.chain.batches)
         validations = AccountValidations(self.chain, executor)
         super().__init__(
-            ZksBatches(self.chain, settling, self.fees, BatchCommitments(CHAIN_ID)),
+            ZksBatches(
+                self.chain,
+                settling,
+                self.fees,
+                lambda batch: stored_info_of(batch, CHAIN_ID).commitment,
+            ),
             ZksProofs(
                 blocks,
                 self.chain.batches,
@@ -77,7 +80,7 @@ class Rollup(NamespaceClient):
             ZksTransactions(
                 self.chain,
                 settling,
-                self.chain.pool,
+                pending,
                 rendered,
                 Submission(
                     self.chain, InlineSequencer(self.chain), executor, validations=validations
@@ -388,7 +391,7 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
     rendered = RenderedChain(
         CHAIN_ID,
         chain.blocks,
-        chain.pool,
+        PendingTransactions(chain.pool, chain.filler.priority),
         chain.builder.pending_block,
         batches=BatchInclusion(chain.batches),
     )

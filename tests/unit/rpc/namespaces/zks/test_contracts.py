@@ -50,7 +50,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def zks(chain: Chain) -> Iterator[NamespaceClient]:
-    client = NamespaceClient(ZksBytecode(chain.bytecodes, lambda: chain.ledger.head_hash))
+    client = NamespaceClient(ZksBytecode(chain.blocks, lambda: chain.ledger.head_hash))
     yield client
     client.close()
 
