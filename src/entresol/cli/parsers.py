@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -98,8 +98,7 @@ def node_parser(command: str = "") -> Parser:
         choices=("run", "rebuild", "verify"),
         default="run",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    _add_settings(parser, SETTINGS.all)
     return parser
 
 
@@ -125,8 +124,7 @@ def cluster_parser() -> Parser:
     parser.add_argument(
         "--to", type=int, metavar="BLOCK", help="Block that unwind reverts the chain to."
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    _add_settings(parser, SETTINGS.all)
     return parser
 
 
@@ -166,11 +164,11 @@ def replay_parser() -> Parser:
     """Return the parser of `replay`."""
     usage = "entresol replay {HASH | --block N} --fork-url URL [--json] [--struct-logs] [flags]"
     texts = {"usage": usage, "description": REPLAY_DESCRIPTION, "epilog": EPILOG}
-    listed = [setting for setting in SETTINGS.all if _is_of_a_replay(setting)]
-    flags = {setting.flag for setting in listed}
-    others = {
-        setting.flag: _NOT_OF_A_REPLAY for setting in SETTINGS.all if setting.flag not in flags
-    }
+    # What is replayed names the block.
+    names = {setting.name for setting in SETTINGS.all if setting.section == "fork"} - set(
+        _BLOCK_OF_A_FORK
+    )
+    listed, others = _parted(names | {"abi", "sources"}, _NOT_OF_A_REPLAY)
     parser = _new_parser(others, "replay", prog="entresol replay", **texts)
     parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
     parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
@@ -178,19 +176,11 @@ def replay_parser() -> Parser:
     parser.add_argument(
         "--struct-logs", action="store_true", help="Print every step of the transaction as JSON."
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, listed, SETTINGS.titles())
+    _add_settings(parser, listed)
     return parser
 
 
-def _is_of_a_replay(setting: Setting) -> bool:
-    """Return whether a replay reads a setting: those of a fork but its block, which what is replayed names, ABIs and sources."""
-    if setting.section == "fork":
-        return setting.name not in _BLOCK_OF_A_FORK
-    return setting.name in ("abi", "sources")
-
-
-def _parted(names: frozenset[str], reason: str) -> tuple[list[Setting], dict[str, str]]:
+def _parted(names: Collection[str], reason: str) -> tuple[list[Setting], dict[str, str]]:
     """Return the settings that a command has, and why it rejects the flags of the others."""
     listed = [setting for setting in SETTINGS.all if setting.name in names]
     return listed, {setting.flag: reason for setting in SETTINGS.all if setting.name not in names}
@@ -229,8 +219,7 @@ def derive_parser() -> Parser:
         metavar="DIR",
         help="Data directory that has this batch as L1 has executed it; no node may have it open.",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, listed, SETTINGS.titles())
+    _add_settings(parser, listed)
     return parser
 
 
@@ -245,8 +234,7 @@ def settle_parser() -> Parser:
     parser = _new_parser(others, "settle", prog="entresol settle", **texts)
     parser.add_argument("command", metavar="command", help=SETTLE_HELP, choices=SETTLE_COMMANDS)
     parser.add_argument("--to", type=int, metavar="BATCH", help="Last batch that is left.")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, listed, SETTINGS.titles())
+    _add_settings(parser, listed)
     return parser
 
 
@@ -276,8 +264,7 @@ def gas_report_parser() -> Parser:
         help="Sort by name, or by calls, avg, max or total, the largest first.",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON.")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, listed, SETTINGS.titles())
+    _add_settings(parser, listed)
     return parser
 
 
@@ -286,8 +273,7 @@ def shell_parser() -> Parser:
     parser = _new_parser(
         NODE_REJECTED, "shell", prog="entresol shell", description=SHELL_DESCRIPTION
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
+    _add_settings(parser, SETTINGS.all)
     parser.add_argument(
         "--no-silent",
         dest="silent",
@@ -341,6 +327,11 @@ class PrintHelp(argparse.Action):
         short = None if self._has_all else short_help(self._command, parser)
         print(parser.format_help().rstrip() if short is None else short)
         parser.exit()
+
+
+def _add_settings(parser: Parser, settings: Iterable[Setting]) -> None:
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings.")
+    add_flags(parser, settings, SETTINGS.titles())
 
 
 def _new_parser(rejected: Mapping[str, str], command: str, **texts: str) -> Parser:

@@ -31,11 +31,12 @@ def run_node(config: NodeConfig, open_node: OpenNode) -> int:
     from entresol._native import return_large_blocks  # noqa: PLC0415
     from entresol.server.limits import allow_open_files  # noqa: PLC0415
     from entresol.terminal.log import NodeLog  # noqa: PLC0415
+    from entresol.terminal.writer import TerminalWriter  # noqa: PLC0415
 
     return_large_blocks()
     sys.setswitchinterval(SWITCH_SECONDS)
     allow_open_files(config.server.connection_limit)
-    log = NodeLog.to_terminal(config.log)
+    log = NodeLog.to_writer(config.log, TerminalWriter())
     try:
         uvloop.run(_serve(config, log, open_node))
     finally:

@@ -7,12 +7,7 @@ from importlib.util import find_spec
 from entresol.errors import InvalidConfig
 
 
-def has_web3() -> bool:
-    """Return whether web3.py is installed, without importing it."""
-    return find_spec("web3") is not None
-
-
 def require_web3() -> None:
     """Raise an error that says how to install web3.py, if it is not."""
-    if not has_web3():
+    if find_spec("web3") is None:
         raise InvalidConfig("", "this needs web3.py: pip install 'entresol[testing]'")

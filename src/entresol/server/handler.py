@@ -109,20 +109,12 @@ class LocalConnection:
         """Ignore the callback: the connection never closes."""
 
 
-class Handler(Protocol):
-    """Handles one document and returns the response document; None if there is none.
+Handler: TypeAlias = Callable[[bytes, ClientConnection], bytes | Awaitable[bytes | None] | None]
+"""Handles one document and returns the response document; None if there is none.
 
-    Bytes are written before control returns to the event loop. An awaitable is awaited, and later
-    requests of the same HTTP connection stay pending until then, because responses are sent in order.
-    """
-
-    def __call__(
-        self, body: bytes, connection: ClientConnection
-    ) -> bytes | Awaitable[bytes | None] | None:
-        """Handle `body`."""
-        ...
-
-
+Bytes are written before control returns to the event loop. An awaitable is awaited, and later requests of the same HTTP
+connection stay pending until then, because responses are sent in order.
+"""
 OnRejection: TypeAlias = Callable[[HttpResponse, ClientConnection], object]
 """Is called for each request that was rejected before it reached a handler, also in a flood of them."""
 

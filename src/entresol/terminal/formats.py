@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -127,31 +127,6 @@ class LogMessage(msgspec.Struct, frozen=True):
     message: str
     source: str
     trace: str | None = None
-
-
-class LogFormat(Protocol):
-    """Formats entries as lines."""
-
-    def request(self, entry: RequestServed) -> str:
-        """Format a request."""
-
-    def batch(self, entry: BatchServed) -> str:
-        """Format a batch."""
-
-    def rejection(self, entry: RequestRejected) -> str:
-        """Format a rejection."""
-
-    def suppressed(self, entry: RejectionsSuppressed) -> str:
-        """Format the number of further rejections."""
-
-    def transaction(self, entry: TransactionIncluded) -> str:
-        """Format a transaction."""
-
-    def console(self, entry: ConsoleLogged) -> str:
-        """Format what a call printed."""
-
-    def message(self, entry: LogMessage) -> str:
-        """Format a message."""
 
 
 class TextLogFormat:
@@ -374,6 +349,10 @@ class JsonLogFormat:
         if entry.trace is not None:
             fields["trace"] = entry.trace
         return json_line(entry.level, entry.message, fields)
+
+
+LogFormat: TypeAlias = TextLogFormat | JsonLogFormat
+"""Formats entries as lines."""
 
 
 def json_line(level: str, message: str, fields: dict[str, Any]) -> str:

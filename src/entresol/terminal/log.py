@@ -20,7 +20,7 @@ from entresol.terminal.transactions import (
     RejectionLog,
     TransactionLog,
 )
-from entresol.terminal.writer import OUT, FormatText, LineWriter, TerminalWriter
+from entresol.terminal.writer import OUT, FormatText, LineWriter
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,18 +55,13 @@ class NodeLog:
         self._silent = config.silent
         self._level = logging.ERROR if config.silent else LEVELS[config.log_level]
         self._is_json = config.json_logs
-        self._format: LogFormat = (
+        self.format: LogFormat = (
             JsonLogFormat() if self._is_json else TextLogFormat(colours=colours)
         )
         self._abis = abis_of(config)
         self._verbosity = max(config.verbosity, TRACES if config.print_traces else 0)
         self._shows_console = not config.disable_console_log
-        self.handler = LogHandler(self._format, writer)
-
-    @classmethod
-    def to_terminal(cls, config: LogConfig) -> Self:
-        """Return a log that writes to the terminal, and receives the messages of all modules."""
-        return cls.to_writer(config, TerminalWriter())
+        self.handler = LogHandler(self.format, writer)
 
     @classmethod
     def to_writer(cls, config: LogConfig, writer: LineWriter) -> Self:
@@ -90,8 +85,8 @@ class NodeLog:
         else:
             self._writer.write(banner + "\n")
 
-    def write_line(self, text: str, *, to_stderr: bool) -> None:
-        """Write a line that another process of the node has logged."""
+    def write(self, text: str, *, to_stderr: bool = False) -> None:
+        """Write a line, if the log is enabled or it is a problem."""
         if self.is_enabled or to_stderr:
             self._writer.write(text, to_stderr=to_stderr)
 
@@ -123,62 +118,8 @@ class NodeLog:
             sources=None if is_public else sources,
         )
 
-    def wrap(
-        self,
-        handler: Handler,
-        layer: str = "",
-        sends: OpenSends | None = None,
-        sources: SourceRegistry | None = None,
-    ) -> Handler:
-        """Return a handler that also logs requests; the same one if they are not logged."""
-        if not self.logs_requests:
-            return handler
-        failed = None
-        if sources is not None:
-            failed = FailedCalls(handler, sources, self._format, self._write, layer)
-        return RequestLog(handler, self._format, self._write, layer, sends, failed)
-
-    def on_rejection(self, layer: str = "") -> RejectionLog | None:
-        """Return a callback that logs rejected requests; None if requests are not logged."""
-        return RejectionLog(self._format, self._write, layer) if self.logs_requests else None
-
-    def follow(
-        self,
-        chain: Chain,
-        layer: str,
-        hidden: Collection[Address],
-        details: LogDetails,
-        sends: OpenSends,
-        sources: SourceRegistry | None = None,
-    ) -> TransactionLog | None:
-        """Log the transactions of a chain after the requests that sent them, except those of the senders `hidden`."""
-        if not self.logs_requests:
-            return None
-        return TransactionLog(
-            chain.events,
-            chain.blocks,
-            self._format,
-            self._write,
-            layer,
-            hidden,
-            details=details,
-            ledger=chain.ledger,
-            is_enabled=lambda: self.is_enabled,
-            sends=sends,
-            write_later=self._write_later,
-            sources=sources,
-        )
-
-    def print_console(self, method: str, lines: list[str], layer: str) -> None:
-        """Log what a call or an estimate printed by `console.log`, on any thread."""
-        if self.logs_requests and lines:
-            self._write(self._format.console(ConsoleLogged(method, lines, layer)))
-
-    def _write(self, text: str) -> None:
-        if self.is_enabled:
-            self._writer.write(text)
-
-    def _write_later(self, format_text: FormatText, size: int) -> None:
+    def write_later(self, format_text: FormatText, size: int) -> None:
+        """Write what `format_text` returns, of about `size` characters, in turn."""
         if self.is_enabled:
             self._writer.write_later(format_text, size)
 
@@ -217,18 +158,38 @@ class ChainLog:
 
     def wrap(self, handler: Handler) -> Handler:
         """Return a handler that also logs requests; the same one if they are not logged."""
-        return self._log.wrap(handler, self._layer, self._sends, self._sources)
+        log = self._log
+        if not log.logs_requests:
+            return handler
+        failed = None
+        if self._sources is not None:
+            failed = FailedCalls(handler, self._sources, log.format, log.write, self._layer)
+        return RequestLog(handler, log.format, log.write, self._layer, self._sends, failed)
 
     def on_rejection(self) -> OnRejection | None:
         """Return a callback that logs rejected requests; None if requests are not logged."""
-        self._rejections = self._log.on_rejection(self._layer)
+        log = self._log
+        if log.logs_requests:
+            self._rejections = RejectionLog(log.format, log.write, self._layer)
         return self._rejections
 
     def follow(self, chain: Chain) -> None:
-        """Log the chain's transactions, if they are logged."""
-        if self._has_transactions:
-            self._transactions = self._log.follow(
-                chain, self._layer, self._hidden, self._details, self._sends, self._sources
+        """Log the chain's transactions after the requests that sent them, if they are logged."""
+        log = self._log
+        if self._has_transactions and log.logs_requests:
+            self._transactions = TransactionLog(
+                chain.events,
+                chain.blocks,
+                log.format,
+                log.write,
+                self._layer,
+                self._hidden,
+                details=self._details,
+                ledger=chain.ledger,
+                is_enabled=lambda: log.is_enabled,
+                sends=self._sends,
+                write_later=log.write_later,
+                sources=self._sources,
             )
 
     def unfollow(self) -> None:
@@ -240,7 +201,9 @@ class ChainLog:
 
     def report_console(self, method: str, calls: ConsoleCalls) -> None:
         """Log what a call or an estimate printed by `console.log`, on any thread."""
-        self._log.print_console(method, self._details.console(calls), self._layer)
+        lines = self._details.console(calls)
+        if self._log.logs_requests and lines:
+            self._log.write(self._log.format.console(ConsoleLogged(method, lines, self._layer)))
 
 
 class LogHandler(logging.Handler):

@@ -44,7 +44,7 @@ def streams(tmp_path: Path) -> Iterator[Streams]:
 
 
 def ask(log: NodeLog, body: bytes) -> None:
-    log.wrap(Dispatcher([Toy()]).handle)(body, LocalConnection())
+    log.for_chain().wrap(Dispatcher([Toy()]).handle)(body, LocalConnection())
 
 
 @pytest.mark.parametrize("settings", [{"silent": True}, {"log_level": "warning"}])
@@ -53,8 +53,9 @@ def test_a_handler_is_not_wrapped_if_requests_are_not_logged(
 ) -> None:
     handler = Dispatcher([Toy()]).handle
     log = streams.log(**settings)
-    assert log.wrap(handler) == handler
-    assert log.on_rejection() is None
+    layer = log.for_chain()
+    assert layer.wrap(handler) == handler
+    assert layer.on_rejection() is None
     log.close()
 
 

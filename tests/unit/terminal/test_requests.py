@@ -34,7 +34,7 @@ Stack trace       execution reverted: second
                         at Failures._second (contracts/Failures.sol:134)"""
 
 
-class Recorder:
+class Recorder(JsonLogFormat):
     """Records entries instead of formatting them."""
 
     def __init__(self) -> None:
@@ -47,21 +47,6 @@ class Recorder:
     def batch(self, entry: BatchServed) -> str:
         self.entries.append(entry)
         return ""
-
-    def rejection(self, entry: object) -> str:
-        raise NotImplementedError(entry)
-
-    def suppressed(self, entry: object) -> str:
-        raise NotImplementedError(entry)
-
-    def transaction(self, entry: object) -> str:
-        raise NotImplementedError(entry)
-
-    def console(self, entry: object) -> str:
-        raise NotImplementedError(entry)
-
-    def message(self, entry: object) -> str:
-        raise NotImplementedError(entry)
 
 
 def logged(body: bytes) -> Any:

@@ -102,10 +102,11 @@ class Settings(Generic[T]):
         if self._tables is not None and _has_tables(given.get(self._tables.name)):
             tables = self._from_tables("", given)
         sources = [
-            self._from_defaults(defaults or {}),
+            # Nothing is a default, too, where a preset has something.
+            self._named(defaults or {}),
             {} if file is None else self._from_file(file, document),
             self._from_environment(environment),
-            self._from_arguments(given),
+            self._named({name: value for name, value in given.items() if value is not None}),
         ]
         given_by = sources[1:]
         preset = self._from_preset(sources)
@@ -219,19 +220,11 @@ class Settings(Generic[T]):
             if setting.variable in environment
         }
 
-    def _from_defaults(self, defaults: Mapping[str, Any]) -> _Source:
-        """Return other defaults of a program; nothing is one, too, where a preset has something."""
+    def _named(self, values: Mapping[str, Any]) -> _Source:
         return {
-            setting.key: (setting, defaults[setting.name], setting.flag)
+            setting.key: (setting, values[setting.name], setting.flag)
             for setting in self.all
-            if setting.name in defaults
-        }
-
-    def _from_arguments(self, arguments: Mapping[str, Any]) -> _Source:
-        return {
-            setting.key: (setting, arguments[setting.name], setting.flag)
-            for setting in self.all
-            if arguments.get(setting.name) is not None
+            if setting.name in values
         }
 
     def _convert(self, values: dict[str, dict[str, Any]], origins: dict[str, str]) -> T:
@@ -241,7 +234,7 @@ class Settings(Generic[T]):
             problem, _, path = str(error).partition(" - at `$.")
             item = path.rstrip("`")
             key = item.partition("[")[0]
-            problem = self._named(key, item, values, problem)
+            problem = self._problem(key, item, values, problem)
             raise InvalidConfig(origins.get(key, key), problem) from error
         except UnicodeEncodeError as error:
             wrong = (
@@ -253,7 +246,7 @@ class Settings(Generic[T]):
             key = next(wrong, "")
             raise InvalidConfig(origins.get(key, key), "it is not UTF-8") from error
 
-    def _named(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
+    def _problem(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
         setting = next((known for known in self.all if known.path == key), None)
         if setting is None or not setting.choices:

@@ -271,4 +271,4 @@ class WorkerSupervisor:
     def on_log(self, text: str, *, to_stderr: bool) -> None:
         """Write lines of a worker's log."""
         if self._log is not None:
-            self._log.write_line(text, to_stderr=to_stderr)
+            self._log.write(text, to_stderr=to_stderr)
