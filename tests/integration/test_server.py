@@ -159,7 +159,7 @@ def test_a_body_that_is_no_json_is_rejected_behind_a_cached_head(
 
 def _send_received(server: RunningServer, client: RawConnection, data: bytes) -> None:
     """Send `data`, and return once the server has it, so that it does not come together with what follows."""
-    counters = server.server.counters
+    counters = server.server.state.counters
     expected = counters.bytes_received + len(data)
     client.send(data)
     eventually(lambda: counters.bytes_received == expected)
@@ -208,7 +208,7 @@ def test_stopping_waits_for_the_body_that_follows_a_head(serve: Serve, known: in
             assert client.post().body == HELLO
         _send_received(server, client, post_request(HELLO)[: -len(HELLO)])
         stopped = server.begin(server.server.stop(10))
-        eventually(lambda: server.server._state.stopping)
+        eventually(lambda: server.server.state.stopping)
         client.send(HELLO)
         assert client.response().body == HELLO
         assert client.rest() == b""
@@ -488,8 +488,8 @@ def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
             with server.client() as third:
                 assert third.response().status == 503
                 assert third.rest() == b""
-            assert server.server.counters.connections_rejected == 1
-        eventually(lambda: server.server.counters.connections_open == 1)
+            assert server.server.state.counters.connections_rejected == 1
+        eventually(lambda: server.server.state.counters.connections_open == 1)
         with server.client() as fourth:
             assert fourth.post().status == 200
 
@@ -547,7 +547,7 @@ def test_a_connection_that_repeats_a_request_is_not_idle(serve: Serve) -> None:
 
 
 def _expire_all(server: Server) -> None:
-    for connection in tuple(server._state.open):
+    for connection in tuple(server.state.open):
         connection.expire()
 
 
@@ -588,7 +588,7 @@ def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
         server.client(receive_buffer=4096) as client,
     ):
         client.send(post_request(HELLO) * 500)
-        counters = server.server.counters
+        counters = server.server.state.counters
         eventually(lambda: counters.connections_total == 1 and counters.connections_open == 0)
         # It did not prepare what nobody was going to read.
         assert counters.requests_total < 50
@@ -711,7 +711,7 @@ def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:
         client.send(post_request(HELLO)[:-1])
         client.socket.shutdown(socket.SHUT_WR)
         assert client.rest() == b""
-        eventually(lambda: server.server.counters.connections_open == 0)
+        eventually(lambda: server.server.state.counters.connections_open == 0)
 
 
 def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
@@ -727,7 +727,7 @@ def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
     with serve(notice) as server:
         with server.client() as client:
             client.send(post_request(HELLO))
-            eventually(lambda: server.server.counters.requests_total == 1)
+            eventually(lambda: server.server.state.counters.requests_total == 1)
             # Without this, closing looks like having sent all requests.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         eventually(lambda: finished == [True])
@@ -739,7 +739,7 @@ def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
     # However long it takes to connect all of them.
     with serve(echo, header_seconds=PATIENCE_SECONDS) as server, ExitStack() as stack:
         clients = [stack.enter_context(server.client()) for _ in range(count)]
-        eventually(lambda: server.server.counters.connections_open == count)
+        eventually(lambda: server.server.state.counters.connections_open == count)
         assert clients[0].post().status == clients[-1].post().status == 200
 
 
@@ -816,7 +816,7 @@ def test_a_bad_host_is_named_with_the_flag_that_helps(serve: Serve, host: str) -
 def test_bytes_and_requests_are_counted(serve: Serve) -> None:
     with serve(echo) as server, server.client() as client:
         client.post()
-        counters = server.server.counters
+        counters = server.server.state.counters
         assert counters.bytes_received == len(post_request(HELLO))
         assert counters.bytes_sent > len(HELLO)
         assert (counters.requests_total, counters.connections_total) == (1, 1)

@@ -57,7 +57,7 @@ def server(gate: Gate) -> Iterator[RunningServer]:
 
 
 def used(server: RunningServer) -> int:
-    return server.server.request_bytes.used
+    return server.server.state.request_bytes.used
 
 
 def start_long(server: RunningServer, gate: Gate, count: int) -> list[RawConnection]:
@@ -176,9 +176,9 @@ def test_clients_that_never_read_are_dropped_beyond_the_limit(websocket: bool) -
             else:
                 greedy.send(post_request(b"{}"))
             assert reading.post(HELLO).body == HELLO
-        unsent = server.server.unsent
+        unsent = server.server.state.unsent
         eventually(lambda: unsent.dropped >= CLIENTS - limit // (4 * MIB))
-        server.call(lambda: unsent.sweep(server.server.counters.bytes_sent))
+        server.call(lambda: unsent.sweep(server.server.state.counters.bytes_sent))
         assert unsent.total <= limit
         assert reading.post(b"{}").body == b" " * (8 * MIB)
     assert set(reasons) == {"too much unread by all clients together"}

@@ -94,7 +94,7 @@ def test_messages_can_be_compressed(serve: Serve) -> None:
         with connect(f"ws://127.0.0.1:{server.port}") as client:
             client.send(long)
             assert client.recv() == long
-        assert server.server.counters.bytes_sent < 10_000
+        assert server.server.state.counters.bytes_sent < 10_000
 
 
 def test_compression_is_off_by_default(serve: Serve) -> None:
@@ -138,7 +138,7 @@ def test_requests_run_concurrently(serve: Serve) -> None:
         assert client.frame()[1] == b'"fast"'
         for _ in range(5):
             client.send_frame(Opcode.TEXT, b'"slow"')
-        eventually(lambda: server.server.counters.requests_total == 3)
+        eventually(lambda: server.server.state.counters.requests_total == 3)
         server.call(gate.set)
         assert [client.frame()[1] for _ in range(6)] == [b'"slow"'] * 6
 
@@ -193,7 +193,7 @@ def test_what_is_held_counts_among_the_unsent_bytes_of_all(serve: Serve) -> None
         eventually(lambda: len(handler.outboxes) == 2)
         for _ in range(2):
             server.call(partial(handler.push, b"1" * 300_000))
-        eventually(lambda: server.server.counters.websockets_open == 0)
+        eventually(lambda: server.server.state.counters.websockets_open == 0)
         server.call(handler.gate.set)
 
 
@@ -206,8 +206,8 @@ def test_close_callbacks_run_once(serve: Serve) -> None:
             client.frame()
         eventually(lambda: handler.ended == 1)
         assert not server.call(lambda: handler.push(b"[1]"))
-        assert server.server.counters.websockets_open == 0
-        assert server.server.counters.websockets_total == 1
+        assert server.server.state.counters.websockets_open == 0
+        assert server.server.state.counters.websockets_total == 1
 
 
 def test_a_subscriber_that_does_not_read_is_closed(serve: Serve) -> None:
@@ -372,7 +372,7 @@ def test_stopping_finishes_requests_in_progress_and_closes_as_going_away(serve: 
         busy.open_websocket()
         idle.open_websocket()
         busy.send_frame(Opcode.TEXT, HELLO)
-        eventually(lambda: server.server.counters.requests_total == 1)
+        eventually(lambda: server.server.state.counters.requests_total == 1)
         stopped = server.begin(server.server.stop(10))
         assert idle.close_code() == 1001
         idle.send_frame(Opcode.CLOSE, (1001).to_bytes(2, "big"))

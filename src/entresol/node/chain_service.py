@@ -169,7 +169,7 @@ class ChainService:
     def take_over(self) -> None:
         """Serve in place of the predecessor from the next request on; it serves nothing any more."""
         assert self._predecessor is not None
-        self._server.serve(
+        self._server.state.serve(
             self._served,
             self.pages,
             self._on_rejection,
@@ -261,7 +261,7 @@ class ChainService:
 
     def process_metrics(self) -> str:
         """Return the metrics of this process: its memory, its server, its calls."""
-        server = self._server
+        server = self._server.state
         samples = (
             *memory_samples((*self.api.memory(), *request_memory(server.request_bytes))),
             *server_samples(server.counters, server.unsent, server.request_bytes),

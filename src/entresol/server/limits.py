@@ -258,14 +258,6 @@ def allow_open_files(connections: int) -> int:
     return soft
 
 
-class Backlogged(Protocol):
-    """A connection with bytes or requests that it has not served yet."""
-
-    def serve_backlog(self, until: float) -> bool:
-        """Serve the backlog until the time `until` of `perf_counter`; return whether to call this again."""
-        ...
-
-
 class RoundRobin:
     """Serves backlogs in slices, one connection after another, and few slices in one turn of the event loop.
 
@@ -277,16 +269,16 @@ class RoundRobin:
     """
 
     def __init__(self) -> None:
-        self._connections: deque[Backlogged] = deque()
+        self._backlogs: deque[Callable[[float], bool]] = deque()
         self._scheduled = False
         self._end = 0.0
 
     def __len__(self) -> int:
-        return len(self._connections)
+        return len(self._backlogs)
 
-    def add(self, connection: Backlogged) -> None:
-        """Serve the backlog of `connection` from the next turn on."""
-        self._connections.append(connection)
+    def add(self, serve: Callable[[float], bool]) -> None:
+        """Serve a backlog from the next turn on: until a time of `perf_counter`, again as long as it returns True."""
+        self._backlogs.append(serve)
         self._schedule()
 
     def charge(self, seconds: float) -> None:
@@ -294,7 +286,7 @@ class RoundRobin:
         self._end -= seconds
 
     def _schedule(self) -> None:
-        if self._connections and not self._scheduled:
+        if self._backlogs and not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._serve_turn)
 
@@ -303,10 +295,10 @@ class RoundRobin:
         now = perf_counter()
         self._end = now + TURN_SECONDS
         try:
-            while self._connections and now < self._end:
-                connection = self._connections.popleft()
-                if connection.serve_backlog(min(now + SLICE_SECONDS, self._end)):
-                    self._connections.append(connection)
+            while self._backlogs and now < self._end:
+                serve = self._backlogs.popleft()
+                if serve(min(now + SLICE_SECONDS, self._end)):
+                    self._backlogs.append(serve)
                 now = perf_counter()
         finally:
             self._schedule()

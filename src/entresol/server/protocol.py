@@ -160,7 +160,7 @@ class ClientProtocol(asyncio.Protocol):
             self._pause_reading()
         if not self._queued:
             self._queued = True
-            self._state.backlogs.add(self)
+            self._state.backlogs.add(self.serve_backlog)
 
     def _pause_reading(self) -> None:
         if self._reading and not self._transport.is_closing():

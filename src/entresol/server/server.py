@@ -14,11 +14,10 @@ from entresol.server.config import ServerConfig
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
 from entresol.server.ipc import IpcConnection, UnixPath
-from entresol.server.limits import RequestBytes, UnsentBytes
 from entresol.server.pages import StaticFiles, no_files
 from entresol.server.protocol import ClientProtocol, DuplexConnection
 from entresol.server.responses import DocumentFormat
-from entresol.server.server_state import Counters, ServerState
+from entresol.server.server_state import ServerState
 
 MAX_SWEEP_SECONDS = 1.0
 # Connections that the system queues until they are accepted: those of a moment in which the event loop is busy.
@@ -56,7 +55,7 @@ class Server:
     ) -> None:
         self.config = config or ServerConfig()
         self._sharing = sharing
-        self._state = ServerState(
+        self.state = ServerState(
             handler, documents, self.config, pages or {}, on_rejection, files=files, trees=trees
         )
         self._bound: list[socket.socket] = []
@@ -66,33 +65,6 @@ class Server:
         self.port = self.config.port
         self.extra_port = extra_port
         """Where it serves the same, if it does so on two ports."""
-
-    def serve(
-        self,
-        handler: Handler,
-        pages: Mapping[str, Page],
-        on_rejection: OnRejection | None = None,
-        *,
-        files: StaticFiles = no_files,
-        trees: Mapping[str, PageTree] | None = None,
-    ) -> None:
-        """Serve something else from the next request on, at the same ports and on the connections that are open."""
-        self._state.serve(handler, pages, on_rejection, files=files, trees=trees)
-
-    @property
-    def counters(self) -> Counters:
-        """Return the totals so far."""
-        return self._state.counters
-
-    @property
-    def unsent(self) -> UnsentBytes:
-        """Return the bound of unsent bytes, with their number."""
-        return self._state.unsent
-
-    @property
-    def request_bytes(self) -> RequestBytes:
-        """Return the bound of the bytes of long requests, with their number."""
-        return self._state.request_bytes
 
     async def bind(self) -> None:
         """Take the ports. With port 0, `port` becomes the one that the system chose, and so does `extra_port`.
@@ -113,13 +85,13 @@ class Server:
 
     async def start(self) -> None:
         """Serve; on ports that are taken now, unless they were before."""
-        loop = self._state.loop = asyncio.get_running_loop()
+        loop = self.state.loop = asyncio.get_running_loop()
         if not self._bound:
             await self.bind()
         while self._bound:
             bound = self._bound.pop(0)
             listener = await loop.create_server(
-                lambda: HttpConnection(self._state), sock=bound, backlog=BACKLOG
+                lambda: HttpConnection(self.state), sock=bound, backlog=BACKLOG
             )
             self._listeners.append(listener)
         await self._listen_on_path()
@@ -132,17 +104,17 @@ class Server:
             listener.close()
         if self._path is not None:
             self._path.remove()
-        self._state.stopping = True
-        for connection in tuple(self._state.open):
+        self.state.stopping = True
+        for connection in tuple(self.state.open):
             connection.stop()
         allowed = self.config.stop_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
             # Not `wait_for`, which on Python 3.11 can lose a cancellation.
             async with asyncio.timeout(allowed):
-                await self._state.wait_closed()
-        for connection in tuple(self._state.open):
+                await self.state.wait_closed()
+        for connection in tuple(self.state.open):
             connection.abort()
-        await self._state.wait_closed()
+        await self.state.wait_closed()
         if self._sweep is not None:
             self._sweep.cancel()
 
@@ -169,8 +141,8 @@ class Server:
         except ListenFailed:
             await self.stop(0)
             raise
-        listener = await self._state.loop.create_unix_server(
-            lambda: IpcConnection(self._state), sock=bound, backlog=BACKLOG
+        listener = await self.state.loop.create_unix_server(
+            lambda: IpcConnection(self.state), sock=bound, backlog=BACKLOG
         )
         self._listeners.append(listener)
 
@@ -182,12 +154,12 @@ class Server:
 
     def _expire_connections(self) -> None:
         """Expire connections past their deadline, all in one sweep, so that no request needs a timer."""
-        loop = self._state.loop
+        loop = self.state.loop
         now = loop.time()
-        for connection in tuple(self._state.open):
+        for connection in tuple(self.state.open):
             if connection.deadline <= now:
                 connection.expire()
-        self._state.unsent.sweep(self.counters.bytes_sent)
+        self.state.unsent.sweep(self.state.counters.bytes_sent)
         self._sweep = loop.call_later(sweep_seconds(self.config), self._expire_connections)
 
 

@@ -197,7 +197,7 @@ def test_backlogs_are_served_in_slices_one_after_another() -> None:
     async def serve() -> None:
         backlogs = RoundRobin()
         for name, slices in (("a", 3), ("b", 1), ("c", 2)):
-            backlogs.add(Backlog(slices, partial(served.append, name)))
+            backlogs.add(Backlog(slices, partial(served.append, name)).serve_backlog)
         await turns_of(backlogs)
 
     asyncio.run(serve())
@@ -214,7 +214,7 @@ def test_others_have_a_turn_long_before_the_backlogs_are_served() -> None:
     async def most_slices_in_a_turn() -> int:
         backlogs = RoundRobin()
         for _ in range(50):
-            backlogs.add(Backlog(2, count))
+            backlogs.add(Backlog(2, count).serve_backlog)
         most = before = 0
         for _ in range(TURNS):
             await asyncio.sleep(0)
@@ -236,8 +236,8 @@ def test_a_backlog_that_fails_does_not_stop_the_others() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: failures.append(context["message"]))
         backlogs = RoundRobin()
-        backlogs.add(Backlog(1, fail))
-        backlogs.add(Backlog(1, lambda: served.append("other")))
+        backlogs.add(Backlog(1, fail).serve_backlog)
+        backlogs.add(Backlog(1, lambda: served.append("other")).serve_backlog)
         await turns_of(backlogs)
 
     asyncio.run(serve())
@@ -252,7 +252,7 @@ def test_a_backlog_can_be_added_again_once_it_was_served(times: int) -> None:
     async def serve() -> None:
         backlogs = RoundRobin()
         for number in range(times):
-            backlogs.add(Backlog(1, partial(served.append, number)))
+            backlogs.add(Backlog(1, partial(served.append, number)).serve_backlog)
             await turns_of(backlogs)
 
     asyncio.run(serve())

@@ -43,10 +43,10 @@ class Wire(asyncio.Transport):
 async def resumed_in_a_turn(count: int) -> list[int]:
     """Return how many of so many connections within a body are read again after each turn of the event loop."""
     server = Server(lambda _body, _connection: b"", JSON_RPC, ServerConfig(port=0), {})
-    server._state.loop = asyncio.get_running_loop()
+    server.state.loop = asyncio.get_running_loop()
     wires = [Wire() for _ in range(count)]
     for wire in wires:
-        connection = HttpConnection(server._state)
+        connection = HttpConnection(server.state)
         connection.connection_made(wire)
         connection.data_received(HEAD)
         connection.data_received(RECEIVED)

@@ -23,7 +23,7 @@ def test_a_long_body_is_not_copied_once_it_is_complete() -> None:
     """Copying it would hold the event loop for some 20 ms at the longest allowed."""
     server = Server(lambda _body, _connection: b"", JSON_RPC, ServerConfig(port=0), {})
     requests: list[HttpRequest] = []
-    parser = HttpParser(server._state, requests.append, lambda _: None)
+    parser = HttpParser(server.state, requests.append, lambda _: None)
     pieces = (BODY[at : at + RECEIVED] for at in range(0, len(BODY), RECEIVED))
     tracemalloc.start()
     try:
