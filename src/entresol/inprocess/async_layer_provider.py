@@ -14,12 +14,14 @@ from web3._utils.caching.caching_utils import (
 from web3.exceptions import PersistentConnectionClosedOK
 from web3.providers.persistent import PersistentConnectionProvider
 
+from entresol.inprocess.channel import InProcessConnection
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from web3.types import RPCEndpoint, RPCRequest, RPCResponse
 
-    from entresol.inprocess.channel import InProcessConnection, LayerChannel
+    from entresol.inprocess.channel import LayerChannel
     from entresol.inprocess.failures import LayerRecords
 
 
@@ -116,7 +118,7 @@ class AsyncLayerProvider(PersistentConnectionProvider):
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(queue.put_nowait, data)
 
-        self._connection = self._channel.connect(receive)
+        self._connection = InProcessConnection(receive)
 
     async def _provider_specific_disconnect(self) -> None:
         connection, self._connection = self._connection, None

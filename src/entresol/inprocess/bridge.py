@@ -12,6 +12,7 @@ from web3.logs import DISCARD
 from entresol.errors import BridgeFailed
 from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS, address_of
 from entresol.inprocess.interop.builder import BundleBuilder
+from entresol.inprocess.interop.starters import BURN, router_data
 from entresol.inprocess.settling_client import SettlingClient
 from entresol.primitives import abi
 from entresol.primitives.base_token import ETH_TOKEN
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 GAS_PER_PUBDATA: Final = 800
 _ALIAS_OFFSET: Final = 0x1111000000000000000000000000000000001111
 """What the ZK Stack adds to the address of a contract of L1 that sends to L2."""
-
-_BURN: Final = "(uint256,address,address)"
-"""Amount, receiver and token."""
-_TOKEN_DEPOSIT: Final = b"\x01"
-"""How the data for the asset router begins."""
 
 
 class Deposited(NamedTuple):
@@ -117,10 +113,7 @@ class Bridge(SettlingClient):
     def _deposit_token(
         self, token: str, amount: int, to: str, sender: str, gas: int | None
     ) -> Deposited:
-        asset, burn = (
-            self._asset(token),
-            abi.encode(_BURN, (amount, Address.parse(to), Address.parse(token))),
-        )
+        asset = self._asset(token)
         if gas is None:
             gas = self._token_gas(token, asset, amount, to, sender)
         price, chain = self.l1.eth.gas_price, self.l2.eth.chain_id
@@ -128,7 +121,7 @@ class Bridge(SettlingClient):
         ether = self._pay(self.base_token_on_l1, fee, sender) + self._pay(token, amount, sender)
         # The second bridge is paid in ether alone: a token is collected by its allowance.
         second = amount if _is_ether(token) else 0
-        data = _TOKEN_DEPOSIT + abi.encode("(bytes32,bytes)", (asset, burn))
+        data = router_data(asset, amount, Address.parse(to), Address.parse(token))
         router = self.l1_asset_router.address
         request = (chain, fee, 0, gas, GAS_PER_PUBDATA, sender, router, second, data)
         call = self.bridgehub.functions.requestL2TransactionTwoBridges(request)
@@ -231,7 +224,7 @@ class Bridge(SettlingClient):
             burner, call = self.base_token, self.base_token.functions.withdraw(to or sender)
         else:
             asset, there = self._asset(token), Address.parse(self.l2_token(token).address)
-            burn = abi.encode(_BURN, (value, Address.parse(to or sender), there))
+            burn = abi.encode(BURN, (value, Address.parse(to or sender), there))
             burner = self.l2_asset_router
             call, value = burner.functions["withdraw(bytes32,bytes)"](asset, burn), 0
         receipt = self._send(self.l2, call, {"from": sender, "value": value})

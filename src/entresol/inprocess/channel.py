@@ -29,6 +29,7 @@ class InProcessConnection:
     peer: Final = "in-process"
 
     def __init__(self, receive: Callable[[bytes | None], None] | None = None) -> None:
+        """Pass notifications to `receive`, on the node's thread; None ends them."""
         self.transport: Literal["http", "ws"] = "http" if receive is None else "ws"
         self.closed = False
         self._receive = receive
@@ -95,10 +96,6 @@ class LayerChannel:
             return self._too_large()
         future = self._loop.submit(partial(self._handler, body, connection or self._connection))
         return await asyncio.wrap_future(future) or b""
-
-    def connect(self, receive: Callable[[bytes | None], None]) -> InProcessConnection:
-        """Return a connection whose notifications `receive` gets, on the node's thread; None ends them."""
-        return InProcessConnection(receive)
 
     def disconnect(self, connection: InProcessConnection) -> None:
         """Close a connection, and end its subscriptions."""

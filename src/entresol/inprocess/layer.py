@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from web3 import AsyncWeb3, Web3
 
     from entresol.chain.genesis.accounts import DevAccount
-    from entresol.inprocess.async_layer_provider import AsyncLayerProvider
     from entresol.inprocess.channel import LayerChannel
     from entresol.inprocess.failures import FailureRecorder
-    from entresol.inprocess.layer_provider import LayerProvider
     from entresol.inprocess.shell import ConsoleRecorder
     from entresol.primitives.base_token import BaseToken
 
@@ -111,20 +109,6 @@ class DevnetLayer:
             raise MethodFailed(method, error["code"], error["message"], error.get("data"))
         return response["result"]
 
-    def provider(self) -> LayerProvider:
-        """Return a new provider for web3.py."""
-        require_web3()
-        from entresol.inprocess.layer_provider import LayerProvider  # noqa: PLC0415
-
-        return LayerProvider(self.channel, self.records)
-
-    def async_provider(self) -> AsyncLayerProvider:
-        """Return a new asynchronous provider for web3.py."""
-        require_web3()
-        from entresol.inprocess.async_layer_provider import AsyncLayerProvider  # noqa: PLC0415
-
-        return AsyncLayerProvider(self.channel, self.records)
-
     @cached_property
     def w3(self) -> Web3:
         """A web3.py client."""
@@ -137,17 +121,21 @@ class DevnetLayer:
 
     def new_w3(self) -> Web3:
         """Return a web3.py client with middleware of its own; its default account is the first one."""
-        provider = self.provider()
+        require_web3()
         from web3 import Web3  # noqa: PLC0415 - importing it takes half a second
 
-        client = Web3(provider)
+        from entresol.inprocess.layer_provider import LayerProvider  # noqa: PLC0415
+
+        client = Web3(LayerProvider(self.channel, self.records))
         if self.accounts:
             client.eth.default_account = self.accounts[0].address
         return client
 
     def new_async_w3(self) -> AsyncWeb3[Any]:
         """Return an asynchronous web3.py client of its own."""
-        provider = self.async_provider()
+        require_web3()
         from web3 import AsyncWeb3  # noqa: PLC0415 - importing it takes half a second
 
-        return AsyncWeb3(provider)
+        from entresol.inprocess.async_layer_provider import AsyncLayerProvider  # noqa: PLC0415
+
+        return AsyncWeb3(AsyncLayerProvider(self.channel, self.records))

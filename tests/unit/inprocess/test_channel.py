@@ -30,7 +30,7 @@ def test_a_request_arrives_as_over_http(channel: LayerChannel) -> None:
 
 
 def test_a_request_with_a_connection_arrives_as_over_a_websocket(channel: LayerChannel) -> None:
-    connection = channel.connect(lambda _: None)
+    connection = InProcessConnection(lambda _: None)
     assert asyncio.run(channel.respond_async(b"hello", connection)) == b"ws hello"
 
 

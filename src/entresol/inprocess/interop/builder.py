@@ -12,7 +12,6 @@ from entresol.inprocess.interop.bundle import SentBundle
 from entresol.inprocess.interop.reverted_calls import sent
 from entresol.inprocess.interop.starters import (
     CallStarter,
-    base_token_transfer,
     bundle_attributes,
     remote_call,
     token_transfer,
@@ -78,7 +77,7 @@ class BundleBuilder:
             self._starters.append(remote_call(receiver, b"", amount))
         else:
             token = Address.parse(self._source.base_token_on_l1)
-            self._starters.append(base_token_transfer(own, amount, receiver, token))
+            self._starters.append(token_transfer(own, amount, receiver, token, amount))
         return self
 
     def token(self, token: str, amount: int, *, to: str | None = None) -> Self:

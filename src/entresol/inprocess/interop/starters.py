@@ -13,9 +13,7 @@ _CALL_VALUE: Final = "interopCallValue(uint256)"
 _INDIRECT: Final = "indirectCall(uint256)"
 _EXECUTOR: Final = "executionAddress(bytes)"
 _UNBUNDLER: Final = "unbundlerAddress(bytes)"
-_ROUTED: Final = b"\x01"
-"""How the data for the asset router begins."""
-_BURN: Final = "(uint256,address,address)"
+BURN: Final = "(uint256,address,address)"
 """Amount, receiver and token."""
 
 
@@ -38,24 +36,20 @@ def remote_call(to: Address, data: bytes, value: int = 0) -> CallStarter:
     return CallStarter(encode_erc7930(None, to), data, attributes, value)
 
 
-def token_transfer(asset: Hash32, amount: int, to: Address, token: Address) -> CallStarter:
-    """Return the transfer of a token that is not the base token of either chain."""
-    return _routed(asset, amount, to, token, 0)
+def token_transfer(
+    asset: Hash32, amount: int, to: Address, token: Address, paid: int = 0
+) -> CallStarter:
+    """Return the transfer of what is a token on the other chain; the base token of this one is `paid`."""
+    data, router = router_data(asset, amount, to, token), encode_erc7930(None, L2_ASSET_ROUTER)
+    return CallStarter(router, data, (abi.encode_call(_INDIRECT, paid),), 0, paid)
 
 
-def base_token_transfer(asset: Hash32, amount: int, to: Address, l1_token: Address) -> CallStarter:
-    """Return the transfer of this chain's base token to a chain that has another one, where it is a token."""
-    return _routed(asset, amount, to, l1_token, amount)
+def router_data(asset: bytes, amount: int, to: Address, token: Address) -> bytes:
+    """Return what an asset router takes to move an amount of a token."""
+    return b"\x01" + abi.encode("(bytes32,bytes)", (asset, abi.encode(BURN, (amount, to, token))))
 
 
 def bundle_attributes(executor: Address | None, unbundler: Address | None) -> list[bytes]:
     """Return the attributes of a bundle: who alone may execute it, and who may cancel its calls."""
     named = ((_EXECUTOR, executor), (_UNBUNDLER, unbundler))
     return [abi.encode_call(name, bytes(it)) for name, it in named if it is not None]
-
-
-def _routed(asset: Hash32, amount: int, to: Address, token: Address, paid: int) -> CallStarter:
-    burn = abi.encode(_BURN, (amount, to, token))
-    data = _ROUTED + abi.encode("(bytes32,bytes)", (asset, burn))
-    router = encode_erc7930(None, L2_ASSET_ROUTER)
-    return CallStarter(router, data, (abi.encode_call(_INDIRECT, paid),), 0, paid)

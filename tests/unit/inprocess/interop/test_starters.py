@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from entresol.inprocess.interop.starters import (
-    base_token_transfer,
     bundle_attributes,
     remote_call,
     token_transfer,
@@ -39,7 +38,7 @@ def test_a_token_is_sent_by_the_router_without_value() -> None:
 
 
 def test_a_base_token_is_the_value_of_the_call_of_the_router() -> None:
-    starter = base_token_transfer(ASSET, 5, BOB, TOKEN)
+    starter = token_transfer(ASSET, 5, BOB, TOKEN, 5)
     assert starter.attributes == (abi.encode_call("indirectCall(uint256)", 5),)
     assert (starter.value, starter.indirect_value) == (0, 5)
 
