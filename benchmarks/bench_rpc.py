@@ -226,7 +226,7 @@ def raw_transactions(servers: Sequence[Server]) -> Row:
     """Measure how many transfers a second are accepted and mined, one block for each or for a few.
 
     Anvil acknowledges what it mines later, so a round lasts until nothing is pending. It goes through all that
-    is pending for each block, and with some thousands never comes to an end, so a round is no second of wrk's,
+    is pending for each block, and with some thousands never comes to an end, so a round is not a second of wrk's,
     but one transfer of every payer.
     """
     nonces = [count() for _ in servers]

@@ -20,8 +20,8 @@ STEADY_SECONDS: Final = 1.0
 class BackgroundTask:
     """Runs something that never ends: if it fails nevertheless, that is logged, and it is started again.
 
-    Remembers: why it failed last. Persists: nothing. Assumes: one event loop. Fails: never; it says its `problem` until
-    it has run again for a moment.
+    Remembers: why it failed last. Assumes: one event loop. Fails: never; it says its `problem` until it has run again
+    for a moment.
     """
 
     def __init__(self, name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:

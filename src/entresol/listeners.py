@@ -11,7 +11,7 @@ _P = ParamSpec("_P")
 class Listeners(Generic[_P]):
     """What is called when something has happened, in the order in which it was added.
 
-    Remembers: the callbacks. Persists: nothing. Fails: as a callback does; those after it are not called.
+    Remembers: the callbacks. Fails: as a callback does; those after it are not called.
     """
 
     def __init__(self) -> None:

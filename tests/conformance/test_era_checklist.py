@@ -4,7 +4,7 @@ The number of a test is that of its item in the list of behaviours. Transactions
 `test_era_transactions.py`, calls and estimates (48 to 57) in `test_era_calls.py`, L1, batches and proofs in
 `test_settlement_checklist.py`; an item that the interface has as well (2, 3, 5, 13, 14, 60, 64) is one test of
 `test_interface.py` that names both. Where this node decides otherwise, the test has the word `here` in its name and
-says why. Items 63 and 68, about limits, are shown in the tests of filters and of the server; 62 is no setting of
+says why. Items 63 and 68, about limits, are shown in the tests of filters and of the server; 62 is not a setting of
 this node.
 """
 

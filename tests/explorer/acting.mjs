@@ -113,7 +113,7 @@ check("an amount that is none and a receiver that is none are told", async () =>
   await visit("bridge", async (page) => {
     await page.getByRole("button", { name: "Deposit", exact: true }).click();
     await page.getByLabel("Amount in ether").fill("a lot");
-    await sees(page, "dialog .bad", "This is no amount.");
+    await sees(page, "dialog .bad", "This is not an amount.");
     await page.getByLabel("Amount in ether").fill("1");
     await page.getByLabel("Receiver").fill("0x12");
     await sees(page, "dialog .bad", "An address has 40 digits after 0x.");

@@ -14,7 +14,7 @@ const answering = (change) => (page) =>
     await route.fulfill({ response, json: found });
   });
 
-check("a block that is told before an older answer arrives is no revert", async () => {
+check("a block that is told before an older answer arrives is not a revert", async () => {
   const head = async () => Number(await rpc("eth_blockNumber"));
   await rpc("anvil_mine", "0x1");
   let [next, isHeld] = [0, false];

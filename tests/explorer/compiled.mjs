@@ -71,7 +71,7 @@ check("a contract that has the name of one of the project is not taken for it", 
   await project.give();
 });
 
-check("what a contract with the name of the base token does is no withdrawal", async () => {
+check("what a contract with the name of the base token does is not a withdrawal", async () => {
   const { address } = await project.deploy("FallbackOnly");
   await project.give({ contract: (it) => (it === "FallbackOnly" ? "L2BaseToken" : it) });
   const { transactionHash } = await send({ to: address, data: withdrawData(BOB) });

@@ -45,11 +45,11 @@ def fails(problem: str, *flags: str, **environment: str) -> None:
             "--chains: a cluster has one chain",
         ),
         (("--cluster", "{secret}"), "--l1-url: --cluster needs it"),
-        (("--cluster", PASSWORD), "--cluster: this is no URL of a PostgreSQL database"),
+        (("--cluster", PASSWORD), "--cluster: this is not a URL of a PostgreSQL database"),
         (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),
         (
             ("--cluster", "{url}", "--l1-url", "{l1}", "--advertise-url", "node-1:3050"),
-            "--advertise-url: 'node-1:3050' is no URL",
+            "--advertise-url: 'node-1:3050' is not a URL",
         ),
         (("--cluster", "{empty}", "--l1-url", "{l1}"), "--cluster: the database has no cluster"),
         (("--cluster", "{missing}", "--l1-url", "{l1}"), "--cluster: .* does not exist"),

@@ -244,7 +244,7 @@ def test_edits_larger_than_a_batch_are_fetched_from_the_operator(tmp_path: Path)
         pair.close()
 
 
-GARBAGE = b"\x01this is no batch"
+GARBAGE = b"\x01this is not a batch"
 
 
 def seal_batch_2(pair: Pair) -> None:

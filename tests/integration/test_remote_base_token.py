@@ -193,7 +193,7 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
     [
         ("ZOO", "--base-token: ZOO would be a new token of the development L1: give the address"),
         ("0x" + "12" * 20, "--base-token: there is no contract at 0x1212"),
-        ("bridgehub", "--base-token: the contract at 0x.* is no token with a name"),
+        ("bridgehub", "--base-token: the contract at 0x.* is not a token with a name"),
         ("31 decimals", "--base-token: the token at 0x.* has 31 decimals, and at most 30"),
         ("long", "--base-token: the token at 0x.* has a name of more than 64 characters"),
     ],

@@ -321,7 +321,7 @@ def test_a_bridgehub_must_be_one_and_know_the_chain(deployed: Deployed) -> None:
     anvil, contracts = deployed.anvil, deployed.contracts
     cases = [
         (str(OTHER.address), 270, f"no contract at {OTHER.address.checksummed()} on http"),
-        (str(contracts.verifier), 270, "is no bridgehub: execution reverted"),
+        (str(contracts.verifier), 270, "is not a bridgehub: execution reverted"),
         (str(contracts.bridgehub), 271, "chain 271 is not registered at 0x"),
     ]
     for bridgehub, chain_id, problem in cases:
@@ -391,7 +391,7 @@ def test_flags_that_contradict_the_data_directory_are_rejected(
     [
         (
             {"l1_url": "localhost:8545"},
-            "--l1-url.* 'localhost:8545' is no URL that begins with http",
+            "--l1-url.* 'localhost:8545' is not a URL that begins with http",
         ),
         ({"l1_url": "http://"}, "--l1-url"),
         ({"l1_url": "http://[::1"}, "--l1-url"),

@@ -62,7 +62,7 @@ def test_batches_on_an_embedded_l1_are_reverted_beside_the_node_that_settles_the
             *(url, FAILED, *hub, *key), *("--to", "3")
         )
         strange = ("--operator-key", str(STRANGER.secret))
-        assert "it is no validator" in rejected(url, FAILED, *hub, *strange, "--to", "1")
+        assert "it is not a validator" in rejected(url, FAILED, *hub, *strange, "--to", "1")
         assert pair.totals() == (3, 2, 1)
 
         printed = reverted(url, *hub, *key, "--to", "1")

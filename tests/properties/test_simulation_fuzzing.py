@@ -1,4 +1,4 @@
-"""Any simulation has a response that is no internal error."""
+"""Any simulation has a response that is not an internal error."""
 
 from __future__ import annotations
 

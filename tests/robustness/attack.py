@@ -177,7 +177,7 @@ def judge(case: Case, response: bytes, counts: Counter[int]) -> None:
 
 
 def is_response_to(case: Case, identity: str, response: bytes) -> bool:
-    """Return whether a response to a call has its id; what is no JSON has none."""
+    """Return whether a response to a call has its id; what is not JSON has none."""
     if response.startswith(b'{"jsonrpc":"2.0","id":%b,' % identity.encode()):
         return True
     return response.startswith(PARSE_ERROR) and not is_json(case.body)

@@ -83,7 +83,7 @@ class Load:
         self.requests += 3
 
     def garbage(self) -> None:
-        """Send what is no request, and connections that end half way."""
+        """Send what is not a request, and connections that end half way."""
         self._client.post(b"[" + self._random.randbytes(200) + b"]")
         with RawConnection(self._node.port) as client:
             client.send(b"POST / HTTP/1.1\r\n")

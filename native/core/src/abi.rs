@@ -71,7 +71,7 @@ impl AbiTuple {
             }
             Ok(DynSolType::Tuple(types)) => Ok(Self(types)),
             Ok(_) => Err(AbiError::new(format!("a tuple of ABI types is expected, got {text}"))),
-            Err(error) => Err(AbiError::new(format!("{text} is no ABI type: {error}"))),
+            Err(error) => Err(AbiError::new(format!("{text} is not an ABI type: {error}"))),
         }
     }
 

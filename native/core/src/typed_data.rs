@@ -88,7 +88,7 @@ pub struct Kind {
     pub lengths: Vec<String>,
 }
 
-/// A type that is no array.
+/// A type that is not an array.
 pub enum Stem {
     /// A struct of the document.
     Struct,

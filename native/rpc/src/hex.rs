@@ -105,7 +105,7 @@ pub fn quantity(text: &str, max_digits: usize) -> Option<U256> {
     Some(U256::from_be_bytes(bytes))
 }
 
-/// Return what follows `0x`; a second prefix is no digit, though decoders skip one.
+/// Return what follows `0x`; a second prefix is not a digit, though decoders skip one.
 fn digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x").filter(|it| !it.starts_with("0x") && !it.starts_with("0X"))
 }

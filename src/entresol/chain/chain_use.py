@@ -18,8 +18,7 @@ class ChainUse:
     """The users of the blocks of a chain at the moment, so that what removes them can wait.
 
     Work that began before blocks were removed may have read some of both chains. So whatever it returns or raises,
-    `ChainReplaced` takes its place.
-    Remembers: how much work runs, and how often blocks were removed. Persists: nothing. For any thread.
+    `ChainReplaced` takes its place. Remembers: how much work runs, and how often blocks were removed. For any thread.
     """
 
     def __init__(self) -> None:

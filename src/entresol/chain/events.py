@@ -89,7 +89,7 @@ class EventSubscription:
 class Listening:
     """A listener that is called only while there is something to tell it for.
 
-    Remembers: whether it listens. Persists: nothing.
+    Remembers: whether it listens.
     """
 
     def __init__(self, events: ChainEvents, listener: Listener, *kinds: type[Event]) -> None:
@@ -110,7 +110,7 @@ class Listening:
 class ChainEvents:
     """Publishes events, in order, to every listener and subscription, the oldest first.
 
-    Remembers: them. Persists: nothing. Fails: never; a slow subscriber loses its own events.
+    Remembers: them. Fails: never; a slow subscriber loses its own events.
     """
 
     def __init__(self) -> None:

@@ -79,8 +79,8 @@ class RevertibleChain(Protocol):
 class History:
     """Reverts a chain to what it was, or replaces its blocks: pool, edits, clock, settings and batches go along.
 
-    Remembers: nothing. Persists: through the store, with one write. Assumes: the thread of the chain. Fails: an error
-    leaves the chain unchanged.
+    Persists: through the store, with one write. Assumes: the thread of the chain. Fails: an error leaves the chain
+    unchanged.
     """
 
     def __init__(self, chain: RevertibleChain) -> None:

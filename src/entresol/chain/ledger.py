@@ -141,7 +141,7 @@ class Ledger:
 
     @property
     def anchor(self) -> Anchor | None:
-        """The block of a remote chain that this one stands on; None if it is no fork."""
+        """The block of a remote chain that this one stands on; None if it is not a fork."""
         return self.store.fork.anchor
 
     @property

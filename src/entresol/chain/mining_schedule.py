@@ -46,7 +46,7 @@ class MiningState(NamedTuple):
 class MiningSchedule:
     """The mode of a chain, which every sequencer reads, and when a block is due by it.
 
-    Remembers: the mode, and when the next block is due. Persists: nothing.
+    Remembers: the mode, and when the next block is due.
     """
 
     def __init__(self, on_mode: Callable[[MiningMode], None] = lambda _mode: None) -> None:

@@ -129,7 +129,7 @@ class _Node:
         except (OSError, HTTPException, msgspec.DecodeError) as error:
             raise self._no_node(error) from error
         if not isinstance(decoded, dict) or not {"result", "error"} & decoded.keys():
-            raise self._no_node("what it sends is no JSON-RPC")
+            raise self._no_node("what it sends is not JSON-RPC")
         if "error" not in decoded:
             return decoded["result"]
         try:
@@ -190,7 +190,9 @@ def _checked(page: Any, start: str) -> Mapping[str, Any]:
     try:
         found = msgspec.convert(page, GasReportPage, dec_hook=lambda kind, value: kind.parse(value))
     except (msgspec.ValidationError, EntresolError, TypeError, ValueError) as error:
-        raise InvalidConfig("--l2-url", f"what the node sends is no gas report: {error}") from error
+        raise InvalidConfig(
+            "--l2-url", f"what the node sends is not a gas report: {error}"
+        ) from error
     if found.next is not None and start.startswith("0x") and found.next <= int(start, 16):
         raise InvalidConfig("--l2-url", "the pages of the node's gas report have no end")
     checked: Mapping[str, Any] = page

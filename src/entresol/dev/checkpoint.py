@@ -40,7 +40,7 @@ class Checkpoint(NamedTuple):
 class CheckpointLog:
     """The checkpoints of a chain by id; the oldest is dropped if there are too many.
 
-    Remembers: them. Persists: nothing.
+    Remembers: them.
     """
 
     def __init__(self, max_bytes: int = MAX_CHECKPOINT_BYTES) -> None:

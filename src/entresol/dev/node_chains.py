@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 class NodeHeads:
     """The numbers that the heads of several chains have had together, oldest first.
 
-    What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit
-    that L1 lacks. Remembers: the numbers since the start. Persists: nothing.
+    What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit that
+    L1 lacks. Remembers: the numbers since the start.
     """
 
     def __init__(self, chains: Sequence[Chain], max_cuts: int = MAX_CUTS) -> None:

@@ -36,9 +36,8 @@ log = logging.getLogger(__name__)
 class Reverts:
     """The checkpoints of one chain, and every way to revert it.
 
-    Remembers: the checkpoints, and the stores of replaced chains that they belong to. Persists: nothing. Assumes: the
-    thread that changes the chain, and that nothing else replaces the chain. Fails: an error leaves the chain and the
-    checkpoints unchanged.
+    Remembers: the checkpoints, and the stores of replaced chains that they belong to. Assumes: the thread that changes
+    the chain, and that nothing else replaces the chain. Fails: an error leaves the chain and the checkpoints unchanged.
     """
 
     def __init__(self, chain: Chain, checkpoints: CheckpointLog | None = None) -> None:
@@ -204,8 +203,8 @@ class Reverts:
 class Checkpoints:
     """Creates and restores checkpoints of several chains at once.
 
-    An L2 that is reverted alone would no longer match what its L1 has settled, and vice versa.
-    Remembers: which checkpoints of the chains belong together. Persists: nothing.
+    An L2 that is reverted alone would no longer match what its L1 has settled, and vice versa. Remembers: which
+    checkpoints of the chains belong together.
     """
 
     def __init__(self, *reverts: Reverts) -> None:

@@ -114,7 +114,7 @@ class NoArchive(RemoteFailed):
 
     def __init__(self, host: str, number: int) -> None:
         super().__init__(
-            f"the remote {host} has no state of block {number}: it is no archive node; pin a newer block "
+            f"the remote {host} has no state of block {number}: it is not an archive node; pin a newer block "
             "(--fork-block-number), or ask another one (--fork-url)"
         )
         self.host = host

@@ -79,8 +79,8 @@ class StoreAnchorMismatch(StoreFailed):
     """The chain in the data directory stands on another block of a remote chain, or on none."""
 
     def __init__(self, path: Path, found: object, expected: object) -> None:
-        """Name two anchors, which say themselves which block of which chain they are; None is no fork."""
-        holds = "a chain that is no fork" if found is None else f"a fork of {found}"
+        """Name two anchors, which say themselves which block of which chain they are; None is not a fork."""
+        holds = "a chain that is not a fork" if found is None else f"a fork of {found}"
         given = "no fork is given" if expected is None else f"a fork of {expected} is given"
         super().__init__(
             f"{path} holds {holds}, and {given}: give the flags that it was created with, or choose another directory"

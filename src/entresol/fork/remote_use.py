@@ -64,7 +64,7 @@ class UseReport(NamedTuple):
 class RemoteUse:
     """Counts what a fork asks of its remote, and lists the last reads.
 
-    Remembers: the counts, `MAX_READS` reads, and since when the remote does not respond. Persists: nothing. Any thread.
+    Remembers: the counts, `MAX_READS` reads, and since when the remote does not respond. Any thread.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

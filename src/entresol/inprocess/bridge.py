@@ -70,9 +70,9 @@ class MessageProof(NamedTuple):
 class Bridge(SettlingClient):
     """Moves tokens and messages between two layers, and to other L2s; the node signs for the senders, which are addresses.
 
-    Without a sender it is the first account. Each step returns once it has happened; a batch that a step needs on L1
-    is settled at once if the devnet settles on request (`settle=False`), and awaited otherwise.
-    Remembers: nothing. Fails: with `BridgeFailed`, or with what web3.py raises.
+    Without a sender it is the first account. Each step returns once it has happened; a batch that a step needs on L1 is
+    settled at once if the devnet settles on request (`settle=False`), and awaited otherwise. Fails: with
+    `BridgeFailed`, or with what web3.py raises.
     """
 
     # From L1 to L2

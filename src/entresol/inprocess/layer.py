@@ -41,7 +41,7 @@ class DevnetAccount(msgspec.Struct, frozen=True):
         return cls(address, str(account.secret))
 
     def __repr__(self) -> str:
-        """Return the address alone: a report of a test, or a log, is no place for a key."""
+        """Return the address alone: a report of a test, or a log, is not a place for a key."""
         return f"<account {self.address}>"
 
     @property

@@ -22,8 +22,8 @@ Serve: TypeAlias = Callable[[], Served | Awaitable[Served]]
 class LoopThread:
     """Runs an event loop, from the first `start` to `stop`.
 
-    Remembers: what was submitted and has no result yet. Persists: nothing. Assumes: callers on other threads; one on
-    its own would wait for itself. Fails: with `DevnetStopped`, also for what is pending when it stops.
+    Remembers: what was submitted and has no result yet. Assumes: callers on other threads; one on its own would wait
+    for itself. Fails: with `DevnetStopped`, also for what is pending when it stops.
     """
 
     def __init__(self, name: str) -> None:

@@ -152,7 +152,7 @@ class ZkChain:
         return Address(await read_contract(self.l1, self.address, "getAdmin()", "address"))
 
     async def ether_price(self, block: int | Hash32) -> EtherPrice:
-        """Return what ether costs in the base token as of a block; raises `LayerOneMismatch` if it is no price."""
+        """Return what ether costs in the base token as of a block; raises `LayerOneMismatch` if it is not a price."""
         nominator = await self._number("baseTokenGasPriceMultiplierNominator()", block)
         denominator = await self._number("baseTokenGasPriceMultiplierDenominator()", block)
         try:

@@ -33,7 +33,7 @@ async def find_contracts(l1: LayerOne, bridgehub: Address, chain_id: int) -> Set
         return await agreed(l1, what, lambda: _read_addresses(l1, hub, chain_id))
     except ExecutionFailed as error:
         raise LayerOneMismatch(
-            f"the contract at {bridgehub.checksummed()} on {l1.name} is no bridgehub: {failure_reason(error)}"
+            f"the contract at {bridgehub.checksummed()} on {l1.name} is not a bridgehub: {failure_reason(error)}"
         ) from error
 
 

@@ -85,7 +85,7 @@ async def rejection(l1: LayerOne, contracts: SettlementContracts, key: OperatorK
     admin, chain = (await _admin_of(l1, contracts)).checksummed(), contracts.chain.checksummed()
     steps = key.describe(lambda step: step.name.lower())
     return (
-        f"{address}, the account of {key.flag}, may not {steps} batches on {l1.name}: it is no validator of "
+        f"{address}, the account of {key.flag}, may not {steps} batches on {l1.name}: it is not a validator of "
         f"the timelock {timelock}. The chain's admin, {admin}, adds it by calling "
         f"addValidator({chain}, {address}) there, as a start with --deploy-l1 and the admin's --operator-key "
         f"does; or set {key.flag} to the key of a validator, or use --no-settle"

@@ -49,8 +49,8 @@ Opened = TypeVar("Opened", bound=Closable)
 class NodeBuilder:
     """Collects the parts of a node, in the order in which they start.
 
-    Remembers: what was opened. Persists: nothing. Fails: as what it makes does; a recipe that ends without a node, by
-    whatever error, leaves nothing open.
+    Remembers: what was opened. Fails: as what it makes does; a recipe that ends without a node, by whatever error,
+    leaves nothing open.
     """
 
     def __init__(self, config: NodeConfig, log: NodeLog | None = None) -> None:

@@ -108,7 +108,7 @@ class ChainService:
             log.follow(chain)
             api.on_logging_enabled.add(log.set_enabled)
             api.on_console.add(log.report_console)
-        # Around the log: what nodes send each other is no JSON-RPC.
+        # Around the log: what nodes send each other is not JSON-RPC.
         self.handler = hooks.wrap(self.handler)
         self._on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)

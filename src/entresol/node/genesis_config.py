@@ -329,7 +329,7 @@ def _funding_differences(
     }
     if not derived <= possible:
         stranger = min(derived - possible).checksummed()
-        yield f"--mnemonic or --genesis: it funds {stranger}, which is no account of the mnemonic"
+        yield f"--mnemonic or --genesis: it funds {stranger}, which is not an account of the mnemonic"
     elif config.accounts not in (None, len(derived)):
         yield f"--accounts: {len(derived)}, not {config.accounts}"
     balance = config.balance * unit

@@ -95,7 +95,7 @@ def imported_roots(call: bytes) -> list[InteropRoot]:
 
 
 def import_error(output: bytes) -> str | None:
-    """Return by name what an import reverted with, or None if it is no error of the storage of roots."""
+    """Return by name what an import reverted with, or None if it is not an error of the storage of roots."""
     name, types = _ERRORS.get(output[:4], ("", ""))
     if not name:
         return None

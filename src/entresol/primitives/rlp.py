@@ -67,7 +67,7 @@ def read_fixed(item: RlpItem, kind: type[T], field: str) -> T:
 
 
 def encode_uint(value: int) -> bytes:
-    """Return the bytes of `value` without leading zeros; zero is no bytes."""
+    """Return the bytes of `value` without leading zeros; zero is not bytes."""
     return value.to_bytes((value.bit_length() + 7) // 8)
 
 

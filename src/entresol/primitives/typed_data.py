@@ -84,5 +84,5 @@ def _member(value: object, place: str) -> tuple[str, str]:
     if not isinstance(name, str) or not isinstance(kind, str):
         raise MalformedValue("has a name and a type", field=place)
     if _TYPE.fullmatch(kind) is None:
-        raise MalformedValue(f"{kind[:70]!r} is no type", field=place)
+        raise MalformedValue(f"{kind[:70]!r} is not a type", field=place)
     return name, kind

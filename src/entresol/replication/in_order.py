@@ -45,8 +45,8 @@ class InOrder:
     """Forwards the sends of each client in their order.
 
     The next ones of a client wait for the response to the last, and are then forwarded as one batch. Remembers: sends
-    that wait for others. Persists: nothing. Assumes: one event loop, and that a producer begins the items of a batch in
-    their order. Fails: as what forwards.
+    that wait for others. Assumes: one event loop, and that a producer begins the items of a batch in their order.
+    Fails: as what forwards.
     """
 
     def __init__(self, forward: ForwardTo) -> None:

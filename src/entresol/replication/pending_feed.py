@@ -50,7 +50,7 @@ class PendingFeed:
     """The producer's side: sends pending transactions to the members that are connected, once to each.
 
     Clients that are no members are rejected, so that they cannot take the place of one. Remembers: a connection of each
-    member. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain.
+    member. Assumes: one event loop, whose thread alone changes the chain.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class TransactionSubscribers(Protocol):
 class PendingFollower:
     """A replica's side: publishes what the producer's pool accepts, while there are subscribers.
 
-    Remembers: whether it is connected. Persists: nothing. Assumes: the event loop of the chain. Fails: never; it
-    connects again, to another producer if there is one.
+    Remembers: whether it is connected. Assumes: the event loop of the chain. Fails: never; it connects again, to
+    another producer if there is one.
     """
 
     def __init__(self, member: Member, events: ChainEvents) -> None:

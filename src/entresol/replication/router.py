@@ -79,7 +79,7 @@ class Replica(Protocol):
 class ReplicaRouter:
     """Routes calls by what a replica has at the moment.
 
-    Remembers: the routes of the last state. Persists: nothing. Assumes: one event loop. Fails: as the way upstream does.
+    Remembers: the routes of the last state. Assumes: one event loop. Fails: as the way upstream does.
     """
 
     def __init__(self, upstream: Upstream, replica: Replica) -> None:

@@ -137,8 +137,8 @@ class Follower:
 class SecondaryStore(Store):
     """Reads the store of another process, which opened it as `shared`.
 
-    Remembers: the head that was announced; what the database has beyond it is not read. Persists: nothing. Assumes:
-    `catch_up` and `set_head` are called by one thread, while others may read. Fails: as a store does.
+    Remembers: the head that was announced; what the database has beyond it is not read. Assumes: `catch_up` and
+    `set_head` are called by one thread, while others may read. Fails: as a store does.
     """
 
     @classmethod
@@ -171,8 +171,8 @@ class StoreFollower:
     read. So the store may be read further at any time but while the producer rewrites something: then the replica is
     stale.
 
-    Remembers: the state applied last. Persists: nothing. Assumes: one event loop. Fails: never; a replica that cannot
-    follow is stale, and forwards all requests until it can.
+    Remembers: the state applied last. Assumes: one event loop. Fails: never; a replica that cannot follow is stale, and
+    forwards all requests until it can.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts

@@ -42,8 +42,7 @@ MAX_CONNECTIONS: Final = 256
 class ChannelUpstream:
     """The way of a worker to its producer, for one layer.
 
-    Remembers: the clients for which it has forwarded something. Persists: nothing. Assumes: one event loop. Fails: as
-    the channel does.
+    Remembers: the clients for which it has forwarded something. Assumes: one event loop. Fails: as the channel does.
     """
 
     def __init__(self, channel: Channel, layer: int, catch_up: Callable[[], None]) -> None:

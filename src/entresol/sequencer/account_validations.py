@@ -69,9 +69,8 @@ class ValidationBudget:
     """Leaky buckets of thread time that failed validations have taken, after the reputation of ERC-7562.
 
     Anybody can send rubbish in the name of a contract account, but only its owner signs with a key that it accepts. So
-    a key that has passed before has a bucket of its own, beside that of its sender.
-    Remembers: time by culprit, and keys that have passed, up to a number of each. Persists: nothing. Fails: with
-    `ValidationsThrottled`.
+    a key that has passed before has a bucket of its own, beside that of its sender. Remembers: time by culprit, and
+    keys that have passed, up to a number of each. Fails: with `ValidationsThrottled`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -191,9 +190,8 @@ class AccountValidations:
     """Runs validations in the background, for all methods that submit transactions.
 
     What a block rejects counts as a validation that has failed. Remembers: those in progress, and what failed ones have
-    taken. Persists: nothing. Assumes: one event loop. Fails:
-    with `PoolRejection`, `ValidationsThrottled`, and what the pool rejects a transaction for before it is
-    validated.
+    taken. Assumes: one event loop. Fails: with `PoolRejection`, `ValidationsThrottled`, and what the pool rejects a
+    transaction for before it is validated.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class Automine:
     def seal(self) -> None:
         """Seal what is pending: now, or in the background if deposits are heavy or roots are to be imported.
 
-        An import that fails is no fault of who wakes the sequencer; it is tried again there.
+        An import that fails is not a fault of who wakes the sequencer; it is tried again there.
         """
         self._arrivals += 1
         if self.is_busy:

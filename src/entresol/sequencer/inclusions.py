@@ -35,8 +35,7 @@ MAX_UNSEALED: Final = 4_096
 class SentFailures:
     """Why transactions of recent blocks failed.
 
-    Remembers: the failures of some blocks by their hash, because after a revert another block has the number. Persists:
-    nothing. Fails: never.
+    Remembers: the failures of some blocks by their hash, because after a revert another block has the number.
     """
 
     def __init__(self, chain: Chain) -> None:

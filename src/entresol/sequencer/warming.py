@@ -55,8 +55,8 @@ class Warming:
     Then blocks include it again, and find in memory what it reads. What fails is reported to `on_failed`, which returns
     whether it is out of the pool; else it rests for some time. `on_warm` is called when a block may include more.
 
-    Remembers: who is being warmed. Persists: nothing. Assumes: the event loop that changes the chain, which is a fork.
-    Fails: towards the sender; a deposit is tried again, and `ColdSenders.problem` says why.
+    Remembers: who is being warmed. Assumes: the event loop that changes the chain, which is a fork. Fails: towards the
+    sender; a deposit is tried again, and `ColdSenders.problem` says why.
     """
 
     def __init__(

@@ -127,7 +127,7 @@ async def completed(response: _T | Awaitable[_T]) -> _T:
 class PathRouter:
     """A handler that passes documents on, by the path of their request.
 
-    Remembers: the routes. Persists: nothing. Fails: never.
+    Remembers: the routes.
     """
 
     def __init__(self, default: Handler) -> None:

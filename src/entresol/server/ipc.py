@@ -36,7 +36,7 @@ class MalformedStreamError(ValueError):
 class DocumentSplitter:
     """Finds where documents end by counting brackets; what is within them is for the parser of the handler.
 
-    Remembers: what was received, and how far it was read. Persists: nothing.
+    Remembers: what was received, and how far it was read.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class DocumentSplitter:
 class UnixPath:
     """A path to listen on; what a killed process left there is replaced.
 
-    Remembers: which file it made, so that it removes no other. Persists: nothing.
+    Remembers: which file it made, so that it removes no other.
     """
 
     def __init__(self, path: str) -> None:
@@ -151,7 +151,7 @@ class UnixPath:
         except FileNotFoundError:
             return
         if not stat.S_ISSOCK(mode):
-            raise SocketUnavailable(str(self._path), "a file that is no socket")
+            raise SocketUnavailable(str(self._path), "a file that is not a socket")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(str(self._path))
@@ -164,8 +164,8 @@ class UnixPath:
 class IpcConnection(DuplexConnection):
     """Serves one client of the Unix socket, within the limits of a WebSocket.
 
-    Remembers: bytes beyond the requests that may run at once. Persists: nothing.
-    Assumes: the handler limits its own time. Fails: by an error document, then by closing.
+    Remembers: bytes beyond the requests that may run at once. Assumes: the handler limits its own time. Fails: by an
+    error document, then by closing.
     """
 
     transport: Final = "ipc"

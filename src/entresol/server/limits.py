@@ -48,7 +48,7 @@ class Holder(Protocol):
 class HeldOutbox:
     """Holds documents until `release`, and passes them to the connection from then on.
 
-    Remembers: the documents, as far as the connection accepts them. Persists: nothing.
+    Remembers: the documents, as far as the connection accepts them.
     """
 
     __slots__ = ("_connection", "_held", "send", "size")
@@ -82,7 +82,7 @@ class RequestBytes:
     A request that a cycle of references holds counts until the garbage collector has found it. So the collector runs
     after so many bytes, however few objects they are, and before a request is rejected.
 
-    Remembers: the bytes, and rejections. Persists: nothing. Assumes: one event loop. Fails: never.
+    Remembers: the bytes, and rejections. Assumes: one event loop.
     """
 
     def __init__(self, limit: int) -> None:
@@ -164,8 +164,7 @@ class UnsentBytes:
     The bytes of a connection are only known to its transport. Summing them up after each write would take too long, so
     a check is due when the bytes written since the last one could have exceeded the limit.
 
-    Remembers: the unsent bytes of each connection at the last sweep. Persists: nothing.
-    Assumes: `sweep` is called about once a second. Fails: never.
+    Remembers: the unsent bytes of each connection at the last sweep. Assumes: `sweep` is called about once a second.
     """
 
     def __init__(self, limit: int, connections: Iterable[Writer]) -> None:
@@ -264,8 +263,8 @@ class RoundRobin:
     A connection serves the first request of what it receives at once, and the rest through here. So a client that
     sends one request at a time waits at most for one turn, whatever others have sent.
 
-    Remembers: connections with a backlog. Persists: nothing. Assumes: that each adds itself once, until it returns
-    False. Fails: never; what a connection raises goes to the handler of the loop's exceptions.
+    Remembers: connections with a backlog. Assumes: that each adds itself once, until it returns False. Fails: never;
+    what a connection raises goes to the handler of the loop's exceptions.
     """
 
     def __init__(self) -> None:

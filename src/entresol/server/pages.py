@@ -85,8 +85,8 @@ def no_files() -> Mapping[str, StaticFile]:
 class SharedPage:
     """Renders a page at most ten times a second, however many clients request it.
 
-    Requests in between get the next rendering, never an old one. Remembers: pending requests. Persists: nothing.
-    Assumes: one event loop. Fails: as the page does.
+    Requests in between get the next rendering, never an old one. Remembers: pending requests. Assumes: one event loop.
+    Fails: as the page does.
     """
 
     def __init__(self, page: Page) -> None:

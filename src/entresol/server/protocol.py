@@ -219,8 +219,8 @@ def peer_address(transport: asyncio.BaseTransport) -> str:
 class DuplexConnection(ClientProtocol):
     """One client's requests in progress; each response is sent when it is ready.
 
-    Remembers: the tasks of requests, and what is to be sent after their responses. Persists: nothing. Assumes: the
-    subclass reads no request while `_is_full`.
+    Remembers: the tasks of requests, and what is to be sent after their responses. Assumes: the subclass reads no
+    request while `_is_full`.
     """
 
     concurrency: ClassVar[int] = 128

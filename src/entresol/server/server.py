@@ -36,8 +36,7 @@ class PortSharing(Enum):
 class Server:
     """Serves a handler, pages and files on one port or two, and the handler on a Unix socket.
 
-    Remembers: open connections. Persists: nothing.
-    Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
+    Remembers: open connections. Assumes: one event loop, on which it was started. Fails: to start, with a ListenFailed.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts

@@ -82,8 +82,7 @@ class FrameSplitter:
     The library for WebSockets parses all frames of what it is given before it returns. A piece bounds that, and costs
     little: long frames are returned as they arrived. The frames are not validated here.
 
-    Remembers: bytes of one read, or an incomplete header. Persists: nothing. Assumes: nothing of the bytes.
-    Fails: never.
+    Remembers: bytes of one read, or an incomplete header. Assumes: nothing of the bytes.
     """
 
     __slots__ = ("_at", "_data", "_header", "_incomplete", "_missing", "is_small")
@@ -165,8 +164,8 @@ class FrameSplitter:
 class WebSocketConnection(DuplexConnection):
     """Serves one WebSocket client. Its requests run concurrently, and each response is sent when it is ready.
 
-    Remembers: bytes beyond the requests that may run at once. Persists: nothing.
-    Assumes: the handler limits its own time. Fails: by closing, with a code and a reason.
+    Remembers: bytes beyond the requests that may run at once. Assumes: the handler limits its own time. Fails: by
+    closing, with a code and a reason.
     """
 
     transport: Final = "ws"

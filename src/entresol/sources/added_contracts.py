@@ -30,8 +30,8 @@ class Compilation(NamedTuple):
 class AddedContracts:
     """Contracts that were added, the latest compilation first.
 
-    Remembers: compilations, the oldest of which are forgotten once there are too many contracts or bytes. The latest one
-    is always kept. Fails: never. Assumes: one thread at a time.
+    Remembers: compilations, the oldest of which are forgotten once there are too many contracts or bytes. The latest
+    one is always kept. Assumes: one thread at a time.
     """
 
     def __init__(self) -> None:

@@ -50,7 +50,7 @@ class Gap(NamedTuple):
 class CompiledCode:
     """A code as the compiler returned it, with the map to its source.
 
-    Remembers: the map once it was needed. Fails: never. Any thread may use it.
+    Remembers: the map once it was needed. Any thread may use it.
     """
 
     def __init__(

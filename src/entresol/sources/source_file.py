@@ -34,7 +34,7 @@ DEFINED_BYTES: Final = 300
 class SourceFile:
     """A source of a compilation; without its text nothing in it is found.
 
-    Remembers: the text, and what was asked for once. Fails: never. Any thread may use it.
+    Remembers: the text, and what was asked for once. Any thread may use it.
     """
 
     def __init__(self, name: str, text: bytes | None) -> None:

@@ -63,8 +63,8 @@ class StackTrace(NamedTuple):
 class FailureTracer:
     """Finds where executions fail.
 
-    Remembers: nothing. Assumes: a thread, since an execution is run again twice.
-    Fails: as the execution does that it is given, with `DeadlinePassed` or `TraceTooLarge`.
+    Assumes: a thread, since an execution is run again twice. Fails: as the execution does that it is given, with
+    `DeadlinePassed` or `TraceTooLarge`.
     """
 
     def __init__(self, sources: SourceRegistry) -> None:

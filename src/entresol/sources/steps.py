@@ -36,7 +36,7 @@ class Step(msgspec.Struct, gc=False):
 _decode: Final = msgspec.json.Decoder(list[Step]).decode
 
 
-class StepsTooLong(Exception):  # noqa: N818 - it is no error of the node
+class StepsTooLong(Exception):  # noqa: N818 - it is not an error of the node
     """The execution has more steps than are recorded."""
 
 

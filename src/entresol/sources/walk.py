@@ -47,7 +47,7 @@ class OpenFunction(NamedTuple):
 class FrameWalk:
     """What is known of one call frame: its contract, and how far it came.
 
-    Remembers: its open functions and its last steps. Fails: never.
+    Remembers: its open functions and its last steps.
     """
 
     def __init__(self, frame: CallFrame, contract: CompiledContract | None) -> None:
@@ -141,7 +141,7 @@ class FrameWalk:
 class CreatedCodes:
     """The codes of created contracts by their accounts, while an execution is followed.
 
-    Remembers: those of frames that have ended, and what the open frames would undo. Fails: never.
+    Remembers: those of frames that have ended, and what the open frames would undo.
     """
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class CreatedCodes:
 class Walker:
     """Follows an execution, and returns its outermost frame with the inner ones that matter.
 
-    Remembers: the frames that are open, and contracts that the execution has created. Fails: never.
+    Remembers: the frames that are open, and contracts that the execution has created.
     """
 
     def __init__(self, sources: SourceRegistry, code_of: Callable[[Address], bytes]) -> None:

@@ -46,7 +46,7 @@ class ForkTable:
         row = self._db.get(tables.ANCHOR)
         try:
             self.anchor = None if row is None else Anchor.decode(row)
-            """The block that the chain stands on; None if it is no fork."""
+            """The block that the chain stands on; None if it is not a fork."""
         except MalformedValue as error:
             raise StoreDamaged(self._path, f"its anchor: {error}") from error
 

@@ -1,6 +1,6 @@
 """Transfers of tokens as contracts log them: ERC-20, ERC-721 and ERC-1155.
 
-A log is a claim of its contract. What is no transfer by its form is not one here; whether it is true is another matter.
+A log is a claim of its contract. What is not a transfer by its form is not one here; whether it is true is another matter.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TokenTransfer(msgspec.Struct, frozen=True):
 
 
 def recipient_of(topics: Sequence[bytes], size: int) -> tuple[TokenStandard, bytes, bytes] | None:
-    """Return the standard, sender and recipient of a log with `size` bytes of data; None if it is no transfer.
+    """Return the standard, sender and recipient of a log with `size` bytes of data; None if it is not a transfer.
 
     Each block is indexed by it, so it reads no more than it has to.
     """
@@ -72,7 +72,7 @@ def recipient_of(topics: Sequence[bytes], size: int) -> tuple[TokenStandard, byt
 
 
 def transfer_of(address: bytes, topics: Sequence[bytes], data: bytes) -> TokenTransfer | None:
-    """Return what a log transfers; None if it is no transfer."""
+    """Return what a log transfers; None if it is not a transfer."""
     found = recipient_of(topics, len(data))
     if found is None:
         return None

@@ -62,7 +62,7 @@ def console_lines(calls: ConsoleCalls) -> list[str]:
 
 
 def formatted_call(data: bytes) -> str | None:
-    """Return the text of one call, or None if it is no call of the libraries."""
+    """Return the text of one call, or None if it is not a call of the libraries."""
     signature = _signatures().get(data[:4])
     if signature is None:
         return None

@@ -45,7 +45,7 @@ LEVELS: Final = {
 class NodeLog:
     """Logs requests, rejections, transactions and messages, as far as the configuration wants them.
 
-    Remembers: which chains it follows. Persists: nothing. Assumes: one node at a time uses it. Fails: never.
+    Remembers: which chains it follows. Assumes: one node at a time uses it.
     """
 
     def __init__(self, config: LogConfig, writer: LineWriter, *, colours: bool = False) -> None:

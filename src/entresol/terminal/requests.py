@@ -202,8 +202,8 @@ _explained: Final = msgspec.json.Decoder(_Explained).decode
 class FailedCalls:
     """Follows failed requests, and logs their stack traces once they are known.
 
-    Remembers: the requests that are being explained. Persists: nothing. Assumes: one event loop. Fails: never; a failure
-    that is not in the source, or cannot be repeated, is not explained.
+    Remembers: the requests that are being explained. Assumes: one event loop. Fails: never; a failure that is not in
+    the source, or cannot be repeated, is not explained.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class OpenSends:
 
     A block is sealed before its senders have their responses, and the line of a request has the time until then.
 
-    Remembers: open requests, and what is held back for them. Persists: nothing. Assumes: one event loop. Fails: never.
+    Remembers: open requests, and what is held back for them. Assumes: one event loop.
     """
 
     def __init__(self) -> None:
@@ -93,8 +93,8 @@ class OpenSends:
 class TransactionLog:
     """Follows a chain, and logs the transactions of its new blocks.
 
-    Remembers: blocks that are not logged yet. Persists: nothing. Assumes: an event loop, on which the chain is changed.
-    Fails: never; a block that is reverted before it is logged is left out.
+    Remembers: blocks that are not logged yet. Assumes: an event loop, on which the chain is changed. Fails: never; a
+    block that is reverted before it is logged is left out.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -232,8 +232,7 @@ class RejectionLog:
 
     Otherwise a client could fill the disk that holds the log, by a flood of bad requests.
 
-    Remembers: when the window ends, and the rejections in it. Persists: nothing. Assumes: an event loop.
-    Fails: never.
+    Remembers: when the window ends, and the rejections in it. Assumes: an event loop.
     """
 
     def __init__(

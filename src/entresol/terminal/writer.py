@@ -49,8 +49,8 @@ class TerminalWriter:
     Here it blocks the thread; further lines are queued, and those beyond the backlog are dropped and counted. The
     thread also formats what takes longer than a line, which nobody has to wait for.
 
-    Remembers: lines that are not written yet. Persists: nothing. Assumes: nothing about the reader.
-    Fails: never; once the reader has closed its end, nothing more is written.
+    Remembers: lines that are not written yet. Assumes: nothing about the reader. Fails: never; once the reader has
+    closed its end, nothing more is written.
     """
 
     def __init__(self, out: int = OUT, err: int = ERR, *, backlog: int = MAX_BACKLOG) -> None:

@@ -22,7 +22,7 @@ FORKS: Final = ("fork_url", "l1_fork_url", "fork_cache", "l1_fork_cache")
 class DevnetPool:
     """Starts devnets as tests need them.
 
-    Remembers: those of markers, by their settings. Persists: nothing.
+    Remembers: those of markers, by their settings.
     """
 
     def __init__(self, *, is_offline: bool = False, profiled: Profiled | None = None) -> None:

@@ -262,7 +262,7 @@ def with_named_errors(names: dict[str, str]) -> Callable[[Trace, Traced, Options
 
 
 UNKNOWN_OPCODE = 0x0C
-# The first byte of a delegation, which is no program.
+# The first byte of a delegation, which is not a program.
 DELEGATED = 0xEF
 STRUCT_ERRORS = {
     "Some(OutOfGas)": "out of gas",

@@ -62,7 +62,7 @@ def largest_factory_deps(gas: int) -> list[bytes]:
     dependencies = []
     while words:
         length = min(words, FACTORY_DEP_WORDS)
-        # An even number of words is no bytecode.
+        # An even number of words is not bytecode.
         length -= 1 - length % 2
         dependencies.append(bytes(32 * length))
         words -= length

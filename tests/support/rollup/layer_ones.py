@@ -157,7 +157,7 @@ class EventfulLayerOne:
         return self._event is None
 
     async def close(self) -> None:
-        """Close it, which is no call."""
+        """Close it, which is not a call."""
         await self._l1.close()
 
     def __getattr__(self, name: str) -> Any:

@@ -181,8 +181,8 @@ def test_a_range_beyond_the_chain_is_an_error_of_the_node(
     [
         ({"error": "no"}, "its error is none of JSON-RPC"),
         ({"error": {"message": "no"}}, "its error is none of JSON-RPC"),
-        ({"result": None}, "what the node sends is no gas report"),
-        ({"result": {"contracts": []}}, "what the node sends is no gas report"),
+        ({"result": None}, "what the node sends is not a gas report"),
+        ({"result": {"contracts": []}}, "what the node sends is not a gas report"),
         ({"result": {**EMPTY_PAGE, "next": "0x5"}}, "have no end"),
     ],
 )

@@ -53,7 +53,7 @@ def output_of(wanted: dict[Address, StateOverride], to: Address) -> bytes:
         # With code where it was.
         ({IDENTITY: moving(THERE, code=NINE)}, IDENTITY, word(9)),
         ({IDENTITY: moving(THERE, code=NINE)}, THERE, b"hello"),
-        # An account that is assumed to be anything else is no precompile any more.
+        # An account that is assumed to be anything else is not a precompile any more.
         ({IDENTITY: StateOverride(code=NINE)}, IDENTITY, word(9)),
         ({IDENTITY: StateOverride(balance=5)}, IDENTITY, b""),
         ({SHA256: moving(THERE), ONE: moving(HERE)}, THERE, hashlib.sha256(b"hello").digest()),

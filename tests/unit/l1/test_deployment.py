@@ -122,7 +122,7 @@ def test_an_error_names_the_missing_contract_or_chain(steered: SteeredLayerOne) 
     async def play(l1: LayerOne) -> None:
         with pytest.raises(LayerOneMismatch, match=r"there is no contract at 0x0f0f"):
             await find_contracts(l1, nowhere, 270)
-        with pytest.raises(LayerOneMismatch, match="is no bridgehub: execution reverted"):
+        with pytest.raises(LayerOneMismatch, match="is not a bridgehub: execution reverted"):
             await find_contracts(l1, REVERTER, 270)
         contracts = await deployed(l1)
         with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):

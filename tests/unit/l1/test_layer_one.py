@@ -206,7 +206,7 @@ def test_a_stuck_transaction_is_replaced_by_one_that_pays_more(steered: SteeredL
         assert better.nonce == stuck.nonce
         assert better.fees > stuck.fees
         await operator.send(better)
-        # Sending the replaced one again is no failure.
+        # Sending the replaced one again is not a failure.
         await operator.send(stuck)
         steered.mine()
         assert await found(l1, better.hash) == (True, 1)

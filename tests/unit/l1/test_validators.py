@@ -48,7 +48,7 @@ def test_the_error_says_which_key_lacks_which_step_and_who_adds_it(
         assert message.startswith(
             f"{address}, the account of --prove-key, may not prove and execute batches on "
         )
-        assert f"it is no validator of the timelock {deployed.timelock.checksummed()}" in message
+        assert f"it is not a validator of the timelock {deployed.timelock.checksummed()}" in message
         assert (
             f"The chain's admin, {OWNER.address.checksummed()}, adds it by calling "
             f"addValidator({chain}, {address}) there" in message

@@ -174,13 +174,13 @@ class Sending:
         self._submission = Submission(chain, self._sequencer)
 
     def send(self, nonce: int) -> asyncio.Future[Hash32]:
-        """Send as a request that is no batch."""
+        """Send as a request that is not a batch."""
         deferred = self._submission.submit(transaction(nonce).raw)
         self._submission.flush()
         return asyncio.ensure_future(deferred)
 
     def send_signed(self, nonce: int, *, is_alone: bool = True) -> Hash32 | Awaitable[Hash32]:
-        """Send a transaction that the node has signed, as a request that is no batch or one of a batch."""
+        """Send a transaction that the node has signed, as a request that is not a batch or one of a batch."""
         return started(self._send(nonce), self._submission.flush if is_alone else None)
 
     async def _send(self, nonce: int) -> Hash32:

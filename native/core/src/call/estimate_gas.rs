@@ -37,7 +37,7 @@ pub struct Estimate {
 /// Return the gas limit that `request` needs as a transaction: see [`smallest_gas`].
 ///
 /// Without a price the sender pays nothing and contracts see the base fee as GASPRICE, because no transaction can offer
-/// less; with one the estimate is bounded by what the sender can afford. A tip alone is no price: nobody knows the fee
+/// less; with one the estimate is bounded by what the sender can afford. A tip alone is not a price: nobody knows the fee
 /// cap yet that it will be a part of. If a contract account sends it or a paymaster pays, the steps of such a transaction
 /// are estimated. What type 0x71 cannot pay is rejected in Era's terms, as if it was sent.
 pub fn estimate_gas(

@@ -108,7 +108,7 @@ pub fn decode(raw: &[u8], recovers: bool) -> Result<DecodedZk, ZkError> {
 
 /// Return the sender, and the paymaster with its input, without reading what is irrelevant to them.
 ///
-/// The zero address is no paymaster, as in [`crate::evm::account::ZkTx::has_paymaster`].
+/// The zero address is not a paymaster, as in [`crate::evm::account::ZkTx::has_paymaster`].
 pub fn parties(raw: &[u8]) -> Result<(Address, Option<(Address, Bytes)>), ZkError> {
     let mut fields = Fields::of(raw)?;
     fields.skip_to(SENDER)?;

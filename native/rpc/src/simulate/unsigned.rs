@@ -12,7 +12,7 @@ use revm::primitives::hardfork::SpecId;
 use entresol_core::call::CallRequest;
 use entresol_core::evm::env::Rules;
 
-/// Why a call is no transaction.
+/// Why a call is not a transaction.
 pub(super) enum NoTransaction {
     NumberTooLarge,
     BlobsCreate,

@@ -50,7 +50,7 @@ class GenesisAccount(msgspec.Struct, frozen=True, kw_only=True):
         _check("nonce", self.nonce, Quantity64)
 
     def same_state(self, other: GenesisAccount) -> bool:
-        """Return whether both are the same account in the state, where a zero slot is no slot."""
+        """Return whether both are the same account in the state, where a zero slot is not a slot."""
         return (self.balance, self.nonce, self.code) == (
             *(other.balance, other.nonce, other.code),
         ) and _nonzero(self.storage) == _nonzero(other.storage)

@@ -90,8 +90,8 @@ class Condition(Protocol):
 class Admission:
     """Rejects what users send while a part of the node cannot keep up.
 
-    What is in the pool stays there, and deposits do not pass here. Remembers: the conditions. Persists: nothing. Fails:
-    with the rejection of the first condition that has one.
+    What is in the pool stays there, and deposits do not pass here. Remembers: the conditions. Fails: with the rejection
+    of the first condition that has one.
     """
 
     def __init__(self) -> None:

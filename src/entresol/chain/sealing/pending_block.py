@@ -63,8 +63,8 @@ class PendingBlock:
     The timestamp is part of the block, so it is cached for a second at most. What is invalid in it stays in the pool
     until a block is sealed, and is not executed again for the same parent.
 
-    Remembers: the block and its inputs, and what is invalid on its parent. Persists: nothing. Assumes: one thread, and
-    that callers do not change the block. Fails: as the filler does, and keeps what it had then.
+    Remembers: the block and its inputs, and what is invalid on its parent. Assumes: one thread, and that callers do not
+    change the block. Fails: as the filler does, and keeps what it had then.
     """
 
     def __init__(self, next_block: NextBlock, pool: Mempool, filler: BlockFiller) -> None:

@@ -146,8 +146,7 @@ class PoolInclusion:
 class Rejections:
     """Removes from the pool what a block has rejected.
 
-    Remembers: why, for senders that wait for the block, and who wants to know. Persists: nothing. Assumes: the thread
-    of the chain.
+    Remembers: why, for senders that wait for the block, and who wants to know. Assumes: the thread of the chain.
     """
 
     def __init__(self, pool: Mempool) -> None:
@@ -188,7 +187,7 @@ class ColdSenders:
     """Whom the next blocks leave out until what they read is here: senders of the pool, and deposits.
 
     One that reads a slow remote holds up no block of others. Remembers: them, and what prevents the first deposit.
-    Persists: nothing. Assumes: the thread of the chain. A chain that is no fork never has any.
+    Assumes: the thread of the chain. A chain that is not a fork never has any.
     """
 
     def __init__(self) -> None:

@@ -258,7 +258,7 @@ def read_bytecode(value: object) -> bytes:
             return required(item, "bytecode", read_data)[:length]
         if "raw" in item:
             return required(item, "raw", read_data)
-    raise MalformedValue("is no bytecode that is known here")
+    raise MalformedValue("is not bytecode that is known here")
 
 
 def _jump_table(code: bytes) -> bytes:

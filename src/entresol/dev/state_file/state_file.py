@@ -70,7 +70,7 @@ class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
     """State edits since the last block."""
     edited_codes: tuple[bytes, ...] = ()
     anchor: FileAnchor | None = None
-    """What the chain stands on; None if it is no fork."""
+    """What the chain stands on; None if it is not a fork."""
 
 
 class StateFile(msgspec.Struct, frozen=True, kw_only=True):

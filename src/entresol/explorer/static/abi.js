@@ -16,7 +16,7 @@ export function parseType(text) {
   const arrays = (/^(\[\d*\])*/.exec(text.slice(end)) ?? [""])[0];
   const rest = /^(\*?) ?(\w*)$/.exec(text.slice(end + arrays.length));
   const base = text.slice(0, end);
-  if (!rest || !base || text.length > 20_000) throw new Error(`“${text.slice(0, 80)}” is no type`);
+  if (!rest || !base || text.length > 20_000) throw new Error(`“${text.slice(0, 80)}” is not a type`);
   const plain = base.replace(/^u?int$/, "$&256");
   /** @type {Type} */
   let type = { base: plain, bits: 0, name: "", indexed: false, parts: null, of: null, length: 0 };
@@ -28,7 +28,7 @@ export function parseType(text) {
     if (match) [type.base, type.bits] = [match[1] === "bytes" ? "fixed" : match[1], Number(match[2])];
     else if (plain === "function") [type.base, type.bits] = ["fixed", 24];
     else if (!["address", "bool", "bytes", "string"].includes(plain))
-      throw new Error(`“${plain.slice(0, 80)}” is no type`);
+      throw new Error(`“${plain.slice(0, 80)}” is not a type`);
   }
   for (const [, length] of arrays.matchAll(/\[(\d*)\]/g))
     type = {

@@ -84,7 +84,7 @@ export function price(value, token) {
  */
 export function parseUnits(text, decimals = 18) {
   const match = /^(\d+)?(?:\.(\d*))?$/.exec(text.trim().replaceAll(",", ""));
-  if (!match || (!match[1] && !match[2])) throw new Error("This is no amount.");
+  if (!match || (!match[1] && !match[2])) throw new Error("This is not an amount.");
   const rest = match[2] ?? "";
   if (rest.length > decimals) throw new Error(`At most ${decimals} digits after the point.`);
   return BigInt((match[1] ?? "0") + rest.padEnd(decimals, "0"));

@@ -28,7 +28,7 @@ export async function consoleView(execution) {
       const owner = it.parent === null ? null : frames[it.parent];
       const line = step < 0 || !owner ? null : await ownLine(execution, step, owner.source);
       const where = [owner?.contract ? readable(owner.contract) : "", line ?? ""].filter((part) => part !== "");
-      return { step, where: where.join(":"), text: printedBy(inputs[at] ?? "0x") ?? "something that is no text" };
+      return { step, where: where.join(":"), text: printedBy(inputs[at] ?? "0x") ?? "something that is not text" };
     }),
   );
   return (now) =>

@@ -239,8 +239,8 @@ class GuardedResult(NamedTuple):
 class ForkClient:
     """Asks a remote chain.
 
-    Remembers: connections, how large a batch may be, for a while, and what waits. Persists: nothing. Assumes: one event loop.
-    Fails: with `RemoteFailed`; none of them has a secret of URL or headers.
+    Remembers: connections, how large a batch may be, for a while, and what waits. Assumes: one event loop. Fails: with
+    `RemoteFailed`; none of them has a secret of URL or headers.
     """
 
     def __init__(

@@ -361,7 +361,7 @@ def _place(header: HashedHeader, transaction: ProvenTransaction) -> dict[str, An
 
 
 def _told_of(receipt: dict[str, Any]) -> dict[str, Any]:
-    """Return what a remote says in a receipt; some name no contract if its creation failed, which is no lie."""
+    """Return what a remote says in a receipt; some name no contract if its creation failed, which is not a lie."""
     if receipt.get("contractAddress") is not None or receipt.get("status") != "0x0":
         return receipt
     return {name: it for name, it in receipt.items() if name != "contractAddress"}

@@ -109,7 +109,7 @@ class HashedHeader(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> HashedHeader:
-        """Hash the header of a block; raise `MalformedValue` for what is no header of Ethereum."""
+        """Hash the header of a block; raise `MalformedValue` for what is not a header of Ethereum."""
         values = {name: _value(fields, name, parse) for name, parse in _FIELDS.items()}
         for name, parse in _LATER.items():
             if fields.get(name) is None:

@@ -91,5 +91,5 @@ def decode_batch_data(log: L1Log) -> CommittedData:
 
 def _unreadable(position: EventPosition, problem: str) -> LayerOneMismatch:
     return LayerOneMismatch(
-        f"log {position.log_index} of L1 block {position.block} is no data of a batch: {problem}"
+        f"log {position.log_index} of L1 block {position.block} is not data of a batch: {problem}"
     )

@@ -132,7 +132,7 @@ class ChainFinder:
             )
         except ExecutionFailed as error:
             raise LayerOneMismatch(
-                f"the contract at {self._bridgehub.checksummed()} on {self._l1.name} is no bridgehub: "
+                f"the contract at {self._bridgehub.checksummed()} on {self._l1.name} is not a bridgehub: "
                 f"{failure_reason(error)}"
             ) from error
         if not ids:

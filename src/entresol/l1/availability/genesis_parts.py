@@ -80,7 +80,7 @@ class GenesisParts:
     """Puts the parts of a genesis together, as their logs come.
 
     Remembers: the latest data of each part, for each number of parts. Assumes: logs in their order. Fails: never; what
-    is no part counts as none. A publication that was interrupted, or that is of another genesis, is replaced part by
+    is not a part counts as none. A publication that was interrupted, or that is of another genesis, is replaced part by
     part by the one that follows.
     """
 

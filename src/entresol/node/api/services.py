@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 class ApiServices:
     """What the namespaces of one chain read, run and send transactions with.
 
-    Remembers: caches, filters and subscriptions, within the limits of the configuration. Persists: nothing.
-    Assumes: one event loop. Fails: as each service does.
+    Remembers: caches, filters and subscriptions, within the limits of the configuration. Assumes: one event loop.
+    Fails: as each service does.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts

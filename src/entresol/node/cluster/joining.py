@@ -197,7 +197,7 @@ def _check_flags(config: NodeConfig) -> None:
     url = config.cluster.advertise_url
     if url is not None and not is_http_url(url):
         raise InvalidConfig(
-            "--advertise-url", f"{url!r} is no URL that begins with http:// or https://"
+            "--advertise-url", f"{url!r} is not a URL that begins with http:// or https://"
         )
 
 

@@ -85,7 +85,7 @@ def value_at(values: Mapping[str, Any], path: str) -> Any:
 
 
 def unknown_key(key: str, settings: Iterable[Setting]) -> str:
-    """Return the problem of a key of a file that is no setting: where it belongs, the nearest, or those there are."""
+    """Return the problem of a key of a file that is not a setting: where it belongs, the nearest, or those there are."""
     sections: dict[str, list[str]] = {}
     for setting in settings:
         sections.setdefault(setting.section, []).append(setting.name)

@@ -150,7 +150,7 @@ def _opened(snapshot: NamedSnapshot | None, path: Path) -> Iterator[BatchSnapsho
         yield None
         return
     if not snapshot.path.is_dir():
-        raise InvalidConfig(_SNAPSHOT, f"{snapshot.path} is no directory")
+        raise InvalidConfig(_SNAPSHOT, f"{snapshot.path} is not a directory")
     if snapshot.path.resolve() == path.resolve():
         raise InvalidConfig(_SNAPSHOT, "it is the directory that is derived")
     check_directory(snapshot.path)
@@ -220,7 +220,7 @@ def _edits_url(url: str) -> str:
     if not is_http_url(url):
         raise InvalidConfig(
             "--edits-from",
-            f"{Endpoint(url).redacted!r} is no URL that begins with http:// or https://",
+            f"{Endpoint(url).redacted!r} is not a URL that begins with http:// or https://",
         )
     return url
 

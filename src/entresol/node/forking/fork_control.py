@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class LayerForks:
     """The fork of one layer, or that it is none, for the methods that are about forks.
 
-    Remembers: nothing; the node does. Persists: nothing. Assumes: the event loop of the node. Fails: with an error that
-    has no secret; then the chain is as it was.
+    Remembers: nothing; the node does. Assumes: the event loop of the node. Fails: with an error that has no secret;
+    then the chain is as it was.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class LayerForks:
             raise ControlRejected(str(error)) from error
 
     async def set_url(self, url: str) -> None:
-        """Read from another URL, which has to have the same chain and block; nothing if this is no fork."""
+        """Read from another URL, which has to have the same chain and block; nothing if this is not a fork."""
         if self._fork is None:
             return
         await check_client_url(url, self._reopening.ports)

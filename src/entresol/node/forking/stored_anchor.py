@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def stored_anchor(folder: Path | None) -> Anchor | None:
-    """Return the anchor of the fork in a folder; None if there is no chain, or one that is no fork."""
+    """Return the anchor of the fork in a folder; None if there is no chain, or one that is not a fork."""
     if folder is None or not (folder / FORMAT_FILE).exists():
         return None
     from entresol.storage.store import Store  # noqa: PLC0415 - a fork that is not on disk asks its remote without it

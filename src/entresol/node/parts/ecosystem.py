@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class EcosystemParts:
     """The L2s of a node, their services, and the development L1 below them if there is one.
 
-    Remembers: them, in the order of their registration. Persists: nothing. Assumes: the event loop of the node.
+    Remembers: them, in the order of their registration. Assumes: the event loop of the node.
     """
 
     def __init__(

@@ -147,8 +147,8 @@ class RelayLane:
 class NodeRelay:
     """A part of a node: relays between its L2s, and from them to L1, with one account on each chain.
 
-    Remembers: a lane for each L2. Persists: nothing. Assumes: the event loop of the node; chains of other processes are no
-    sources. Fails: each lane reports its problem, and tries again.
+    Remembers: a lane for each L2. Assumes: the event loop of the node; chains of other processes are no sources. Fails:
+    each lane reports its problem, and tries again.
     """
 
     def __init__(

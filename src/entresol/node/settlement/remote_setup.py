@@ -355,7 +355,7 @@ def checked_url(config: NodeConfig) -> str:
     if not is_http_url(url):
         redacted = Endpoint(url).redacted
         raise InvalidConfig(
-            "--l1-url", f"{redacted!r} is no URL that begins with http:// or https://"
+            "--l1-url", f"{redacted!r} is not a URL that begins with http:// or https://"
         )
     return url
 

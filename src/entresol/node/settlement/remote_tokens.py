@@ -91,7 +91,7 @@ async def read_token(l1: LayerOne, token: Address) -> BaseToken:
         name, symbol = [await _text(l1, token, function) for function in ("name()", "symbol()")]
         decimals = int(await read_contract(l1, token, "decimals()", "uint256"))
     except (ExecutionFailed, LayerOneMismatch) as error:
-        problem = f"the contract at {shown} is no token with a name, a symbol and decimals"
+        problem = f"the contract at {shown} is not a token with a name, a symbol and decimals"
         raise InvalidConfig(FLAG, problem) from error
     if not (_is_shown(name, _MAX_NAME) and _is_shown(symbol, _MAX_SYMBOL)):
         raise InvalidConfig(

@@ -53,8 +53,8 @@ STOP_SECONDS: Final = 2.0
 class WorkerSupervisor:
     """Runs workers.
 
-    Remembers: the processes. Persists: nothing. Assumes: one event loop, on the main thread. Fails: never; the node
-    serves with the workers it has.
+    Remembers: the processes. Assumes: one event loop, on the main thread. Fails: never; the node serves with the
+    workers it has.
     """
 
     def __init__(

@@ -34,9 +34,9 @@ class _Observed(NamedTuple):
 class Watchdog(Generic[_W]):
     """Measures how long workers are silent, in time in which the producer itself ran.
 
-    One that has not beaten yet has longer, unless it is stopped: it opens the chains first. A check that comes late counts for nothing: what
-    stopped the producer, as a debugger, a suspended machine or a lack of memory, may have stopped the workers, too.
-    Remembers: the heartbeats at the last check. Persists: nothing. Assumes: checks every `CHECK_SECONDS`. Fails: never.
+    One that has not beaten yet has longer, unless it is stopped: it opens the chains first. A check that comes late
+    counts for nothing: what stopped the producer, as a debugger, a suspended machine or a lack of memory, may have
+    stopped the workers, too. Remembers: the heartbeats at the last check. Assumes: checks every `CHECK_SECONDS`.
     """
 
     def __init__(self, limit: float, start_limit: float) -> None:

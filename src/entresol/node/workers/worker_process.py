@@ -130,8 +130,8 @@ class WorkerHost(Protocol):
 class WorkerProcess:
     """A process that serves the node's ports, until it ends or is stopped.
 
-    Remembers: the process. Persists: nothing. Assumes: it is started on the main thread, with whose end the system ends
-    the process. Fails: never; a process that does not start has ended.
+    Remembers: the process. Assumes: it is started on the main thread, with whose end the system ends the process.
+    Fails: never; a process that does not start has ended.
     """
 
     def __init__(self, start: WorkerStart, host: WorkerHost) -> None:
@@ -287,7 +287,7 @@ def _report(error: BaseException) -> None:
 class WorkerWriter:
     """Sends lines to the producer, from any thread.
 
-    Remembers: nothing. Persists: nothing. Assumes: the event loop runs until `close`. Fails: never; lines are dropped.
+    Assumes: the event loop runs until `close`. Fails: never; lines are dropped.
     """
 
     def __init__(self, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class WorkerRole(ServiceRole):
     """A worker's part for one layer: it follows the producer, and forwards to it.
 
-    Remembers: nothing of its own. Persists: nothing. Assumes: one event loop. Fails: as the channel does.
+    Remembers: nothing of its own. Assumes: one event loop. Fails: as the channel does.
     """
 
     sharing = PortSharing.JOIN
@@ -131,7 +131,7 @@ class WorkerRole(ServiceRole):
 class Heartbeat:
     """A part that shows the producer that the event loop of this process runs.
 
-    Remembers: nothing. Persists: nothing. Assumes: one event loop. Fails: never.
+    Assumes: one event loop.
     """
 
     problem = None

@@ -110,7 +110,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
     def tip(self) -> int:
         """The most wei of them that may go to the producer: none.
 
-        Clients set the priority fee to the fee cap if their user has set none, so it is no offer.
+        Clients set the priority fee to the fee cap if their user has set none, so it is not an offer.
         """
         return 0
 

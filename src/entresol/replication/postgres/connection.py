@@ -95,7 +95,7 @@ class ClusterAddress:
 def _invalid() -> InvalidConfig:
     # The URL may contain a password, so it is not repeated.
     return InvalidConfig(
-        FLAG, "this is no URL of a PostgreSQL database, as postgresql://user@host:5432/database"
+        FLAG, "this is not a URL of a PostgreSQL database, as postgresql://user@host:5432/database"
     )
 
 

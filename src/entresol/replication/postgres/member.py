@@ -67,7 +67,7 @@ _NEEDS_OPERATOR: Final = (LogTailLost, LogTruncated, LogDamaged, DepositsNotNext
 class Membership:
     """The members of the cluster by their ids, which are random and only in its database.
 
-    Remembers: the ids read last. Persists: nothing. Fails: never; a member that joined since is known a moment later.
+    Remembers: the ids read last. Fails: never; a member that joined since is known a moment later.
     """
 
     def __init__(self) -> None:

@@ -135,8 +135,8 @@ class Packet(NamedTuple):
 class PacketQueue:
     """Queue of calls and responses, in which clients take turns.
 
-    A client that makes many calls delays its own only. Remembers: the packets, of which clients have as many as they may
-    have requests in progress. Persists: nothing. Fails: never.
+    A client that makes many calls delays its own only. Remembers: the packets, of which clients have as many as they
+    may have requests in progress.
     """
 
     def __init__(self) -> None:
@@ -209,9 +209,9 @@ class Channel(asyncio.Protocol):
     """One end of a connection.
 
     Clients take turns, and what they send together is served in turns of the event loop, so that others are served in
-    between. Remembers: calls in progress, as many as clients may have requests in progress. Persists: nothing. Assumes:
-    one event loop, and that the other end is of the same node, so that what it sends is well-formed. Fails: `call`
-    raises `ProducerUnavailable`.
+    between. Remembers: calls in progress, as many as clients may have requests in progress. Assumes: one event loop,
+    and that the other end is of the same node, so that what it sends is well-formed. Fails: `call` raises
+    `ProducerUnavailable`.
     """
 
     def __init__(self, peer: ChannelPeer, *, on_bug: Callable[[BaseException], object]) -> None:

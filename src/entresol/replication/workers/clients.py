@@ -58,8 +58,7 @@ class RemoteClient:
 class RemoteClients:
     """The clients of one worker whose end has a callback.
 
-    Remembers: those clients. Persists: nothing. Assumes: the worker reports a client's end after its last request.
-    Fails: never.
+    Remembers: those clients. Assumes: the worker reports a client's end after its last request.
     """
 
     def __init__(self, push: Callable[[int, bytes], bool]) -> None:
@@ -119,8 +118,7 @@ class ForwardedClient(LocalConnection):
 class ForwardedClients:
     """The clients of one worker that have sent a request which it forwards.
 
-    Remembers: those clients. Persists: nothing. Assumes: the worker reports a client's end after its last request.
-    Fails: never.
+    Remembers: those clients. Assumes: the worker reports a client's end after its last request.
     """
 
     def __init__(self) -> None:
@@ -166,8 +164,7 @@ class _WebSocket:
 class ClusterRequests:
     """Passes requests to the paths of a cluster on to the producer, and what it pushes back to WebSockets.
 
-    Remembers: WebSockets that have sent such a request. Persists: nothing. Assumes: one event loop. Fails: as the
-    channel.
+    Remembers: WebSockets that have sent such a request. Assumes: one event loop. Fails: as the channel.
     """
 
     def __init__(self, path: str, channel: Channel) -> None:

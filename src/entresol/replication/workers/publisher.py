@@ -55,7 +55,7 @@ class StatePublisher:
     """Writes the state of a chain to a page: at each event, when blocks become final, and before each response.
 
     So whatever a client has seen here, a replica that serves it later finds in the page. Remembers: the state announced
-    last. Persists: nothing. Assumes: one event loop, whose thread alone changes the chain. Fails: never.
+    last. Assumes: one event loop, whose thread alone changes the chain.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class StatePublisher:
 class ShippedEvents:
     """The events of a producer's chain as a replica receives them, and the records of their blocks.
 
-    Remembers: the last records. Persists: nothing. Assumes: one event loop, and events in their order. Fails: never.
+    Remembers: the last records. Assumes: one event loop, and events in their order.
     """
 
     def __init__(self, records: StoreView) -> None:

@@ -69,8 +69,8 @@ class StatePage:
     """A page of memory that a producer writes and its replicas read.
 
     A state is written between two versions, and has a checksum, so that no reader takes half of one. Remembers: the
-    state written last. Persists: nothing. Assumes: one writer, and one replica for each index.
-    Fails: never; a reader that finds no whole state gets None.
+    state written last. Assumes: one writer, and one replica for each index. Fails: never; a reader that finds no whole
+    state gets None.
     """
 
     def __init__(self, handle: int) -> None:

@@ -306,7 +306,7 @@ def _numbers(log: L1Log, count: int) -> tuple[int, ...]:
         raise _unexpected(log, f"it has {len(log.topics)} topics")
     found = tuple(int.from_bytes(topic) for topic in log.topics[1:])
     if max(found) > MAX_NUMBER:
-        raise _unexpected(log, f"{max(found)} is no number of a batch or a block")
+        raise _unexpected(log, f"{max(found)} is not a number of a batch or a block")
     return found
 
 
@@ -315,7 +315,7 @@ def _number_and_hashes(log: L1Log) -> tuple[int, tuple[Hash32, Hash32]]:
         raise _unexpected(log, f"it has {len(log.topics)} topics")
     number = int.from_bytes(log.topics[1])
     if not 0 < number <= MAX_NUMBER:
-        raise _unexpected(log, f"{number} is no number of a batch")
+        raise _unexpected(log, f"{number} is not a number of a batch")
     return number, (log.topics[2], log.topics[3])
 
 
@@ -325,7 +325,7 @@ def _decode_revert(log: L1Log) -> BatchesReverted:
     except MalformedValue as error:
         raise _unexpected(log, str(error)) from error
     if max(numbers) > MAX_NUMBER:
-        raise _unexpected(log, f"{max(numbers)} is no number of a batch")
+        raise _unexpected(log, f"{max(numbers)} is not a number of a batch")
     return BatchesReverted(
         position=position_of(log),
         transaction=log.transaction_hash,

@@ -63,7 +63,7 @@ def genesis_of(published: PublishedGenesis) -> Genesis:
 
 
 def _published(address: Address, account: GenesisAccount) -> PublishedAccount:
-    # A slot that is zero is no slot.
+    # A slot that is zero is not a slot.
     slots = tuple((slot, value) for slot, value in sorted(account.storage.items()) if any(value))
     return PublishedAccount(
         address=address,

@@ -30,8 +30,8 @@ PROBE_SECONDS: Final = 0.5
 class HttpConnection(HttpResponder):
     """Serves one HTTP client.
 
-    Remembers: requests that are pending behind the one in progress. Persists: nothing.
-    Assumes: the handler limits its own time. Fails: by a response that says why, then by closing.
+    Remembers: requests that are pending behind the one in progress. Assumes: the handler limits its own time. Fails: by
+    a response that says why, then by closing.
     """
 
     def __init__(self, state: ServerState) -> None:

@@ -177,8 +177,8 @@ class HeadCache:
     Headers would take most of the time of a short request. A head determines the framing of the response byte for
     byte, so only whole requests are matched, and only by the head's exact bytes.
 
-    Remembers: heads of plain requests, within bounds. Persists: nothing. Assumes: what is added was parsed from
-    the beginning of a request. Fails: never.
+    Remembers: heads of plain requests, within bounds. Assumes: what is added was parsed from the beginning of a
+    request.
     """
 
     def __init__(self) -> None:

@@ -100,8 +100,8 @@ class ResponseWriter:
 class HttpResponder(ClientProtocol):
     """The responses of one HTTP client. The subclass reads its requests.
 
-    Remembers: the request in progress. Persists: nothing. Assumes: `_serve` is not called while `_task` is set.
-    Fails: by a response that says why.
+    Remembers: the request in progress. Assumes: `_serve` is not called while `_task` is set. Fails: by a response that
+    says why.
     """
 
     transport: Final = "http"

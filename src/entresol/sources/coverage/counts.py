@@ -58,7 +58,7 @@ class BranchCount(NamedTuple):
 class SourceCoverage:
     """What ran of a source.
 
-    Remembers: how often, by part, and which parts have code at all. Fails: never.
+    Remembers: how often, by part, and which parts have code at all.
     """
 
     def __init__(self, source: SourceFile) -> None:

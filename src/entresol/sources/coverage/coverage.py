@@ -21,7 +21,7 @@ class Coverage:
     """What ran of the sources of contracts.
 
     Remembers: the sources by name and text, so that contracts and compilations which share one are counted together.
-    Fails: never. Assumes: the contracts that have run are among those that it was made of.
+    Assumes: the contracts that have run are among those that it was made of.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ def places_of(
 class _CodeReader:
     """Reads the instructions of a code.
 
-    Remembers: the instructions, and what they belong to. Fails: never.
+    Remembers: the instructions, and what they belong to.
     """
 
     def __init__(

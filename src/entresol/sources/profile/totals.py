@@ -101,7 +101,7 @@ class _Encoded(msgspec.Struct):
 class ProfileTotals:
     """The sum of profiles.
 
-    Remembers: counts of codes and functions, up to limits. Fails: never. Assumes: one thread at a time.
+    Remembers: counts of codes and functions, up to limits. Assumes: one thread at a time.
     """
 
     def __init__(self, max_functions: int = MAX_FUNCTIONS) -> None:

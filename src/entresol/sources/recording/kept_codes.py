@@ -8,7 +8,7 @@ from entresol.sources.recording.limits import MAX_DATA_BYTES
 class KeptCodes:
     """Codes by their accounts, for what steps copy of them; an account may have another one later.
 
-    Remembers: as many bytes as there is room for. Fails: never.
+    Remembers: as many bytes as there is room for.
     """
 
     def __init__(self) -> None:

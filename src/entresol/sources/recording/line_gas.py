@@ -31,7 +31,7 @@ class _Pending(msgspec.Struct, gc=False):
 class GasByLine:
     """The gas of each line, as far as steps were followed.
 
-    Remembers: sums, and the last step of each open frame. Fails: never.
+    Remembers: sums, and the last step of each open frame.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class OpenedFunction(msgspec.Struct, frozen=True, gc=False):
 class OpenFunctions:
     """The functions that are open in one call frame, as a chain that steps share.
 
-    Remembers: the innermost one. Fails: never.
+    Remembers: the innermost one.
     """
 
     def __init__(self, walk: FrameWalk, places: StepPlaces) -> None:

@@ -16,7 +16,7 @@ PREIMAGES: Final = b'{"tracer":"keccak256PreimageTracer"}'
 
 MAX_PREIMAGES: Final = 10_000
 MAX_PREIMAGE: Final = 256
-"""Bytes of a preimage; a longer one is no key of a mapping that is shown."""
+"""Bytes of a preimage; a longer one is not a key of a mapping that is shown."""
 
 _SLOT: Final = 32
 

@@ -45,7 +45,7 @@ class RecordedFrame(msgspec.Struct, gc=False):
 class RecordedFrames:
     """The frames of one execution.
 
-    Remembers: as many of the first as there is room for, without what is inside of them. Fails: never.
+    Remembers: as many of the first as there is room for, without what is inside of them.
     """
 
     def __init__(self, outermost: CallFrame) -> None:

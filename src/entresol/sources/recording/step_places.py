@@ -31,7 +31,7 @@ NOWHERE: Final = StepPlace()
 class SourceList:
     """The sources that an execution is in, by the numbers that its steps have.
 
-    Remembers: as many as are shown, with as many bytes of texts. Fails: never.
+    Remembers: as many as are shown, with as many bytes of texts.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class SourceList:
 class StepPlaces:
     """The places of the instructions of each code of an execution.
 
-    Remembers: those that were asked for. Fails: never.
+    Remembers: those that were asked for.
     """
 
     def __init__(self, sources: SourceList) -> None:

@@ -52,7 +52,7 @@ class SlotValue(NamedTuple):
 class SlotLog:
     """The accesses of one execution, in their order.
 
-    Remembers: accesses up to a number, the values of slots, and what the open frames would undo. Fails: never.
+    Remembers: accesses up to a number, the values of slots, and what the open frames would undo.
     """
 
     def __init__(self, value_before: Callable[[SlotKey], int]) -> None:

@@ -76,7 +76,7 @@ class Declarations(NamedTuple):
     """None if their places are not certain: modifiers have variables of their own."""
 
 
-class NotUnderstood(Exception):  # noqa: N818 - it is no error of the node
+class NotUnderstood(Exception):  # noqa: N818 - it is not an error of the node
     """The text has something that is not read here."""
 
 

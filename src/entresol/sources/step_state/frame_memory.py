@@ -44,7 +44,7 @@ _OTHERS: Final = frozenset(("MSTORE", "MSTORE8", "MLOAD"))
 _TOUCHING: Final = frozenset((*_READS, *_CALL_MEMORY, *_COPIES, *_OTHERS))
 
 
-class _Unknown(Exception):  # noqa: N818 - it is no error of the node
+class _Unknown(Exception):  # noqa: N818 - it is not an error of the node
     """Something that was written is not recorded."""
 
 

@@ -139,7 +139,7 @@ def test_as_much_data_as_a_commit_may_have_is_read() -> None:
 )
 def test_a_log_that_no_contract_emits_is_rejected_by_name(log: L1Log) -> None:
     with pytest.raises(
-        LayerOneMismatch, match=r"^log 3 of L1 block 7 is no data of a batch: [^ ].*"
+        LayerOneMismatch, match=r"^log 3 of L1 block 7 is not data of a batch: [^ ].*"
     ):
         decode_batch_data(log)
 

@@ -198,7 +198,7 @@ def test_what_is_not_registered_or_no_bridgehub_is_named(steered: SteeredLayerOn
             await found(steered.l1, contracts.bridgehub, 999)
         with pytest.raises(LayerOneMismatch, match="no contract at"):
             await found(steered.l1, Address(b"\x77" * 20))
-        with pytest.raises(LayerOneMismatch, match="is no bridgehub"):
+        with pytest.raises(LayerOneMismatch, match="is not a bridgehub"):
             await found(steered.l1, contracts.chain)
 
     run(steered.l1, play)

@@ -136,7 +136,7 @@ impl FrameFormat {
 
 /// How the root of a transaction that runs in steps has failed.
 ///
-/// The root is no call: a step that succeeds keeps its logs, also if another one fails. So frames are built as
+/// The root is not a call: a step that succeeds keeps its logs, also if another one fails. So frames are built as
 /// if the root had succeeded.
 struct FailedRoot(CallFrame);
 

@@ -243,7 +243,7 @@ fn push_name(out: &mut Vec<u8>, opcode: u8) {
     }
 }
 
-/// Return geth's words for a step that failed; a revert is no failure of its step.
+/// Return geth's words for a step that failed; a revert is not a failure of its step.
 fn error_text(result: InstructionResult) -> Option<&'static str> {
     use InstructionResult as Result;
     let text = match result {

@@ -53,7 +53,7 @@ class TypedDataObject:
             try:
                 value = msgspec.json.decode(value)
             except (msgspec.DecodeError, RecursionError) as error:
-                raise MalformedValue(f"the text is no JSON: {error}") from None
+                raise MalformedValue(f"the text is not JSON: {error}") from None
         return cls(TypedData.parse(value))
 
 

@@ -34,7 +34,7 @@ class PastEnv(NamedTuple):
 class OpenPast(msgspec.Struct):
     """Where the resolver and the traces of a fork find a block that is not in its store.
 
-    Remembers: the block, only while a call runs on the event loop; so nothing else sees it. Fails: never.
+    Remembers: the block, only while a call runs on the event loop; so nothing else sees it.
     """
 
     current: PastEnv | None = None

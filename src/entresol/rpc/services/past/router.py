@@ -54,7 +54,7 @@ class Places:
             case Named.TRANSACTION:
                 return self._of_transaction(Hash32(value))
             case _:
-                raise TypeError(f"a {kind.value} is no single place")
+                raise TypeError(f"a {kind.value} is not a single place")
 
     def _of_block(self, block: Any, last: int) -> Place:
         if block.tag is BlockTag.EARLIEST:

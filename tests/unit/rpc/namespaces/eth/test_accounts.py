@@ -294,7 +294,7 @@ def test_typed_documents_are_signed_as_wallets_do(
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ("{", "params[1]: the text is no JSON"),
+        ("{", "params[1]: the text is not JSON"),
         ("5", "params[1]: is an object"),
         ({**MAIL, "primaryType": "Letter"}, "params[1].primaryType: is the name of one of"),
         ({**MAIL, "message": 5}, "params[1].message: is an object"),

@@ -313,7 +313,9 @@ def test_the_state_of_the_anchor_is_the_forks(past: PastBlocks, fork: ForkClient
 )
 def test_a_remote_without_old_states_is_explained(fork: ForkClient, message: str) -> None:
     fork.remote.errors["eth_getBalance"] = (-32000, message)
-    with pytest.raises(RpcError, match="no state of block 4: it is no archive node; pin a newer"):
+    with pytest.raises(
+        RpcError, match="no state of block 4: it is not an archive node; pin a newer"
+    ):
         fork("eth_getBalance", str(ALICE), "0x4")
 
 
