@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.cluster.postgres import Postgres, running_postgres
@@ -18,7 +20,7 @@ from tests.support.run.examples import load_profile
 from tests.support.run.memory import release_memory
 from tests.support.run.own_cache import own_cache
 from tests.support.run.temporary_files import temporary_files
-from tests.support.run.tiers import mark_tiers
+from tests.support.run.tiers import EXPLORER, mark_tiers
 
 # Each node that a test starts would otherwise compile the whole package again.
 sys.dont_write_bytecode = False
@@ -54,6 +56,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tests = Counter(item.path for item in items)
     slow = {item.path for item in items if any(item.iter_markers("slow"))}
     items.sort(key=lambda item: (item.path not in slow, -tests[item.path]))
+
+
+class FileScheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Give each worker one file after the other, as `--dist loadfile` does, and of the explorer's checks one `.mjs`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.split("-", 1)[0] if nodeid.startswith(EXPLORER) else nodeid.split("::", 1)[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Let the longest file run on several workers."""
+    return FileScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

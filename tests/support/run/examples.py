@@ -10,7 +10,7 @@ import hypothesis
 VARIABLE: Final = "ENTRESOL_EXAMPLES"
 """With `many`, each test tries as many examples as it asks for."""
 
-FEW: Final = 5
+FEW: Final = 10
 """The examples are divided by it otherwise."""
 AT_LEAST: Final = 10
 

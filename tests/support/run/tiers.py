@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.run.examples import tries_many
 
-_EXPLORER: Final = "tests/explorer/test_explorer.py"
+EXPLORER: Final = "tests/explorer/test_explorer.py"
 _INTEGRATION: Final = "tests/integration"
 _BROWSER: Final = (
     "more of the pages in a browser; `make test` visits each, acts on them and attacks them"
@@ -93,16 +93,27 @@ LONG: Final[dict[str, str]] = {
     "tests/differential/test_roots.py::test_a_long_random_chain_has_the_roots_of_anvils": (
         "a long random chain"
     ),
-    f"{_EXPLORER}::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
-    f"{_EXPLORER}::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
+    f"{EXPLORER}::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
+    f"{EXPLORER}::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
     **{
-        f"{_EXPLORER}::test_a_browser_shows_it[{name}.mjs": _BROWSER
+        f"{EXPLORER}::test_a_browser_shows_it[{name}.mjs": _BROWSER
         for name in (
             *("tokens", "reasons", "compiled", "wallets", "editing", "truth"),
             *("passages", "terrace"),
         )
     },
-    f"{_EXPLORER}::test_a_copy_that_is_offline_says_what_it_has_not": _BROWSER,
+    f"{EXPLORER}::test_a_copy_that_is_offline_says_what_it_has_not": _BROWSER,
+    f"{_INTEGRATION}/test_add_chain.py::test_chains_that_are_added_at_once_are_all_added_up_to_the_most_that_a_node_has": (
+        "as many chains as a node has at most"
+    ),
+    **{
+        f"tests/clients/test_ape.py::test_{name}": "another configuration of Ape, which starts for seconds"
+        for name in (
+            "its_example_passes_on_a_node_that_runs",
+            "its_example_passes_on_the_second_of_two_chains",
+            "a_setting_that_does_not_exist_is_named",
+        )
+    },
     "tests/clients/test_javascript.py::test_a_client_works[accounts-viem.mjs": (
         "the accounts and paymasters of zksync-ethers, by another client"
     ),
