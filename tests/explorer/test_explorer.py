@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, Final
 
 import pytest
@@ -85,17 +87,21 @@ def test_no_file_is_missing() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[None]:
-    """Start one Chromium, which all files of checks connect to."""
+    """Start one Chromium on each worker, which all files of checks connect to.
+
+    One after the other: the first unpacks the program, and there is none for the others before that is done.
+    """
     command = [node_program(), str(FOLDER / BROWSER)]
-    with (
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
+    with contextlib.ExitStack() as stack:
+        with (Path(gettempdir()) / "chromium.lock").open("w") as lock:
+            flock(lock, LOCK_EX)
+            process = stack.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
         assert address
         patch.setenv("BROWSER", address)
         yield

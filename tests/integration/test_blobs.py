@@ -201,12 +201,12 @@ def test_a_field_element_above_the_modulus_is_rejected(chain: Chain) -> None:
         InlineSequencer(chain).submit(blob_transaction(SECRETS[0], broken))
 
 
-def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() -> None:
-    limit = 16 * 1024 * 1024
+def test_many_blob_transactions_take_no_more_memory_than_the_pool_has() -> None:
+    limit = 4 * 1024 * 1024
     chain = open_layer_one(limit_bytes=limit)
     chain.schedule.seal_on_request()
     rejected = 0
-    for nonce in range(1_000):
+    for nonce in range(100):
         try:
             InlineSequencer(chain).submit(
                 blob_transaction(SECRETS[nonce % 4], sample_sidecar(1), nonce=nonce // 4)
@@ -214,7 +214,7 @@ def test_a_thousand_blob_transactions_take_no_more_memory_than_the_pool_has() ->
         except errors.PoolRejection:
             rejected += 1
         assert chain.pool.size <= limit
-    assert 0 < rejected < 1_000
+    assert 0 < rejected < 100
     while chain.filler.has_work:
         chain.builder.seal()
         assert chain.sidecars.size <= chain.sidecars.max_bytes

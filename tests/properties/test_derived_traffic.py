@@ -33,7 +33,7 @@ TRANSACTIONS = int(os.environ.get("ENTRESOL_DERIVE_TRANSACTIONS", "10000"))
 
 @pytest.mark.slow
 def test_some_random_traffic_is_derived(tmp_path: Path) -> None:
-    play(tmp_path, seed=0, transactions=300, lives=2, kills=0)
+    play(tmp_path, seed=0, transactions=120, lives=2, kills=0)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tests.support.fork.soak.soak import SoakReport, soak
 
 pytestmark = pytest.mark.peer
 
-SHORT_SECONDS = 10.0
+SHORT_SECONDS = 4.0
 SOAK_SECONDS = float(os.environ.get("ENTRESOL_FORK_SOAK_SECONDS", "600"))
 """How long the soak of `make test-long` lasts; `make fork-soak` sets an hour."""
 MAX_GROWTH = 32

@@ -24,7 +24,7 @@ from tests.support.rollup.pair import Pair
 from tests.support.rollup.supply import check_books
 
 LIVES = 2
-STEPS = 40
+STEPS = 20
 KILLS = 3
 LIFE_SECONDS = 3
 TRAFFIC_SECONDS = float(os.environ.get("ENTRESOL_TRAFFIC_SECONDS", "600"))

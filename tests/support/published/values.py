@@ -296,11 +296,10 @@ def mutations(data: bytes) -> Iterator[bytes]:
 
 
 def others(byte: int) -> set[int]:
-    """Return other bytes than this one: all, or each with another bit, the next ones and those at borders."""
+    """Return other bytes than this one: all, or the next ones, that with another highest bit and those at borders."""
     if tries_many():
         return {*range(256)} - {byte}
-    flipped = {byte ^ 1 << bit for bit in range(8)}
-    return (flipped | {(byte + 1) % 256, (byte - 1) % 256, 0, 1, 0x7F, 0x80, 0xFF}) - {byte}
+    return {(byte + 1) % 256, (byte - 1) % 256, byte ^ 0x80, 0, 1, 0xFF} - {byte}
 
 
 def check_mutations(

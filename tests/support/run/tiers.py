@@ -15,6 +15,7 @@ _BROWSER: Final = (
     "more of the pages in a browser; `make test` visits each, acts on them and attacks them"
 )
 _KILLS: Final = "kills processes at random again and again"
+_FLOODS: Final = "another flood; `make test` has one of each kind"
 _CLUSTER: Final = (
     "another case of a cluster, for which nodes are started; `make test` has one of each kind"
 )
@@ -28,6 +29,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     "tests/properties/test_books_of_chains.py::test_they_agree_whenever_the_node_is_killed": _KILLS,
+    "tests/properties/test_interop_traffic.py::test_kills_lose_and_double_no_bundle": _KILLS,
     "tests/properties/test_interop_traffic.py::test_bundles_of_any_length_of_time": "traffic for as long as is asked for",
     "tests/properties/test_derived_traffic.py::test_much_random_traffic": "10,000 transactions, and kills while they are derived",
     "tests/properties/test_fork_soak.py::test_a_soak_of_any_length_of_time": "a fork for as long as is asked for",
@@ -68,6 +70,9 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_base_token.py": _CLUSTER,
     f"{_INTEGRATION}/test_cluster_interop.py": _CLUSTER,
     f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_member_of_a_cluster_reads_is_reported_once": _CLUSTER,
+    f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_worker_reads_is_reported_once_by_the_node": (
+        "a worker that reads damage, for which processes are started; `make test` reads it in one"
+    ),
     f"{_INTEGRATION}/test_publication_processes.py::test_the_next_leader_of_a_cluster_goes_on_publishing": _CLUSTER,
     f"{_INTEGRATION}/test_send_order_workers.py::test_any_process_of_any_member_takes_a_senders_transactions_in_order": _CLUSTER,
     **{
@@ -82,6 +87,21 @@ LONG: Final[dict[str, str]] = {
             "long_calls_of_clients_that_leave_a_worker_end_on_the_producer",
         )
     },
+    **{
+        f"{_INTEGRATION}/test_floods.py::test_a_flood_does_not_keep_another_client_from_being_served[{name}]": _FLOODS
+        for name in (
+            *("pongs", "pipelined requests on 20 connections", "pipelined pages"),
+            *("large requests on 8 connections", "large batches in a row", "failing requests"),
+            "500 endless calls at a time, for a call that takes long",
+            "100 connections",
+        )
+    },
+    f"{_INTEGRATION}/test_floods.py::test_a_flood_of_one_chain_lets_clients_of_another_be_served": _FLOODS,
+    f"{_INTEGRATION}/test_floods.py::test_a_flood_of_a_node_with_other_flags_lets_another_client_be_served": _FLOODS,
+    f"{_INTEGRATION}/test_failing_requests.py::test_long_transactions_that_are_rejected_take_no_memory_for_good[workers]": _FLOODS,
+    f"{_INTEGRATION}/test_cli.py::test_a_signal_stops_the_node_soon_while_it_is_busy[2]": (
+        "the other signal, beside calls that never end"
+    ),
     f"{_INTEGRATION}/test_floods.py::test_late_failures_of_validations_cost_no_more_than_bad_signatures": (
         "compares processor times again and again"
     ),
@@ -114,6 +134,12 @@ LONG: Final[dict[str, str]] = {
             "a_setting_that_does_not_exist_is_named",
         )
     },
+    "tests/clients/test_javascript_forks.py::test_a_client_works_between_two_forks[bridge-zksync-ethers.mjs]": (
+        "the bridge of a fork by another client than viem"
+    ),
+    "tests/clients/test_recipes.py::test_a_recipe_does_what_it_shows[Ape": (
+        "Ape starts for seconds; `make test` runs its example"
+    ),
     "tests/clients/test_javascript.py::test_a_client_works[accounts-viem.mjs": (
         "the accounts and paymasters of zksync-ethers, by another client"
     ),
