@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from entresol.fork.verify.method_proofs import PROVEN, UNPROVABLE
 from entresol.fork.verify.verified_reads import VerifiedReads
+from entresol.node.config.schema import NodeConfig
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.method import Past
-from tests.support.fork.verified.past_methods import past_methods
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "forks.md"
 STATES = {"eth_getBalance", "eth_getTransactionCount", "eth_getCode", "eth_getStorageAt"}
 """Read as executions read them."""
 HEADERS = {"eth_getHeaderByNumber", "eth_getHeaderByHash", "erigon_getHeaderByNumber"}
 """Cut from the block."""
+
+
+@cache
+def past_methods() -> dict[str, Past]:
+    """Return what a fork does with the past, by the name of each method that asks for it."""
+    node = ecosystem(NodeConfig())
+    try:
+        methods = [
+            method for one in node.services for method in one.api.dispatcher.methods.values()
+        ]
+    finally:
+        asyncio.run(node.stop())
+    return {method.name: method.past for method in methods if method.past not in (None, Past.LOCAL)}
 
 
 def test_every_method_that_asks_for_the_past_says_what_proves_it() -> None:

@@ -244,7 +244,8 @@ def test_stack_and_memory_of_each_step_are_those_of_the_struct_logs(
     contract = DebuggedContract(client, settings)
     sent = contract.send(signature, *arguments)
     logs = client("debug_traceTransaction", sent, {"enableMemory": True})["structLogs"]
-    for number, log in enumerate(logs):
+    # For each step the transaction is executed again.
+    for number, log in list(enumerate(logs))[::3]:
         state = contract.state(sent, number)
         assert state["stack"] == log["stack"]
         assert state["memory"] == "0x" + "".join(word[2:] for word in log.get("memory", []))
