@@ -239,7 +239,7 @@ rust-check: $(NATIVE)
 rust-test: $(NATIVE)
 	$(call cargo,test,--workspace --exclude entresol-native --release --quiet $(LOCKED))
 
-# tests/conftest.py orders the files: slow ones come first.
+# tests/conftest.py orders the files: slow ones come first, and that of the explorer runs on several workers.
 PYTEST = $(BIN)/pytest --numprocesses $(or $(PROCESSES),auto) --dist loadfile --no-loadscope-reorder --quiet
 # Many tests of processes wait for a lease, a timeout or a block: one more than there are cores uses that time.
 python-test test-long: PROCESSES ?= $(shell echo $$(($$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') + 1)))
