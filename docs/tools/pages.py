@@ -251,6 +251,8 @@ def _simulation_codes(tree: Iterable[tuple[int, type[EntresolError]]]) -> dict[i
     for _, kind in tree:
         if code := vars(kind).get("simulation_code"):
             sentences.setdefault(code, []).append(_sentence(kind))
+    for name, code in errors.TransactionRuleBroken.SIMULATION_CODES.items():
+        sentences.setdefault(code, []).append(f"{name.capitalize()}.")
     return {code: f"In `eth_simulateV1`: {' '.join(texts)}" for code, texts in sentences.items()}
 
 

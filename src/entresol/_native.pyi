@@ -35,7 +35,7 @@ Log: TypeAlias = tuple[bytes, tuple[bytes, ...], bytes]
 class StateProvider(Protocol):
     """The state after one block, stored outside of the engine. It must be immutable.
 
-    An exception raised here becomes the cause of `StateUnavailable`. A provider must not refer to its own snapshot.
+    An exception raised here becomes the cause of `EngineError`. A provider must not refer to its own snapshot.
 
     It may have an attribute `remote`, a `RemoteTable` or None, which is read once. With a table it is the local part of
     a state: see `LocalState`.
@@ -130,7 +130,7 @@ def wait_for_remote(seconds: float | None, /, queued: float = 0.0) -> None:
     """Let work on the current thread wait for values of remote chains; with None, one that is not known raises `StateMissing`.
 
     A wait ends with `RemoteWaitOver` when nothing that it waits for arrived for so many seconds, or after what the table
-    allows; the work was `queued` for so many seconds before. It ends with `ExecutionCancelled` once the thread's
+    allows; the work was `queued` for so many seconds before. It ends with `ExecutionStopped` once the thread's
     `CancelFlag` is set.
     """
 
@@ -885,8 +885,8 @@ EMPTY_ROOT: bytes
 class Trie:
     """A Merkle Patricia trie over nodes that `provider` returns by hash.
 
-    Up to `cache_bytes` of nodes are cached, 64 MiB by default. Methods raise `MissingNode` for a node that `provider`
-    does not have, `TrieError` for one with another hash, and `StateUnavailable`, with the cause chained, if `provider`
+    Up to `cache_bytes` of nodes are cached, 64 MiB by default. Methods raise `TrieError` for a node that `provider`
+    does not have, or that has another hash, and `EngineError`, with the cause chained, if `provider`
     raises. The trie remains usable after each of them.
     """
 

@@ -178,7 +178,7 @@ def test_an_l2_rejects_the_type_before_it_looks_at_the_blobs() -> None:
 
 def test_a_huge_sidecar_is_rejected_by_its_size(chain: Chain) -> None:
     blobs = SampleSidecar((bytes(BLOB_SIZE),) * 8, (bytes(48),) * 8, (bytes(48),) * 8)
-    with pytest.raises(errors.TransactionTooLarge):
+    with pytest.raises(errors.TransactionRuleBroken, match="oversized data"):
         InlineSequencer(chain).submit(blob_transaction(SECRETS[0], blobs))
 
 

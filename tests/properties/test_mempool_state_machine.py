@@ -112,7 +112,7 @@ class Model:
         if new.payload.nonce < account.nonce:
             return errors.NonceTooLow
         if new.payload.fee_cap < self.base_fee and not self.accepts_below_base_fee:
-            return errors.FeeCapTooLow
+            return errors.TransactionRuleBroken
         if sum(map(cost, [*others, new])) > account.balance:
             return errors.InsufficientFunds
         if old is not None and not outbids(new, old):

@@ -22,7 +22,7 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedTransaction,
     MalformedValue,
-    NonceOverflow,
+    TransactionRuleBroken,
 )
 from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, decode
 from entresol.primitives.transactions.envelope import decode_many, load
@@ -106,7 +106,7 @@ def _read(items: Any) -> ZkTransaction:
         paymaster=_paymaster(items[15]),
     )
     if payload.nonce > 2**32 - 1:
-        raise NonceOverflow
+        raise TransactionRuleBroken("nonce overflow")
     if v not in (None, 0, 1, 27, 28):
         raise InvalidSignature("v")
     return payload
@@ -155,7 +155,7 @@ def kind(found: tuple[Any, ...] | type[Exception]) -> object:
     """Return what `by_hand` finds; of an error only its kind, without what says more."""
     if not isinstance(found, type):
         return found
-    kinds = (NonceOverflow, InvalidSignature, MalformedTransaction)
+    kinds = (TransactionRuleBroken, InvalidSignature, MalformedTransaction)
     return next(kind for kind in kinds if issubclass(found, kind))
 
 

@@ -25,61 +25,42 @@ use super::execution::remote_table::{PyKey, RemoteFailure, host_of, object_of};
 import_exception!(entresol.errors, AccountRejection);
 import_exception!(entresol.errors, CallGasSpent);
 import_exception!(entresol.errors, DeadlinePassed);
-import_exception!(entresol.errors, EmptyAuthorizations);
-import_exception!(entresol.errors, EnginePanicked);
+import_exception!(entresol.errors, EngineError);
 import_exception!(entresol.errors, EstimateRejection);
-import_exception!(entresol.errors, ExecutionCancelled);
 import_exception!(entresol.errors, ExecutionHalted);
 import_exception!(entresol.errors, ExecutionReverted);
-import_exception!(entresol.errors, FeeCapTooLow);
+import_exception!(entresol.errors, ExecutionStopped);
 import_exception!(entresol.errors, GasAllowanceExceeded);
 import_exception!(entresol.errors, GasBudgetSpent);
-import_exception!(entresol.errors, GasLimitExceeded);
-import_exception!(entresol.errors, InitCodeTooLarge);
-import_exception!(entresol.errors, TransactionGasTooHigh);
 import_exception!(entresol.errors, InsufficientFunds);
 import_exception!(entresol.errors, IntrinsicGasTooLow);
+import_exception!(entresol.errors, InvalidOverride);
 import_exception!(entresol.errors, InvalidProof);
-import_exception!(entresol.errors, BlobFeeCapTooLow);
 import_exception!(entresol.errors, InvalidBytecode);
 import_exception!(entresol.errors, InvalidSidecar);
+import_exception!(entresol.errors, InvalidSimulation);
 import_exception!(entresol.errors, InvalidSignature);
 import_exception!(entresol.errors, InvalidZkSignature);
-import_exception!(entresol.errors, NoBlobs);
-import_exception!(entresol.errors, TooManyBlobs);
 import_exception!(entresol.errors, InvalidTransaction);
 import_exception!(entresol.errors, MalformedTransaction);
 import_exception!(entresol.errors, MalformedValue);
 import_exception!(entresol.errors, MalformedZkTransaction);
-import_exception!(entresol.errors, MissingNode);
-import_exception!(entresol.errors, NonceOverflow);
-import_exception!(entresol.errors, NonceTooHigh);
 import_exception!(entresol.errors, NonceTooLow);
 import_exception!(entresol.errors, NotEnoughBalanceForFeeValue);
 import_exception!(entresol.errors, NotEvmCode);
-import_exception!(entresol.errors, PaymasterNotSupported);
-import_exception!(entresol.errors, SenderNotEOA);
 import_exception!(entresol.errors, BlockFull);
-import_exception!(entresol.errors, EmptySimulation);
-import_exception!(entresol.errors, OverrideTooLarge);
-import_exception!(entresol.errors, SimulatedTimeTooLarge);
 import_exception!(entresol.errors, SimulatedCallRejected);
 import_exception!(entresol.errors, SimulatedNumberTooLow);
 import_exception!(entresol.errors, SimulatedTimeTooLow);
-import_exception!(entresol.errors, SimulationGasSpent);
 import_exception!(entresol.errors, SimulationTooLong);
 import_exception!(entresol.errors, RemoteWaitOver);
 import_exception!(entresol.errors, StateMissing);
-import_exception!(entresol.errors, StateUnavailable);
 import_exception!(entresol.errors, StoreFailed);
-import_exception!(entresol.errors, TipAboveFeeCap);
-import_exception!(entresol.errors, TooManyFactoryDeps);
 import_exception!(entresol.errors, TraceTooLarge);
+import_exception!(entresol.errors, TransactionRuleBroken);
 import_exception!(entresol.errors, TrieError);
 import_exception!(entresol.errors, UnknownTracer);
 import_exception!(entresol.errors, UnserializableCall);
-import_exception!(entresol.errors, UnsupportedType);
-import_exception!(entresol.errors, WrongChain);
 
 /// Return the exception for an execution without result.
 pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv) -> PyErr {
@@ -89,7 +70,7 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
         ExecutionError::Provider(error) => provider_error(py, &error),
         ExecutionError::LimitReached(LimitReached::Gas) => GasBudgetSpent::new_err(()),
         ExecutionError::LimitReached(LimitReached::Deadline) => DeadlinePassed::new_err(()),
-        ExecutionError::LimitReached(LimitReached::Cancelled) => ExecutionCancelled::new_err(()),
+        ExecutionError::LimitReached(LimitReached::Cancelled) => cancelled(),
         ExecutionError::LimitReached(LimitReached::ForeignCode(address)) => {
             NotEvmCode::new_err((PyAddress(address),))
         }
@@ -98,7 +79,7 @@ pub fn execution_error(py: Python<'_>, error: ExecutionError, env: &ExecutionEnv
             TraceTooLarge::new_err(format!("the trace needs more than {limit} bytes"))
         }
         ExecutionError::Trace(text) => UnknownTracer::new_err(text),
-        ExecutionError::Panicked(text) => EnginePanicked::new_err(text),
+        ExecutionError::Panicked(text) => EngineError::new_err(text),
     }
 }
 
@@ -120,7 +101,7 @@ pub fn call_error(py: Python<'_>, error: CallError) -> PyErr {
             NotEnoughBalanceForFeeValue::new_err(arguments)
         }
         CallError::PaymasterNotSupported(paymaster) => {
-            PaymasterNotSupported::new_err((PyAddress(paymaster),))
+            TransactionRuleBroken::new_err(("paymaster", PyAddress(paymaster)))
         }
         CallError::NoTarget => UnserializableCall::new_err("toAddressIsNull"),
         CallError::Rejected(rejection) => {
@@ -146,13 +127,17 @@ pub fn account_rejection(rejection: Rejection) -> PyErr {
     AccountRejection::new_err((rejection.step.name(), rejection.reason(), party, rejection.gas))
 }
 
+fn cancelled() -> PyErr {
+    ExecutionStopped::new_err("the execution was cancelled")
+}
+
 /// Return the exception for a failed state provider, with the provider's own as its cause.
 pub fn provider_error(py: Python<'_>, error: &ProviderError) -> PyErr {
     if let Some(error) = remote_error(py, error) {
         return error;
     }
     let Some(cause) = error.0.downcast_ref::<PyErr>() else {
-        return StateUnavailable::new_err(error.to_string());
+        return EngineError::new_err(error.to_string());
     };
     unavailable(py, "the state provider", cause.clone_ref(py))
 }
@@ -170,7 +155,7 @@ fn remote_error(py: Python<'_>, error: &ProviderError) -> Option<PyErr> {
         return Some(RemoteWaitOver::new_err(arguments));
     }
     if error.0.is::<WaitCancelled>() {
-        return Some(ExecutionCancelled::new_err(()));
+        return Some(cancelled());
     }
     let failure = error.0.downcast_ref::<RemoteFailure>()?;
     Some(failure.0.clone_ref(py))
@@ -182,7 +167,7 @@ pub fn unavailable(py: Python<'_>, provider: &str, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<StoreFailed>(py) {
         return cause;
     }
-    let unavailable = StateUnavailable::new_err(format!("{provider} failed: {cause}"));
+    let unavailable = EngineError::new_err(format!("{provider} failed: {cause}"));
     unavailable.set_cause(py, Some(cause));
     unavailable
 }
@@ -191,8 +176,10 @@ fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
     let tx = &env.tx.base;
     match reason {
         Invalid::NonceTooLow { tx: nonce, state } => NonceTooLow::new_err((state, nonce)),
-        Invalid::NonceTooHigh { tx: nonce, state } => NonceTooHigh::new_err((state, nonce)),
-        Invalid::NonceOverflowInTransaction => NonceOverflow::new_err(()),
+        Invalid::NonceTooHigh { tx: nonce, state } => {
+            TransactionRuleBroken::new_err(("nonce too high", state, nonce))
+        }
+        Invalid::NonceOverflowInTransaction => TransactionRuleBroken::new_err(("nonce overflow",)),
         Invalid::LackOfFundForMaxFee { fee, balance } => {
             InsufficientFunds::new_err((PyWord(*balance), PyWord(*fee)))
         }
@@ -202,35 +189,51 @@ fn invalid_transaction(reason: Invalid, env: &ExecutionEnv) -> PyErr {
         Invalid::GasFloorMoreThanGasLimit { gas_floor, gas_limit } => {
             IntrinsicGasTooLow::new_err((gas_limit, gas_floor))
         }
-        Invalid::CallerGasLimitMoreThanBlock => {
-            GasLimitExceeded::new_err((tx.gas_limit, env.block.gas_limit))
-        }
+        Invalid::CallerGasLimitMoreThanBlock => TransactionRuleBroken::new_err((
+            "above block gas limit",
+            tx.gas_limit,
+            env.block.gas_limit,
+        )),
         Invalid::TxGasLimitGreaterThanCap { gas_limit, cap } => {
-            TransactionGasTooHigh::new_err((gas_limit, cap))
+            TransactionRuleBroken::new_err(("above transaction gas limit", gas_limit, cap))
         }
-        Invalid::GasPriceLessThanBasefee => {
-            FeeCapTooLow::new_err((tx.gas_price, env.block.basefee))
-        }
-        Invalid::PriorityFeeGreaterThanMaxFee => {
-            TipAboveFeeCap::new_err((tx.gas_priority_fee.unwrap_or(0), tx.gas_price))
-        }
-        Invalid::RejectCallerWithCode => SenderNotEOA::new_err(()),
-        Invalid::CreateInitCodeSizeLimit => {
-            InitCodeTooLarge::new_err((tx.data.len(), env.rules.init_code_limit()))
-        }
-        Invalid::InvalidChainId | Invalid::MissingChainId => {
-            WrongChain::new_err((env.rules.chain_id, tx.chain_id.unwrap_or(0)))
-        }
+        Invalid::GasPriceLessThanBasefee => TransactionRuleBroken::new_err((
+            "fee cap below base fee",
+            tx.gas_price,
+            env.block.basefee,
+        )),
+        Invalid::PriorityFeeGreaterThanMaxFee => TransactionRuleBroken::new_err((
+            "tip above fee cap",
+            tx.gas_priority_fee.unwrap_or(0),
+            tx.gas_price,
+        )),
+        Invalid::RejectCallerWithCode => TransactionRuleBroken::new_err(("sender with code",)),
+        Invalid::CreateInitCodeSizeLimit => TransactionRuleBroken::new_err((
+            "init code too large",
+            tx.data.len(),
+            env.rules.init_code_limit(),
+        )),
+        Invalid::InvalidChainId | Invalid::MissingChainId => TransactionRuleBroken::new_err((
+            "chain id",
+            env.rules.chain_id,
+            tx.chain_id.unwrap_or(0),
+        )),
         Invalid::BlobGasPriceGreaterThanMax { block_blob_gas_price, tx_max_fee_per_blob_gas } => {
-            BlobFeeCapTooLow::new_err((tx_max_fee_per_blob_gas, block_blob_gas_price))
+            TransactionRuleBroken::new_err((
+                "blob fee cap below base fee",
+                tx_max_fee_per_blob_gas,
+                block_blob_gas_price,
+            ))
         }
-        Invalid::EmptyBlobs => NoBlobs::new_err(()),
-        Invalid::TooManyBlobs { have, max } => TooManyBlobs::new_err((have, max)),
-        Invalid::EmptyAuthorizationList => EmptyAuthorizations::new_err(()),
+        Invalid::EmptyBlobs => TransactionRuleBroken::new_err(("no blobs",)),
+        Invalid::TooManyBlobs { have, max } => {
+            TransactionRuleBroken::new_err(("too many blobs", have, max))
+        }
+        Invalid::EmptyAuthorizationList => TransactionRuleBroken::new_err(("no authorizations",)),
         Invalid::Eip2930NotSupported
         | Invalid::Eip1559NotSupported
         | Invalid::Eip4844NotSupported
-        | Invalid::Eip7702NotSupported => UnsupportedType::new_err(tx.tx_type),
+        | Invalid::Eip7702NotSupported => TransactionRuleBroken::new_err(("type", tx.tx_type)),
         other => InvalidTransaction::new_err(other.to_string()),
     }
 }
@@ -253,7 +256,9 @@ pub fn decode_error(py: Python<'_>, error: DecodeError) -> PyErr {
     match error {
         DecodeError::Sidecar(problem) => InvalidSidecar::new_err(problem),
         DecodeError::Signature(problem) => InvalidSignature::new_err(problem),
-        DecodeError::Unsupported(transaction_type) => UnsupportedType::new_err(transaction_type),
+        DecodeError::Unsupported(transaction_type) => {
+            TransactionRuleBroken::new_err(("type", transaction_type))
+        }
         DecodeError::Malformed { field, problem } => {
             malformed::<MalformedTransaction>(py, problem, field)
         }

@@ -15,7 +15,7 @@ use entresol_core::trie::state_trie::SlotProof;
 use entresol_core::trie::{self, Change, Error, NodeProvider, Updated};
 
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
-use super::errors::{InvalidProof, MissingNode, TrieError, unavailable};
+use super::errors::{InvalidProof, TrieError, unavailable};
 use crate::execution::execution_result::Changes;
 
 /// An Ethereum trie over nodes that `provider` returns by hash.
@@ -229,7 +229,7 @@ fn extract_change(change: &Bound<'_, PyAny>) -> PyResult<Change> {
 
 fn raised(py: Python<'_>, error: Error<PyErr>) -> PyErr {
     match error {
-        Error::Missing(hash) => MissingNode::new_err((PyHash(hash),)),
+        Error::Missing(hash) => TrieError::new_err(format!("trie node {hash} is missing")),
         Error::Provider(cause) => unavailable(py, "the trie node provider", cause),
         corrupt => TrieError::new_err(corrupt.to_string()),
     }

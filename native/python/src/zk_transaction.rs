@@ -12,7 +12,7 @@ use entresol_core::transaction::zk::{
 use super::convert::{PyAddress, PyData, PyHash, PyWord};
 use super::errors::{
     InvalidBytecode, InvalidZkSignature, MalformedTransaction, MalformedZkTransaction,
-    NonceOverflow, TooManyFactoryDeps, crypto_error,
+    TransactionRuleBroken, crypto_error,
 };
 
 /// The payload as Python has it.
@@ -196,11 +196,13 @@ pub fn zk_error(py: Python<'_>, error: ZkError) -> PyErr {
             };
             at(kind, Some(field), item, figures)
         }
-        ZkError::Nonce => NonceOverflow::new_err(()),
+        ZkError::Nonce => TransactionRuleBroken::new_err(("nonce overflow",)),
         ZkError::V(v) => InvalidZkSignature::new_err(("plain v", v)),
-        ZkError::TooManyDependencies(found) => {
-            TooManyFactoryDeps::new_err((found, zk::MAX_FACTORY_DEPS))
-        }
+        ZkError::TooManyDependencies(found) => TransactionRuleBroken::new_err((
+            "too many factory dependencies",
+            found,
+            zk::MAX_FACTORY_DEPS,
+        )),
         ZkError::Dependency(index, error) => {
             let cause = bytecode_error(error);
             let text = cause.value(py).to_string();

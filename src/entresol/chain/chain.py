@@ -22,7 +22,7 @@ from entresol.chain.mining_schedule import MiningMode, MiningSchedule
 from entresol.chain.sealing.block_builder import BlockAppender, BlockBuilder
 from entresol.chain.sealing.block_filler import BlockFiller, NextBlock
 from entresol.chain.sealing.pool_inclusion import Rejections
-from entresol.errors import MissingSidecar, NotPossible
+from entresol.errors import NotPossible, TransactionRuleBroken
 from entresol.execution.account_senders import runs_in_steps, validate
 from entresol.execution.evm_env import EvmEnv
 from entresol.listeners import Listeners
@@ -225,7 +225,7 @@ class Chain:
         self.admission.check()
         if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
             check_transaction(transaction, self.pool.rules)
-            raise MissingSidecar
+            raise TransactionRuleBroken("no sidecar")
         if not is_validated and (validation := self.validation(transaction)) is not None:
             validation()
         self.pool.add(transaction)

@@ -24,7 +24,7 @@ class EntresolError(Exception):
     """Whether a client receives text and data of an error all the same that other nodes respond to as internal."""
     rpc_text: ClassVar[str] = ""
     """A text of its own for clients; else they receive that of the error."""
-    simulation_code: ClassVar[int] = 0
+    simulation_code: int = 0
     """The code of a call that `eth_simulateV1` rejects for this reason, if it has one."""
 
     @property

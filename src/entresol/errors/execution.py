@@ -91,39 +91,6 @@ class InvalidOverride(EntresolError):
     rpc_code = -32602
 
 
-class OverrideTooLarge(InvalidOverride):
-    """A number of an overridden block has more bits than the engine has for it."""
-
-    def __init__(self) -> None:
-        super().__init__("a number of the block is too large")
-
-
-class SimulatedTimeTooLarge(InvalidOverride):
-    """The time of a simulated block has more than 64 bits."""
-
-    def __init__(self, time: int, limit: int) -> None:
-        super().__init__(f"the time of a block is at most {limit:d}, got {time:d}")
-
-
-class TooManyOverrides(InvalidOverride):
-    """More accounts or slots are overridden than allowed; `path` is the path of the excess."""
-
-    def __init__(self, path: str, noun: str, count: int, limit: int) -> None:
-        super().__init__(f"{path}: a request overrides at most {limit} {noun}, got {count}")
-        self.path = path
-        self.count = count
-        self.limit = limit
-
-
-class NotAPrecompile(InvalidOverride):
-    """The account whose precompile is to be moved is none."""
-
-    rpc_code = -32000
-
-    def __init__(self, address: bytes) -> None:
-        super().__init__(f"account 0x{address.hex()} is not a precompile")
-
-
 class PrecompileMovedToSelf(InvalidOverride):
     """A precompile is moved to its own address."""
 
@@ -148,13 +115,6 @@ class InvalidSimulation(EntresolError):
     rpc_code = -32602
 
 
-class EmptySimulation(InvalidSimulation):
-    """A simulation without blocks."""
-
-    def __init__(self) -> None:
-        super().__init__("empty input: blockStateCalls has no blocks")
-
-
 class SimulatedNumberTooLow(InvalidSimulation):
     """The number of a simulated block is not above that of the previous block."""
 
@@ -174,21 +134,9 @@ class SimulatedTimeTooLow(InvalidSimulation):
 
 
 class SimulationTooLong(InvalidSimulation):
-    """A simulation has more blocks than allowed, including those that fill gaps."""
+    """A simulation has more blocks than allowed, including those that fill gaps, or its calls use more gas."""
 
     rpc_code = -38026
-
-    def __init__(self, blocks: int, limit: int) -> None:
-        super().__init__(f"too many blocks: {blocks:d}, and a simulation has at most {limit:d}")
-
-
-class SimulationGasSpent(InvalidSimulation):
-    """The calls of a simulation have used up their common gas cap."""
-
-    rpc_code = -38026
-
-    def __init__(self, cap: int) -> None:
-        super().__init__(f"the calls of a simulation have used all of their {cap:d} gas")
 
 
 class SimulatedCallRejected(InvalidSimulation):
@@ -202,13 +150,9 @@ class SimulatedCallRejected(InvalidSimulation):
 
 
 class EngineError(EntresolError):
-    """The engine could not complete an execution; its result is unknown."""
+    """The engine, or what it reads of the state, has failed, and the state is unchanged; the cause is chained."""
 
     rpc_code = INTERNAL
-
-
-class StateUnavailable(EngineError):
-    """The state provider failed; the cause is chained."""
 
 
 class StateMissing(EngineError):
@@ -224,12 +168,8 @@ class StateMissing(EngineError):
         self.keys = keys
 
 
-class EnginePanicked(EngineError):
-    """A bug in the engine; the state is unchanged."""
-
-
 class ExecutionStopped(EngineError):
-    """A limit of the caller stopped the execution."""
+    """The caller, or a limit of the caller, stopped the execution."""
 
     # Not -32603 or -32005: clients would try again at once and meet the same limit.
     rpc_code = -32000
@@ -246,13 +186,6 @@ class DeadlinePassed(ExecutionStopped):
     """The execution exceeded the caller's time limit."""
 
     def __init__(self, text: str = "the execution took too long") -> None:
-        super().__init__(text)
-
-
-class ExecutionCancelled(ExecutionStopped):
-    """The caller cancelled the execution."""
-
-    def __init__(self, text: str = "the execution was cancelled") -> None:
         super().__init__(text)
 
 

@@ -160,13 +160,5 @@ class TrieError(EntresolError):
     rpc_code = INTERNAL
 
 
-class MissingNode(TrieError):
-    """A trie node that the root refers to is not in the store."""
-
-    def __init__(self, node_hash: bytes) -> None:
-        super().__init__(f"trie node 0x{node_hash.hex()} is missing")
-        self.node_hash = node_hash
-
-
 class InvalidProof(TrieError):
     """A Merkle proof does not lead from the root to the key."""

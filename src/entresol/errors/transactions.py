@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from entresol.errors.base import EntresolError
 
@@ -41,29 +41,6 @@ class WrongSender(InvalidSignature):
         self.sender = sender
 
 
-class UnsignedTransaction(InvalidTransaction):
-    """Nobody has signed a transaction, and the chain is not a development chain."""
-
-    def __init__(self) -> None:
-        super().__init__("it is not signed, which only a development chain accepts")
-
-
-class UnsupportedType(InvalidTransaction):
-    """The chain does not accept transactions of this type."""
-
-    def __init__(self, transaction_type: int) -> None:
-        super().__init__(f"transaction type not supported: {transaction_type:#x}")
-        self.transaction_type = transaction_type
-
-
-class SystemSender(InvalidTransaction):
-    """Only the node itself sends from this address."""
-
-    def __init__(self, sender: bytes) -> None:
-        super().__init__(f"only the node itself sends from 0x{sender.hex()}")
-        self.sender = sender
-
-
 class SystemTransactionFailed(InvalidTransaction):
     """A transaction of the node itself cannot be executed; no block is sealed until it can."""
 
@@ -72,13 +49,73 @@ class SystemTransactionFailed(InvalidTransaction):
         self.reason = reason
 
 
-class WrongChain(InvalidTransaction):
-    """The transaction was signed for another chain id."""
+_RULES: Final = {
+    "unsigned": (0, "it is not signed, which only a development chain accepts"),
+    "type": (0, "transaction type not supported: {:#x}"),
+    "system sender": (0, "only the node itself sends from {}"),
+    "chain id": (0, "invalid chain id for signer: have {1:d} want {0:d}"),
+    "nonce too high": (-38011, "nonce too high: next nonce {:d}, tx nonce {:d}"),
+    "nonce overflow": (0, "nonce has max value"),
+    "above block gas limit": (-38015, "exceeds block gas limit: gas {:d}, maximum {:d}"),
+    "above transaction gas limit": (
+        -38015,
+        "transaction gas limit too high (cap: {1:d}, tx: {0:d})",
+    ),
+    "fee cap below base fee": (
+        -38012,
+        "max fee per gas less than block base fee: maxFeePerGas {:d}, baseFee {:d}",
+    ),
+    "tip above fee cap": (
+        0,
+        "max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas {:d}, maxFeePerGas {:d}",
+    ),
+    "sender with code": (-38024, "sender not an eoa"),
+    "init code too large": (-38025, "max initcode size exceeded: code size {:d}, limit {:d}"),
+    "no authorizations": (0, "set code transaction with empty auth list"),
+    "no blobs": (0, "blob transaction missing blob hashes"),
+    "too many blobs": (0, "too many blobs in transaction: have {:d}, permitted {:d}"),
+    "blob fee cap below base fee": (
+        0,
+        "max fee per blob gas less than block blob gas fee: maxFeePerBlobGas {:d}, blobBaseFee {:d}",
+    ),
+    "no sidecar": (
+        0,
+        "missing sidecar in blob transaction: send it with blobs, commitments and proofs",
+    ),
+    "too large": (0, "oversized data: transaction size {:d}, limit {:d}"),
+    "too large to publish": (
+        0,
+        (
+            "oversized data: transaction size {:d}, limit {:d}, because the chain publishes its transactions "
+            "on L1, and no batch has room for more"
+        ),
+    ),
+    "paymaster": (
+        0,
+        "failed paymaster validation: paymasters are not supported, and {} is named as one; the sender has to pay",
+    ),
+    "too many factory dependencies": (
+        0,
+        "too many factory dependencies in the transaction. {:d} provided, while only {:d} allowed",
+    ),
+}
+"""The code of `eth_simulateV1` and the text of each kind."""
 
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"invalid chain id for signer: have {got:d} want {expected:d}")
-        self.expected = expected
-        self.got = got
+
+class TransactionRuleBroken(InvalidTransaction):
+    """A transaction breaks a rule of the chain, with the wording of geth or zksync-era.
+
+    The one who raises it, also the crate, says which kind of rule, and the figures of its text.
+    """
+
+    SIMULATION_CODES: ClassVar = {kind: code for kind, (code, _) in _RULES.items() if code}
+    """Those of the kinds that `eth_simulateV1` has a code for."""
+
+    def __init__(self, kind: str, *figures: int | bytes) -> None:
+        self.simulation_code, text = _RULES[kind]
+        shown = (f"0x{each.hex()}" if isinstance(each, bytes) else each for each in figures)
+        super().__init__(text.format(*shown))
+        self.kind = kind
 
 
 class NonceTooLow(InvalidTransaction):
@@ -90,24 +127,6 @@ class NonceTooLow(InvalidTransaction):
         super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
         self.expected = expected
         self.got = got
-
-
-class NonceTooHigh(InvalidTransaction):
-    """An earlier nonce of the sender is missing."""
-
-    simulation_code = -38011
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"nonce too high: next nonce {expected:d}, tx nonce {got:d}")
-        self.expected = expected
-        self.got = got
-
-
-class NonceOverflow(InvalidTransaction):
-    """The nonce has its maximum value."""
-
-    def __init__(self) -> None:
-        super().__init__("nonce has max value")
 
 
 class InsufficientFunds(InvalidTransaction):
@@ -134,144 +153,12 @@ class IntrinsicGasTooLow(InvalidTransaction):
         self.needed = needed
 
 
-class GasLimitExceeded(InvalidTransaction):
-    """The gas limit exceeds that of a block."""
-
-    simulation_code = -38015
-
-    def __init__(self, gas_limit: int, cap: int) -> None:
-        super().__init__(f"exceeds block gas limit: gas {gas_limit:d}, maximum {cap:d}")
-        self.gas_limit = gas_limit
-        self.cap = cap
-
-
-class TransactionGasTooHigh(InvalidTransaction):
-    """The gas limit exceeds that of a transaction (EIP-7825)."""
-
-    simulation_code = -38015
-
-    def __init__(self, gas_limit: int, cap: int) -> None:
-        super().__init__(f"transaction gas limit too high (cap: {cap:d}, tx: {gas_limit:d})")
-        self.gas_limit = gas_limit
-        self.cap = cap
-
-
-class FeeCapTooLow(InvalidTransaction):
-    """The fee cap is below the base fee."""
-
-    simulation_code = -38012
-
-    def __init__(self, fee_cap: int, base_fee: int) -> None:
-        super().__init__(
-            f"max fee per gas less than block base fee: maxFeePerGas {fee_cap:d}, baseFee {base_fee:d}"
-        )
-        self.fee_cap = fee_cap
-        self.base_fee = base_fee
-
-
-class TipAboveFeeCap(InvalidTransaction):
-    """The tip is above the fee cap."""
-
-    def __init__(self, tip: int, fee_cap: int) -> None:
-        super().__init__(
-            f"max priority fee per gas higher than max fee per gas: "
-            f"maxPriorityFeePerGas {tip:d}, maxFeePerGas {fee_cap:d}"
-        )
-        self.tip = tip
-        self.fee_cap = fee_cap
-
-
-class SenderNotEOA(InvalidTransaction):
-    """The sender has code other than a delegation."""
-
-    simulation_code = -38024
-
-    def __init__(self) -> None:
-        super().__init__("sender not an eoa")
-
-
-class InitCodeTooLarge(InvalidTransaction):
-    """The init code exceeds its limit."""
-
-    simulation_code = -38025
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"max initcode size exceeded: code size {size:d}, limit {limit:d}")
-        self.size = size
-        self.limit = limit
-
-
-class EmptyAuthorizations(InvalidTransaction):
-    """A set-code transaction without authorizations."""
-
-    def __init__(self) -> None:
-        super().__init__("set code transaction with empty auth list")
-
-
-class NoBlobs(InvalidTransaction):
-    """A blob transaction that names no blobs."""
-
-    def __init__(self) -> None:
-        super().__init__("blob transaction missing blob hashes")
-
-
-class TooManyBlobs(InvalidTransaction):
-    """The transaction names more blobs than one may have."""
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(f"too many blobs in transaction: have {count:d}, permitted {limit:d}")
-        self.count = count
-        self.limit = limit
-
-
-class BlobFeeCapTooLow(InvalidTransaction):
-    """The blob fee cap is below the base fee of blob gas."""
-
-    def __init__(self, fee_cap: int, base_fee: int) -> None:
-        super().__init__(
-            "max fee per blob gas less than block blob gas fee: "
-            f"maxFeePerBlobGas {fee_cap:d}, blobBaseFee {base_fee:d}"
-        )
-        self.fee_cap = fee_cap
-        self.base_fee = base_fee
-
-
-class MissingSidecar(InvalidTransaction):
-    """A blob transaction that was sent without its blobs."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "missing sidecar in blob transaction: send it with blobs, commitments and proofs"
-        )
-
-
 class InvalidSidecar(InvalidTransaction):
     """The blobs are not those that the transaction names, or a proof does not hold."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid blob sidecar: {problem}")
         self.problem = problem
-
-
-class TransactionTooLarge(InvalidTransaction):
-    """The transaction exceeds the size limit."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"oversized data: transaction size {size:d}, limit {limit:d}")
-        self.size = size
-        self.limit = limit
-
-
-class TransactionTooLargeToPublish(TransactionTooLarge):
-    """The transaction is larger than what a batch of the chain can publish on L1."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super(TransactionTooLarge, self).__init__(
-            f"oversized data: transaction size {size:d}, limit {limit:d}, because the chain publishes its transactions "
-            "on L1, and no batch has room for more"
-        )
-        self.size = size
-        self.limit = limit
 
 
 _FIELDS: Final = [
@@ -367,17 +254,6 @@ class NotEnoughBalanceForFeeValue(InsufficientFunds):
         self.cost = fee + value
 
 
-class PaymasterNotSupported(InvalidTransaction):
-    """The transaction names a paymaster."""
-
-    def __init__(self, paymaster: bytes) -> None:
-        super().__init__(
-            f"failed paymaster validation: paymasters are not supported, and 0x{paymaster.hex()} "
-            "is named as one; the sender has to pay"
-        )
-        self.paymaster = paymaster
-
-
 _REVERT: Final = "Validation revert: "
 _STEPS: Final = {
     "form": ("", ""),
@@ -426,18 +302,6 @@ class EstimateRejection(InvalidTransaction):
 
     def __init__(self, rejection: AccountRejection) -> None:
         super().__init__(rejection.estimate_text)
-
-
-class TooManyFactoryDeps(InvalidTransaction):
-    """The transaction has more factory dependencies than allowed."""
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(
-            "too many factory dependencies in the transaction. "
-            f"{count} provided, while only {limit} allowed"
-        )
-        self.count = count
-        self.limit = limit
 
 
 class PoolRejection(EntresolError):

@@ -28,7 +28,7 @@ from entresol.errors import (
     ExecutionHalted,
     InvalidTransaction,
     SystemTransactionFailed,
-    UnsignedTransaction,
+    TransactionRuleBroken,
 )
 from entresol.execution.account_senders import check_signature
 from entresol.execution.block_rules import check_sender, check_succeeded
@@ -302,7 +302,7 @@ class BlockExecutor:
     def _run(self, transaction: Transaction) -> _Ran:
         check_sender(transaction.sender, self.overlay)
         if transaction.is_impersonated and not self._accepts_unsigned:
-            raise UnsignedTransaction
+            raise TransactionRuleBroken("unsigned")
         check_signature(transaction, self.overlay)
         checks = IMPERSONATION_CHECKS if transaction.is_impersonated else None
         ran = self._execute(tx_env_of(transaction, self._limits), checks)

@@ -15,9 +15,8 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedTransaction,
     ReplayMismatch,
-    SystemSender,
     SystemTransactionFailed,
-    UnsignedTransaction,
+    TransactionRuleBroken,
 )
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
@@ -83,7 +82,7 @@ def check_signed(record: BlockRecord) -> None:
             continue
         try:
             if load(raw, Address(sender)).is_impersonated:
-                raise UnsignedTransaction
+                raise TransactionRuleBroken("unsigned")
         except InvalidTransaction as error:
             number = record.header().number
             raise BlockRuleBroken(number, f"transaction {index} is rejected: {error}") from error
@@ -146,7 +145,7 @@ def next_salt(state: State) -> int:
 def check_sender(sender: bytes, state: State) -> None:
     """Reject what anybody else sends from the address of the node, on chains that import roots."""
     if sender == SYSTEM_SENDER and _has_roots(state):
-        raise SystemSender(sender)
+        raise TransactionRuleBroken("system sender", sender)
 
 
 def check_succeeded(ran: ExecutionResult) -> None:
@@ -163,7 +162,7 @@ def check_system_transactions(record: BlockRecord, state: State) -> None:
         if raw[0] == SYSTEM_TYPE:
             problem = _problem(record, index, state)
         elif sender == SYSTEM_SENDER and _has_roots(state):
-            problem = str(SystemSender(sender))
+            problem = str(TransactionRuleBroken("system sender", sender))
         else:
             continue
         if problem is not None:

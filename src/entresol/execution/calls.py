@@ -22,7 +22,7 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedValue,
     MintOverflow,
-    TransactionTooLargeToPublish,
+    TransactionRuleBroken,
 )
 from entresol.errors.base import without_frames
 from entresol.execution.console import ConsoleCapture
@@ -148,7 +148,7 @@ def estimate_gas(
     """Return the gas limit that `request` needs as a transaction, or raise why none suffices."""
     most = limits.published_bytes
     if most is not None and len(request.data) > most:
-        raise TransactionTooLargeToPublish(len(request.data), most)
+        raise TransactionRuleBroken("too large to publish", len(request.data), most)
     gas, runs = _native.estimate_gas(
         evm_env,
         request,

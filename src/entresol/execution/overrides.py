@@ -12,8 +12,7 @@ from entresol._native import Overlay, Rules
 from entresol.errors import (
     DuplicatePrecompileMove,
     InvalidOverride,
-    NotAPrecompile,
-    OverrideTooLarge,
+    NotPossible,
     PrecompileMovedToSelf,
 )
 from entresol.execution.evm_env import BlockEnv, EvmEnv, overlay_on
@@ -65,7 +64,7 @@ def override(
     try:
         _ = env.native
     except (OverflowError, ValueError) as error:
-        raise OverrideTooLarge from error
+        raise InvalidOverride("a number of the block is too large") from error
     return EvmEnv(state, evm_env.rules, env)
 
 
@@ -147,7 +146,7 @@ def _check_moves(
 ) -> None:
     for address, destination in moves.items():
         if address not in precompiles:
-            raise NotAPrecompile(address)
+            raise NotPossible(f"account 0x{address.hex()} is not a precompile")
         if address == destination:
             raise PrecompileMovedToSelf(address)
     for destination, count in Counter(moves.values()).items():

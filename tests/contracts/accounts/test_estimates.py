@@ -17,7 +17,7 @@ from entresol.errors import (
     EstimateRejection,
     ExecutionReverted,
     InsufficientFunds,
-    PaymasterNotSupported,
+    TransactionRuleBroken,
 )
 from entresol.execution.calls import CallRequest, ZkCall, call, estimate_gas
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
@@ -208,7 +208,7 @@ def test_a_traced_call_shows_the_steps(l2: ScriptedWorld, multisig: Address) -> 
 def test_a_chain_without_accounts_has_no_paymasters(l2: ScriptedWorld) -> None:
     l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
     l2.chain.builder.seal()
-    with pytest.raises(PaymasterNotSupported):
+    with pytest.raises(TransactionRuleBroken, match="paymasters are not supported"):
         estimate(l2, zk=FREE)
     assert estimate(l2, zk=ZkCall(has_meta=True)) == 21_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.errors import AccountRejection, FeeCapTooLow, InsufficientFunds, NonceTooLow
+from entresol.errors import AccountRejection, InsufficientFunds, NonceTooLow, TransactionRuleBroken
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
@@ -233,7 +233,7 @@ def test_the_base_fee_is_charged_whatever_is_offered(l2: ScriptedWorld) -> None:
 
 def test_an_offer_below_the_base_fee_is_rejected(l2: ScriptedWorld) -> None:
     transaction = l2.from_contract(l2.account(), max_fee_per_gas=FEE - 1)
-    with pytest.raises(FeeCapTooLow):
+    with pytest.raises(TransactionRuleBroken, match="max fee per gas less than block base fee"):
         l2.open().run(transaction)
 
 

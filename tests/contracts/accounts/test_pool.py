@@ -12,12 +12,9 @@ from entresol.errors import (
     AlreadyKnown,
     InsufficientFunds,
     InvalidSignature,
-    NonceOverflow,
     NonceTooLow,
-    PaymasterNotSupported,
     PoolRejection,
-    SenderNotEOA,
-    SystemSender,
+    TransactionRuleBroken,
 )
 from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
@@ -96,7 +93,9 @@ def test_a_system_contract_neither_sends_nor_pays(l2: ScriptedWorld, number: int
     system = Address(number.to_bytes(20))
     reason = "a system contract neither sends nor pays"
     assert reason in rejection(l2, l2.from_key(paymaster=system))
-    with pytest.raises((AccountRejection, SystemSender), match=f"{reason}|only the node itself"):
+    with pytest.raises(
+        (AccountRejection, TransactionRuleBroken), match=f"{reason}|only the node itself"
+    ):
         InlineSequencer(l2.chain).submit(l2.from_contract(system).raw)
 
 
@@ -192,7 +191,7 @@ def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -
     paymaster = l2.paymaster()
     l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
     l2.chain.builder.seal()
-    with pytest.raises(PaymasterNotSupported, match="paymasters are not supported"):
+    with pytest.raises(TransactionRuleBroken, match="paymasters are not supported"):
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
     with pytest.raises(InvalidSignature):
         InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
@@ -430,7 +429,7 @@ def test_an_account_that_resigns_loses_its_transactions(
     slot = keccak256(bytes(12) + account + bytes(32))
     l2.chain.edit(account, lambda it: it.set_slot(CONTRACT_DEPLOYER, slot, bytes(32)))
     assert len(l2.chain.pool) == 0
-    with pytest.raises((AccountRejection, SenderNotEOA)):
+    with pytest.raises((AccountRejection, TransactionRuleBroken)):
         InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
 
 
@@ -451,5 +450,5 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
 
 
 def test_a_nonce_beyond_32_bits_is_rejected(l2: ScriptedWorld, account: Address) -> None:
-    with pytest.raises(NonceOverflow, match="nonce has max value"):
+    with pytest.raises(TransactionRuleBroken, match="nonce has max value"):
         InlineSequencer(l2.chain).submit(fill(account, nonce=2**32, custom_signature=b"x").encode())

@@ -10,7 +10,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.edits import BlockSettings
-from entresol.errors import NotPossible, UnsignedTransaction
+from entresol.errors import NotPossible, TransactionRuleBroken
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, transaction
@@ -51,4 +51,6 @@ def test_its_blocks_drop_what_nobody_has_signed(chain: Chain) -> None:
     chain.add(unsigned)
     chain.builder.seal()
     assert not chain.blocks.record(1).transactions
-    assert isinstance(chain.rejections.of(unsigned.hash), UnsignedTransaction)
+    rejection = chain.rejections.of(unsigned.hash)
+    assert isinstance(rejection, TransactionRuleBroken)
+    assert rejection.kind == "unsigned"

@@ -12,7 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
 from entresol.chain.ledger import rebuild
 from entresol.dev.keyring import MAX_IMPERSONATED, Keyring
-from entresol.errors import AccountsLocked, InsufficientFunds, SenderNotEOA, UnknownAccount
+from entresol.errors import AccountsLocked, InsufficientFunds, TransactionRuleBroken, UnknownAccount
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
@@ -143,7 +143,7 @@ def test_the_indexes_of_such_a_block_can_be_rebuilt(tmp_path: Path) -> None:
 
 def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:
     manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
-    with pytest.raises(SenderNotEOA):
+    with pytest.raises(TransactionRuleBroken, match="sender not an eoa"):
         manual.add(signed(0))
     manual.add(impersonate(payload(), ALICE))
     manual.builder.seal()

@@ -10,7 +10,12 @@ from trie.hexary import HexaryTrie
 
 from entresol._native import Account, Rules, keccak256
 from entresol._native import sign as sign_digest
-from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction, NonceTooHigh
+from entresol.errors import (
+    BlockFull,
+    BlockFullOfMessages,
+    InvalidTransaction,
+    TransactionRuleBroken,
+)
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
@@ -241,7 +246,7 @@ def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store
 
 
 def test_transactions_see_what_came_before_them(producer: Producer) -> None:
-    with pytest.raises(NonceTooHigh):
+    with pytest.raises(TransactionRuleBroken, match="nonce too high"):
         producer.seal(call(1, 1, BOB), call(1, 0, BOB))
     producer.seal(call(1, 0, sender(9), value=ETHER), call(9, 0, BOB, value=1))
     assert producer.nonce(sender(9)) == 1

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.errors import ReplayMismatch, SystemSender, SystemTransactionFailed
+from entresol.errors import ReplayMismatch, SystemTransactionFailed, TransactionRuleBroken
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.interop_roots import ROOT_STORAGE, import_call
 from entresol.primitives.records import BlockRecord
@@ -105,9 +105,9 @@ def impersonated(**fields: object) -> Transaction:
 def test_an_impersonated_sender_is_rejected_by_pool_and_block(chain: Chain) -> None:
     chain.edit(SYSTEM_SENDER, lambda it: it.set_balance(SYSTEM_SENDER, ETHER))
     for sent in (impersonated(), impersonated(to=ALICE, data=b"", value=1)):
-        with pytest.raises(SystemSender, match="only the node itself sends from 0x"):
+        with pytest.raises(TransactionRuleBroken, match="only the node itself sends from 0x"):
             chain.add(sent)
-        with pytest.raises(SystemSender):
+        with pytest.raises(TransactionRuleBroken, match="only the node itself sends"):
             executor_of(chain).run(sent)
     assert not chain.pool
 

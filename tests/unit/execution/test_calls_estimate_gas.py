@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from entresol._native import Account, CancelFlag, ExecutionResult, Rules, Snapshot, keccak256
 from entresol.errors import (
     DeadlinePassed,
-    ExecutionCancelled,
     ExecutionHalted,
     ExecutionReverted,
+    ExecutionStopped,
     GasAllowanceExceeded,
     GasBudgetSpent,
     InsufficientFunds,
@@ -423,5 +423,5 @@ def test_the_time_covers_all_runs() -> None:
 def test_an_estimate_is_stopped_by_its_flag() -> None:
     flag = CancelFlag()
     flag.set()
-    with pytest.raises(ExecutionCancelled):
+    with pytest.raises(ExecutionStopped, match="cancelled"):
         estimate_gas(env_with(LOOP), request(), CallLimits(cancel=flag))

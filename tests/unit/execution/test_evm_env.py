@@ -19,7 +19,7 @@ from entresol._native import (
     rlp_encode,
 )
 from entresol._native import sign as sign_digest
-from entresol.errors import NonceTooHigh, WrongChain
+from entresol.errors import TransactionRuleBroken
 from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env, tx_env_of
 from entresol.primitives.transactions import (
     Access,
@@ -107,13 +107,13 @@ def test_the_contract_sees_sender_price_and_value_of_any_type(kind: type[SignedP
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_transaction_of_any_type_needs_its_nonce(kind: type[SignedPayload]) -> None:
     transaction = signed(kind, nonce=3)
-    with pytest.raises(NonceTooHigh, match="next nonce 0, tx nonce 3"):
+    with pytest.raises(TransactionRuleBroken, match="next nonce 0, tx nonce 3"):
         execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_transaction_of_any_type_needs_its_chain(kind: type[SignedPayload]) -> None:
-    with pytest.raises(WrongChain, match="have 270 want 271"):
+    with pytest.raises(TransactionRuleBroken, match="have 270 want 271"):
         execute(Snapshot(world()), Rules(271), BLOCK, tx_env_of(signed(kind)))
 
 

@@ -10,7 +10,7 @@ from entresol._native import Rules, Snapshot
 from entresol.errors import (
     DuplicatePrecompileMove,
     InvalidOverride,
-    NotAPrecompile,
+    NotPossible,
     PrecompileMovedToSelf,
 )
 from entresol.execution.calls import Bundle, CallRequest, call, call_many, estimate_gas
@@ -69,7 +69,7 @@ def test_a_precompile_runs_where_it_is_assumed(
 @pytest.mark.parametrize(
     ("wanted", "error", "text"),
     [
-        ({HERE: moving(THERE)}, NotAPrecompile, f"account {HERE} is not a precompile"),
+        ({HERE: moving(THERE)}, NotPossible, f"account {HERE} is not a precompile"),
         ({ONE: moving(ONE)}, PrecompileMovedToSelf, f"account {ONE} is moved to itself"),
         (
             {ONE: moving(THERE), SHA256: moving(THERE)},
@@ -112,7 +112,7 @@ def test_only_a_precompile_of_the_fork_can_be_moved(
     if known:
         assert moved_precompiles(wanted, Rules(1, fork)) == {address: None, THERE: address}
     else:
-        with pytest.raises(NotAPrecompile):
+        with pytest.raises(NotPossible):
             moved_precompiles(wanted, Rules(1, fork))
 
 

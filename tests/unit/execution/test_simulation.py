@@ -14,19 +14,12 @@ import pytest
 
 from entresol._native import Rules
 from entresol.errors import (
-    BlockFull,
     DeadlinePassed,
-    EmptySimulation,
-    FeeCapTooLow,
-    InsufficientFunds,
-    IntrinsicGasTooLow,
-    NonceTooHigh,
-    NonceTooLow,
-    NotAPrecompile,
+    InvalidSimulation,
+    NotPossible,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
-    SimulationGasSpent,
     SimulationTooLong,
 )
 from entresol.execution.calls import CallRequest
@@ -218,7 +211,7 @@ def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
 @pytest.mark.parametrize(
     ("blocks", "error", "text"),
     [
-        ([], EmptySimulation, "empty input"),
+        ([], InvalidSimulation, "empty input"),
         ([block(number=0)], SimulatedNumberTooLow, "0 <= 0"),
         ([block(number=9), block(number=9)], SimulatedNumberTooLow, "9 <= 9"),
         ([block(time=1_000)], SimulatedTimeTooLow, "1000 <= 1000"),
@@ -243,21 +236,20 @@ def test_a_simulation_may_have_256_blocks(base: SimulationBase) -> None:
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        (CallRequest(sender=C0, to=C1, nonce=6, max_fee_per_gas=200), NonceTooHigh),
-        (CallRequest(sender=C0, to=C1, nonce=4, max_fee_per_gas=200), NonceTooLow),
-        (CallRequest(sender=C0, to=C1, max_fee_per_gas=100), FeeCapTooLow),
-        (CallRequest(sender=C0, to=C1, gas=20_000, max_fee_per_gas=200), IntrinsicGasTooLow),
-        (CallRequest(sender=C2, to=C1, max_fee_per_gas=200), InsufficientFunds),
-        (CallRequest(sender=C0, to=C1, gas=300_000_000, max_fee_per_gas=200), BlockFull),
+        (CallRequest(sender=C0, to=C1, nonce=6, max_fee_per_gas=200), "nonce too high"),
+        (CallRequest(sender=C0, to=C1, nonce=4, max_fee_per_gas=200), "nonce too low"),
+        (CallRequest(sender=C0, to=C1, max_fee_per_gas=100), "max fee per gas less than"),
+        (CallRequest(sender=C0, to=C1, gas=20_000, max_fee_per_gas=200), "intrinsic gas too low"),
+        (CallRequest(sender=C2, to=C1, max_fee_per_gas=200), "insufficient funds"),
+        (CallRequest(sender=C0, to=C1, gas=300_000_000, max_fee_per_gas=200), "the block has"),
     ],
 )
 def test_validation_rejects_what_no_block_includes(
-    base: SimulationBase, call: CallRequest, reason: type[Exception]
+    base: SimulationBase, call: CallRequest, reason: str
 ) -> None:
     wanted = [block(), block(call, accounts=funded(10**18, nonce=5), base_fee_per_gas=101)]
-    with pytest.raises(SimulatedCallRejected, match=r"blockStateCalls\[1\]\.calls\[0\]: ") as error:
+    with pytest.raises(SimulatedCallRejected, match=rf"blockStateCalls\[1\]\.calls\[0\]: {reason}"):
         simulate(base, wanted, validation=True)
-    assert isinstance(error.value.reason, reason)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +295,7 @@ def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
     blocks = simulate(base, [block(call), block(call)], limits=limits)
     limits_seen = [number(it["transactions"][0]["gas"]) for it in blocks]
     assert limits_seen == [42_000, 21_000]
-    with pytest.raises(SimulationGasSpent, match="used all of their 42000 gas"):
+    with pytest.raises(SimulationTooLong, match="used all of their 42000 gas"):
         simulate(base, [block(call, call, call)], limits=limits)
 
 
@@ -409,7 +401,7 @@ TWO = Address((2).to_bytes(20))
 
 
 def test_precompiles_that_cannot_be_moved_stay_where_they_are(base: SimulationBase) -> None:
-    with pytest.raises(NotAPrecompile, match=f"account {C1} is not a precompile"):
+    with pytest.raises(NotPossible, match=f"account {C1} is not a precompile"):
         simulate(base, [block(accounts={C1: StateOverride(move_precompile_to=C2)})])
 
 

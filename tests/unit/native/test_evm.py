@@ -130,17 +130,29 @@ def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"nonce": 1}, errors.NonceTooHigh(0, 1)),
+        ({"nonce": 1}, errors.TransactionRuleBroken("nonce too high", 0, 1)),
         ({"gas_limit": 20_999}, errors.IntrinsicGasTooLow(20_999, 21_000)),
-        ({"gas_limit": 30_000_001}, errors.TransactionGasTooHigh(30_000_001, 2**24)),
-        ({"gas_limit": 16_777_217}, errors.TransactionGasTooHigh(16_777_217, 2**24)),
-        ({"gas_price": 6}, errors.FeeCapTooLow(6, 7)),
-        ({"gas_price": 9, "priority_fee": 10}, errors.TipAboveFeeCap(10, 9)),
+        (
+            {"gas_limit": 30_000_001},
+            errors.TransactionRuleBroken("above transaction gas limit", 30_000_001, 2**24),
+        ),
+        (
+            {"gas_limit": 16_777_217},
+            errors.TransactionRuleBroken("above transaction gas limit", 16_777_217, 2**24),
+        ),
+        ({"gas_price": 6}, errors.TransactionRuleBroken("fee cap below base fee", 6, 7)),
+        (
+            {"gas_price": 9, "priority_fee": 10},
+            errors.TransactionRuleBroken("tip above fee cap", 10, 9),
+        ),
         ({"value": ETHER}, errors.InsufficientFunds(ETHER, ETHER + 100_000 * 7)),
-        ({"chain_id": 1}, errors.WrongChain(270, 1)),
-        ({"authorizations": []}, errors.EmptyAuthorizations()),
-        ({"sender": CONTRACT}, errors.SenderNotEOA()),
-        ({"to": None, "data": bytes(49_153)}, errors.InitCodeTooLarge(49_153, 49_152)),
+        ({"chain_id": 1}, errors.TransactionRuleBroken("chain id", 270, 1)),
+        ({"authorizations": []}, errors.TransactionRuleBroken("no authorizations")),
+        ({"sender": CONTRACT}, errors.TransactionRuleBroken("sender with code")),
+        (
+            {"to": None, "data": bytes(49_153)},
+            errors.TransactionRuleBroken("init code too large", 49_153, 49_152),
+        ),
     ],
 )
 def test_an_invalid_transaction_is_rejected_with_its_values(
@@ -181,7 +193,7 @@ def test_deployed_code_has_a_limit(limit: int | None, size: int, *, is_created: 
 def test_init_code_may_have_twice_the_size_of_code(limit: int, size: int) -> None:
     tx = TxEnv(sender=ALICE, gas_limit=5_000_000, data=bytes(size))
     world = Snapshot(InMemoryState.with_contract(""))
-    with pytest.raises(errors.InitCodeTooLarge, match=f"code size {size}, limit {size - 1}"):
+    with pytest.raises(errors.TransactionRuleBroken, match=f"code size {size}, limit {size - 1}"):
         execute(world, Rules(270, code_size_limit=limit), BLOCK, tx)
     assert execute(world, Rules(270, code_size_limit=None), BLOCK, tx).status == "success"
 

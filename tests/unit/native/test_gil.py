@@ -161,6 +161,6 @@ def test_many_calls_do_not_grow_the_process() -> None:
 def fail(world: InMemoryState) -> None:
     """Make a call fail in its provider, because exceptions are the first to leak."""
     world.failure = OSError("disk failure")
-    with pytest.raises(errors.StateUnavailable):
+    with pytest.raises(errors.EngineError):
         call(Snapshot(world), RULES, BLOCK, to_contract())
     world.failure = None

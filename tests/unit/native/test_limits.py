@@ -35,7 +35,7 @@ def test_a_loop_stops_when_another_thread_sets_the_flag() -> None:
     flag = CancelFlag()
     timer = threading.Timer(0.01, flag.set)
     timer.start()
-    with pytest.raises(errors.ExecutionCancelled, match=r"^the execution was cancelled$"):
+    with pytest.raises(errors.ExecutionStopped, match=r"^the execution was cancelled$"):
         endless(Limits(cancel=flag))
     timer.join()
     assert flag.is_set

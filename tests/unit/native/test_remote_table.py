@@ -151,7 +151,7 @@ def test_a_wait_ends_when_nobody_needs_it_any_more(remote: FakeRemote) -> None:
         read = pool.submit(waiting(work))
         eventually(lambda: remote.table.waiting == 1)
         flag.set()
-        with pytest.raises(errors.ExecutionCancelled):
+        with pytest.raises(errors.ExecutionStopped, match="cancelled"):
             read.result(PATIENCE_SECONDS)
 
 

@@ -236,7 +236,7 @@ def test_a_transaction_of_an_unknown_sender_needs_no_round_for_its_nonce(
 def test_a_transaction_with_a_wrong_nonce_is_rejected_for_the_real_one(remote: FakeRemote) -> None:
     state = fork(remote, SUM % 3)
     transaction = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=9)
-    with pytest.raises(errors.NonceTooHigh, match="7"):
+    with pytest.raises(errors.TransactionRuleBroken, match="7"):
         on_thread(lambda: execute(state, RULES, BLOCK, transaction))
 
 

@@ -128,7 +128,7 @@ def test_a_failing_provider_is_the_cause_and_leaves_the_snapshot_usable() -> Non
     world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
     world.failure = OSError("disk on fire")
-    with pytest.raises(errors.StateUnavailable, match="disk on fire") as caught:
+    with pytest.raises(errors.EngineError, match="disk on fire") as caught:
         execute(snapshot, RULES, BLOCK, to_contract())
     assert caught.value.__cause__ is world.failure
     world.failure = None
@@ -155,7 +155,7 @@ def test_an_interrupt_in_the_provider_stays_an_interrupt() -> None:
 def test_a_provider_that_returns_other_types_is_unavailable(method: str, value: object) -> None:
     world = InMemoryState.with_contract(COUNT)
     setattr(world, method, lambda *_: value)
-    with pytest.raises(errors.StateUnavailable):
+    with pytest.raises(errors.EngineError):
         execute(Snapshot(world), RULES, BLOCK, to_contract())
 
 

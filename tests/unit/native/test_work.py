@@ -69,7 +69,7 @@ def test_the_flag_of_a_thread_cancels_what_runs_there() -> None:
     flag = CancelFlag()
     timer = threading.Timer(0.01, flag.set)
     timer.start()
-    with flag, pytest.raises(errors.ExecutionCancelled):
+    with flag, pytest.raises(errors.ExecutionStopped, match="cancelled"):
         run(INSTRUCTIONS["a loop"], 1 << 50)
     timer.join()
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
 from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256, verify_proof
-from entresol.errors import InvalidProof, MissingNode
+from entresol.errors import InvalidProof, TrieError
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.values import Hash32
 from entresol.state.state_trie import AccountProof, StateTrie
@@ -178,7 +178,7 @@ def test_a_proof_of_another_state_does_not_verify(chain: Chain) -> None:
 
 
 def test_an_unknown_root_is_missing(chain: Chain) -> None:
-    with pytest.raises(MissingNode):
+    with pytest.raises(TrieError, match="is missing"):
         chain.trie.prove(Hash32(word(1)), address(7))
 
 

@@ -25,9 +25,9 @@ use super::head::HeadState;
 use super::response::concatenate;
 use crate::convert::{PyAddress, PyData, PyHash, PyWord};
 use crate::errors::{
-    BlockFull, EmptySimulation, OverrideTooLarge, SimulatedCallRejected, SimulatedNumberTooLow,
-    SimulatedTimeTooLarge, SimulatedTimeTooLow, SimulationGasSpent, SimulationTooLong, StoreFailed,
-    decode_error, execution_error, number_too_large, provider_error,
+    BlockFull, InvalidOverride, InvalidSimulation, SimulatedCallRejected, SimulatedNumberTooLow,
+    SimulatedTimeTooLow, SimulationTooLong, StoreFailed, decode_error, execution_error,
+    number_too_large, provider_error,
 };
 use crate::execution::env::Rules;
 use crate::execution::evm::AnyState;
@@ -228,7 +228,7 @@ fn read_slots(slots: &Bound<'_, PyDict>) -> PyResult<Vec<(B256, B256)>> {
 fn read_overrides(block: &Bound<'_, PyAny>) -> PyResult<BlockOverrides> {
     let py = block.py();
     let read: PyBlockOverrides = block.extract().map_err(|error: PyErr| {
-        if is_too_large(py, &error) { OverrideTooLarge::new_err(()) } else { error }
+        if is_too_large(py, &error) { block_number_too_large() } else { error }
     })?;
     Ok(BlockOverrides {
         number: read.number.map(|it| it.0),
@@ -241,24 +241,35 @@ fn read_overrides(block: &Bound<'_, PyAny>) -> PyResult<BlockOverrides> {
     })
 }
 
+fn block_number_too_large() -> PyErr {
+    InvalidOverride::new_err("a number of the block is too large")
+}
+
 /// Return the exception for a simulation that has no result.
 fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
     match error {
-        SimulationError::Empty => EmptySimulation::new_err(()),
+        SimulationError::Empty => {
+            InvalidSimulation::new_err("empty input: blockStateCalls has no blocks")
+        }
         SimulationError::TooLong(blocks, limit) => {
-            SimulationTooLong::new_err((PyWord(blocks), limit))
+            let text = format!("too many blocks: {blocks}, and a simulation has at most {limit}");
+            SimulationTooLong::new_err(text)
         }
         SimulationError::NumberTooLow(number, last) => {
             SimulatedNumberTooLow::new_err((PyWord(number), last))
         }
-        SimulationError::NumberTooLarge => OverrideTooLarge::new_err(()),
+        SimulationError::NumberTooLarge => block_number_too_large(),
         SimulationError::TimeTooLow(time, last) => {
             SimulatedTimeTooLow::new_err((PyWord(time), last))
         }
         SimulationError::TimeTooLarge(time) => {
-            SimulatedTimeTooLarge::new_err((PyWord(time), u64::MAX))
+            let limit = u64::MAX;
+            InvalidOverride::new_err(format!("the time of a block is at most {limit}, got {time}"))
         }
-        SimulationError::GasSpent(cap) => SimulationGasSpent::new_err(cap),
+        SimulationError::GasSpent(cap) => {
+            let text = format!("the calls of a simulation have used all of their {cap} gas");
+            SimulationTooLong::new_err(text)
+        }
         SimulationError::CallNumberTooLarge => number_too_large(),
         SimulationError::Rejected { block, call, reason } => {
             let reason = rejection(py, reason);

@@ -18,10 +18,9 @@ from entresol.errors import (
     InsufficientFunds,
     IntrinsicGasTooLow,
     InvalidSignature,
-    PaymasterNotSupported,
     PoolRejection,
-    SenderNotEOA,
     StateMissing,
+    TransactionRuleBroken,
 )
 from entresol.execution.account_senders import Culprit, Involved
 from entresol.primitives.bounded_map import BoundedMap
@@ -67,7 +66,9 @@ def check_zk_sender(transaction: Transaction, accounts: State, rules: Validation
     is_contract = not is_impersonated and has_code(accounts, payload.sender)
     if (paymaster is not None or is_contract) and not has_accounts(accounts):
         raise signature_error or (
-            SenderNotEOA() if paymaster is None else PaymasterNotSupported(paymaster)
+            TransactionRuleBroken("sender with code")
+            if paymaster is None
+            else TransactionRuleBroken("paymaster", paymaster)
         )
     check_parties(None if is_impersonated else payload.sender, paymaster)
     if not is_contract:

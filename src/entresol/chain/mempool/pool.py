@@ -36,7 +36,7 @@ from entresol.errors import (
     EntresolError,
     InvalidTransaction,
     PoolRejection,
-    SenderNotEOA,
+    TransactionRuleBroken,
 )
 from entresol.execution.evm_env import State
 from entresol.primitives.values import Address
@@ -305,7 +305,7 @@ class Mempool(PoolIndex):
             self._accounts, transaction.sender, is_account=is_account
         )
         if has_code and not transaction.is_impersonated:
-            raise SenderNotEOA
+            raise TransactionRuleBroken("sender with code")
         return SenderTransactions(transaction.sender, nonce, balance, is_account=is_account)
 
     def _select_evicted(

@@ -12,29 +12,14 @@ import msgspec
 
 from entresol._native import TRANSACTION_GAS
 from entresol.errors import (
-    BlobFeeCapTooLow,
-    EmptyAuthorizations,
-    FeeCapTooLow,
-    GasLimitExceeded,
-    InitCodeTooLarge,
     InsufficientFunds,
     IntrinsicGasTooLow,
     InvalidTransaction,
     MalformedTransaction,
-    NoBlobs,
-    NonceOverflow,
     NonceTooLow,
     NotEnoughBalanceForFeeValue,
     PoolRejection,
-    SenderNotEOA,
-    SystemSender,
-    TipAboveFeeCap,
-    TooManyBlobs,
-    TransactionGasTooHigh,
-    TransactionTooLarge,
-    TransactionTooLargeToPublish,
-    UnsupportedType,
-    WrongChain,
+    TransactionRuleBroken,
 )
 from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.interop_bundles import INTEROP_HANDLER
@@ -168,17 +153,17 @@ def check_raw(raw: bytes, rules: ValidationRules) -> None:
     if raw[:1] != _BLOB_PREFIX:
         return
     if BlobTransaction.type not in rules.accepted_types:
-        raise UnsupportedType(BlobTransaction.type)
+        raise TransactionRuleBroken("type", BlobTransaction.type)
     limit = rules.size_limit_bytes + rules.max_blobs * _MAX_PROVEN_BLOB
     if len(raw) > limit:
-        raise TransactionTooLarge(len(raw), limit)
+        raise TransactionRuleBroken("too large", len(raw), limit)
 
 
 def check_transaction(transaction: Transaction, rules: ValidationRules) -> None:
     """Reject a transaction that is invalid under `rules` in any state."""
     payload = transaction.payload
     if transaction.sender == rules.reserved_sender:
-        raise SystemSender(transaction.sender)
+        raise TransactionRuleBroken("system sender", transaction.sender)
     _check_form(payload, len(transaction.raw), rules)
     _check_chain(payload.chain_id, rules)
     _check_price(payload, rules)
@@ -195,10 +180,12 @@ def check_sender(
     if entry.nonce < sender_txs.nonce:
         raise NonceTooLow(sender_txs.nonce, entry.nonce)
     if entry.fee_cap < pricing.base_fee and not rules.accepts_below_base_fee:
-        raise FeeCapTooLow(entry.fee_cap, pricing.base_fee)
+        raise TransactionRuleBroken("fee cap below base fee", entry.fee_cap, pricing.base_fee)
     if entry.blob_fee_cap is not None and entry.blob_fee_cap < pricing.blob_base_fee:
         # As in anvil; the price may still rise above it later.
-        raise BlobFeeCapTooLow(entry.blob_fee_cap, pricing.blob_base_fee)
+        raise TransactionRuleBroken(
+            "blob fee cap below base fee", entry.blob_fee_cap, pricing.blob_base_fee
+        )
     replaced = sender_txs.entries.get(entry.nonce)
     cost = sender_txs.cost + entry.cost - (0 if replaced is None else replaced.cost)
     if cost > sender_txs.balance:
@@ -230,7 +217,7 @@ def drop_reason(entry: PooledTransaction, sender_txs: SenderTransactions) -> Inv
         return NonceTooLow(sender_txs.nonce, entry.nonce)
     if entry.cost > sender_txs.balance:
         return _insufficient_funds(entry, sender_txs.balance, entry.cost)
-    return SenderNotEOA()
+    return TransactionRuleBroken("sender with code")
 
 
 def _insufficient_funds(entry: PooledTransaction, balance: int, cost: int) -> InsufficientFunds:
@@ -243,30 +230,30 @@ def _insufficient_funds(entry: PooledTransaction, balance: int, cost: int) -> In
 
 def _check_form(payload: Payload, size: int, rules: ValidationRules) -> None:
     if payload.type not in rules.accepted_types:
-        raise UnsupportedType(payload.type)
+        raise TransactionRuleBroken("type", payload.type)
     published_limit = rules.published_limit_bytes
     if published_limit is not None and size > published_limit:
-        raise TransactionTooLargeToPublish(size, published_limit)
+        raise TransactionRuleBroken("too large to publish", size, published_limit)
     if isinstance(payload, ZkTransaction):
         size -= _check_zk(payload, rules)
     limit = rules.size_limit(payload.to)
     if size > limit:
-        raise TransactionTooLarge(size, limit)
+        raise TransactionRuleBroken("too large", size, limit)
     if payload.nonce > MAX_NONCE:
-        raise NonceOverflow
+        raise TransactionRuleBroken("nonce overflow")
     if isinstance(payload, BlobTransaction):
         _check_blobs(payload, rules)
     if payload.to is None:
         _check_init_code(len(payload.data), rules.init_code_limit_bytes)
     elif isinstance(payload, SetCodeTransaction) and not payload.authorizations:
-        raise EmptyAuthorizations
+        raise TransactionRuleBroken("no authorizations")
 
 
 def _check_blobs(payload: BlobTransaction, rules: ValidationRules) -> None:
     if not payload.blob_hashes:
-        raise NoBlobs
+        raise TransactionRuleBroken("no blobs")
     if len(payload.blob_hashes) > rules.max_blobs:
-        raise TooManyBlobs(len(payload.blob_hashes), rules.max_blobs)
+        raise TransactionRuleBroken("too many blobs", len(payload.blob_hashes), rules.max_blobs)
     for index, name in enumerate(payload.blob_hashes):
         if name[0] != _BLOB_VERSION:
             problem = f"has version {name[0]}, and {_BLOB_VERSION} is supported"
@@ -278,16 +265,18 @@ def _check_zk(payload: ZkTransaction, rules: ValidationRules) -> int:
     if payload.gas_per_pubdata_limit == 0:
         raise InvalidTransaction("gas per pub data limit is zero")
     if payload.max_priority_fee_per_gas > payload.max_fee_per_gas:
-        raise TipAboveFeeCap(payload.max_priority_fee_per_gas, payload.max_fee_per_gas)
+        raise TransactionRuleBroken(
+            "tip above fee cap", payload.max_priority_fee_per_gas, payload.max_fee_per_gas
+        )
     size = sum(map(len, payload.factory_deps))
     if size > rules.factory_deps_limit_bytes:
-        raise TransactionTooLarge(size, rules.factory_deps_limit_bytes)
+        raise TransactionRuleBroken("too large", size, rules.factory_deps_limit_bytes)
     return size
 
 
 def _check_init_code(size: int, limit: int | None) -> None:
     if limit is not None and size > limit:
-        raise InitCodeTooLarge(size, limit)
+        raise TransactionRuleBroken("init code too large", size, limit)
 
 
 def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
@@ -297,12 +286,12 @@ def _check_chain(chain_id: int | None, rules: ValidationRules) -> None:
                 "only replay-protected (EIP-155) transactions allowed over RPC"
             )
     elif chain_id != rules.chain_id:
-        raise WrongChain(rules.chain_id, chain_id)
+        raise TransactionRuleBroken("chain id", rules.chain_id, chain_id)
 
 
 def _check_price(payload: Payload, rules: ValidationRules) -> None:
     if payload.tip > payload.fee_cap:
-        raise TipAboveFeeCap(payload.tip, payload.fee_cap)
+        raise TransactionRuleBroken("tip above fee cap", payload.tip, payload.fee_cap)
     if payload.tip < rules.min_tip:
         raise InvalidTransaction(
             f"transaction underpriced: gas tip cap {payload.tip:d}, minimum needed {rules.min_tip:d}"
@@ -312,9 +301,9 @@ def _check_price(payload: Payload, rules: ValidationRules) -> None:
 def _check_gas(payload: Payload, rules: ValidationRules) -> None:
     cap = rules.transaction_gas_limit
     if cap is not None and payload.gas_limit > cap:
-        raise TransactionGasTooHigh(payload.gas_limit, cap)
+        raise TransactionRuleBroken("above transaction gas limit", payload.gas_limit, cap)
     if payload.gas_limit > rules.gas_limit:
-        raise GasLimitExceeded(payload.gas_limit, rules.gas_limit)
+        raise TransactionRuleBroken("above block gas limit", payload.gas_limit, rules.gas_limit)
     needed = intrinsic_gas(payload, rules.schedule)
     if payload.gas_limit < needed:
         raise IntrinsicGasTooLow(payload.gas_limit, needed)

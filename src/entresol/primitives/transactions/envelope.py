@@ -13,7 +13,7 @@ from entresol.errors import (
     InvalidSignature,
     InvalidTransaction,
     MalformedValue,
-    UnsupportedType,
+    TransactionRuleBroken,
     WrongSender,
 )
 from entresol.errors.base import without_frames
@@ -313,7 +313,7 @@ def _from_result(
 
 def _reject_unsigned(raw: bytes) -> None:
     if raw and raw[0] in UNSIGNED_TYPES:
-        raise UnsupportedType(raw[0])
+        raise TransactionRuleBroken("type", raw[0])
 
 
 def _from_zk_fields(found: DecodedZkFields, raw: bytes) -> Transaction:

@@ -14,7 +14,7 @@ from entresol._native import CancelFlag
 from entresol.counted import batches
 from entresol.errors import (
     DerivationAlarm,
-    ExecutionCancelled,
+    ExecutionStopped,
     LayerOneFailed,
     LayerOneMismatch,
     LayerOneRejected,
@@ -205,7 +205,7 @@ async def run_blocks(work: Callable[[Callable[[int], None]], T], show: Callable[
 
     def before(block: int) -> None:
         if flag.is_set:
-            raise ExecutionCancelled
+            raise ExecutionStopped("the execution was cancelled")
         show(block)
 
     def run() -> T:

@@ -13,12 +13,8 @@ from entresol.errors import (
     GasAllowanceExceeded,
     MalformedTransaction,
     MalformedValue,
-    MissingSidecar,
-    TooManyBlobs,
-    TransactionTooLarge,
+    TransactionRuleBroken,
     UnserializableCall,
-    UnsupportedType,
-    WrongChain,
 )
 from entresol.execution.calls import estimate_gas
 from entresol.offload import Offload
@@ -53,11 +49,11 @@ def read_sidecar(given: TransactionObject, max_blobs: int) -> BlobSidecar:
     """Return the sidecar; raise `InvalidSidecar` if a proof does not hold, which takes milliseconds to find out."""
     proofs = given.proofs if given.cell_proofs is None else given.cell_proofs
     if given.blobs is None or given.commitments is None or proofs is None:
-        raise MissingSidecar
+        raise TransactionRuleBroken("no sidecar")
     if given.proofs is not None and given.cell_proofs is not None:
         raise MalformedValue("both proofs and cellProofs specified")
     if len(given.blobs) > max_blobs:
-        raise TooManyBlobs(len(given.blobs), max_blobs)
+        raise TransactionRuleBroken("too many blobs", len(given.blobs), max_blobs)
     if len(proofs) > CELLS_PER_BLOB * len(given.blobs) or len(given.commitments) > len(proofs):
         raise MalformedTransaction(
             f"there are {len(given.blobs)} blobs, {len(given.commitments)} commitments and {len(proofs)} proofs"
@@ -132,7 +128,7 @@ class TransactionFiller:
         self._check_size(given)
         chain_id = self._chain.rules.chain_id
         if given.chain_id not in (None, chain_id):
-            raise WrongChain(chain_id, int(given.chain_id))
+            raise TransactionRuleBroken("chain id", chain_id, int(given.chain_id))
         request = given.request()
         data = request.data
         if given.to is None and not data:
@@ -186,7 +182,7 @@ class TransactionFiller:
         size = len(given.data or given.input or b"")
         limit = self._chain.pool.rules.size_limit(given.to)
         if size > limit:
-            raise TransactionTooLarge(size, limit)
+            raise TransactionRuleBroken("too large", size, limit)
 
     def _price(self, kind: int, given: TransactionObject) -> dict[str, int]:
         base_fee, tip = self._chain.next_base_fee(), self._chain.rules.suggested_tip
@@ -255,7 +251,7 @@ def _kind(given: TransactionObject, accepted: frozenset[int]) -> int:
         raise MalformedValue("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
     kind = _simplest(given, has_caps=has_caps) if given.type is None else int(given.type)
     if kind not in _KINDS or kind not in accepted:
-        raise UnsupportedType(kind)
+        raise TransactionRuleBroken("type", kind)
     if kind == ZkTransaction.type and given.to is None:
         raise UnserializableCall("toAddressIsNull")
     if kind in _WITHOUT_CREATION and given.to is None:

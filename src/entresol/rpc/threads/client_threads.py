@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, ref
 
 from entresol._native import CancelFlag
 from entresol.chain.chain_use import ChainUse
-from entresol.errors import ChainReplaced, ExecutionCancelled, StateMissing, TooManyLongCalls
+from entresol.errors import ChainReplaced, ExecutionStopped, StateMissing, TooManyLongCalls
 from entresol.rpc.threads.turns import ClientLine, ClientTurns
 from entresol.state_missing import FORK_THREADS, waiting
 
@@ -72,14 +72,14 @@ class Job(Generic[T]):
     def reject(self, error: Exception | None = None) -> None:
         """End work that has not begun, with an error or because its client is gone."""
         if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error or ExecutionCancelled("the client is gone"))
+            self.future.set_exception(error or ExecutionStopped("the client is gone"))
 
 
 def check_cancelled() -> None:
-    """Raise `ExecutionCancelled` if the work on this thread was cancelled."""
+    """Raise `ExecutionStopped` if the work on this thread was cancelled."""
     flag: CancelFlag | None = getattr(_thread, "flag", None)
     if flag is not None and flag.is_set:
-        raise ExecutionCancelled("the client is gone")
+        raise ExecutionStopped("the client is gone")
 
 
 def serve(connection: ClientConnection) -> None:

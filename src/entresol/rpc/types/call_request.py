@@ -10,7 +10,7 @@ from entresol._native import MAX_FACTORY_DEPS
 from entresol.errors import (
     InvalidBytecode,
     MalformedValue,
-    TooManyFactoryDeps,
+    TransactionRuleBroken,
     UnserializableCall,
 )
 from entresol.execution.calls import CallRequest, ZkCall
@@ -79,7 +79,7 @@ class Eip712Meta(JsonModel, frozen=True, kw_only=True):
         """Return the factory dependencies with their hashes."""
         count = len(self.factory_deps or ())
         if count > MAX_FACTORY_DEPS:
-            raise TooManyFactoryDeps(count, MAX_FACTORY_DEPS)
+            raise TransactionRuleBroken("too many factory dependencies", count, MAX_FACTORY_DEPS)
         return tuple(
             (_dependency_hash(index, code), bytes(code))
             for index, code in enumerate(self.factory_deps or ())

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from entresol.errors import MalformedValue, TooManyOverrides
+from entresol.errors import InvalidOverride, MalformedValue
 from entresol.execution.calls import Bundle
 from entresol.execution.overrides import BlockOverrides, StateOverride
 from entresol.execution.simulation import BlockCalls, SimulationOptions
@@ -95,6 +95,10 @@ CODE_BYTES: Final = 512
 """Code that is hashed and analysed in the time that it takes to lay out a slot."""
 
 
+def _too_many(path: str, noun: str, count: int, limit: int) -> InvalidOverride:
+    return InvalidOverride(f"{path}: a request overrides at most {limit} {noun}, got {count}")
+
+
 class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How many accounts and slots one request may override, in all its blocks together."""
 
@@ -110,16 +114,16 @@ class OverrideLimits(msgspec.Struct, frozen=True, kw_only=True):
                 slots += len(item.state or ()) + len(item.state_diff or ())
                 size += len(item.code or b"")
                 if slots > self.slots:
-                    raise TooManyOverrides(f"account {address[:70]}", "slots", slots, self.slots)
+                    raise _too_many(f"account {address[:70]}", "slots", slots, self.slots)
         if accounts > self.accounts:
-            raise TooManyOverrides("state overrides", "accounts", accounts, self.accounts)
+            raise _too_many("state overrides", "accounts", accounts, self.accounts)
         return accounts + slots + size // CODE_BYTES
 
     def check_blocks(self, *given: BlockOverride | None) -> int:
         """Reject too many overridden block hashes; return how many there are."""
         count = sum(len(block.block_hash or ()) for block in given if block is not None)
         if count > self.slots:
-            raise TooManyOverrides("block overrides", "block hashes", count, self.slots)
+            raise _too_many("block overrides", "block hashes", count, self.slots)
         return count
 
 

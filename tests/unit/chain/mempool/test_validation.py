@@ -263,7 +263,9 @@ def test_the_cost_of_a_replaced_transaction_does_not_count() -> None:
 
 
 def test_less_than_a_constant_base_fee_is_rejected() -> None:
-    with pytest.raises(errors.FeeCapTooLow, match="max fee per gas less than block base fee"):
+    with pytest.raises(
+        errors.TransactionRuleBroken, match="max fee per gas less than block base fee"
+    ):
         pool_of().add(transfer(fee_cap=BASE_FEE - 1))
 
 
@@ -282,7 +284,7 @@ def test_a_sender_has_no_code_or_a_delegation(code: bytes) -> None:
 
 @pytest.mark.parametrize("code", [b"\x5f", b"\xef\x01\x00" + bytes(21)])
 def test_a_contract_sends_nothing(code: bytes) -> None:
-    with pytest.raises(errors.SenderNotEOA, match="sender not an eoa"):
+    with pytest.raises(errors.TransactionRuleBroken, match="sender not an eoa"):
         pool_of(accounts=Accounts(codes={ANN: code})).add(transfer())
 
 

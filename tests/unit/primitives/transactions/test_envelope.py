@@ -18,7 +18,7 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedTransaction,
     MalformedZkTransaction,
-    UnsupportedType,
+    TransactionRuleBroken,
 )
 from entresol.primitives.transactions import (
     Access,
@@ -140,9 +140,9 @@ def test_only_l1_sends_l1_types(kind: int) -> None:
         nonce=0,
     )
     transaction = Transaction.from_l1(payload)
-    with pytest.raises(UnsupportedType):
+    with pytest.raises(TransactionRuleBroken, match="transaction type not supported"):
         decode(transaction.raw)
-    assert isinstance(decode_many([transaction.raw])[0], UnsupportedType)
+    assert isinstance(decode_many([transaction.raw])[0], TransactionRuleBroken)
     assert load(transaction.raw, TO) == transaction
 
 
@@ -154,7 +154,7 @@ def test_a_rejection_among_many_is_at_its_position() -> None:
         Transaction,
         MalformedTransaction,
         MalformedZkTransaction,
-        UnsupportedType,
+        TransactionRuleBroken,
         Transaction,
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import keccak256, rlp_encode, stored_transaction_hash
-from entresol.errors import MalformedTransaction, UnsupportedType
+from entresol.errors import MalformedTransaction, TransactionRuleBroken
 from entresol.primitives.interop_roots import (
     MAX_ROOTS_PER_IMPORT,
     ROOT_STORAGE,
@@ -95,9 +95,9 @@ def test_anything_else_is_rejected(raw: bytes, problem: str) -> None:
 
 def test_nobody_can_send_one() -> None:
     raw = raw_of()
-    with pytest.raises(UnsupportedType, match="0x7d"):
+    with pytest.raises(TransactionRuleBroken, match="0x7d"):
         decode(raw)
-    assert isinstance(decode_many([raw])[0], UnsupportedType)
+    assert isinstance(decode_many([raw])[0], TransactionRuleBroken)
 
 
 @pytest.mark.parametrize("count", [1, 2, MAX_ROOTS_PER_IMPORT])

@@ -15,7 +15,7 @@ from entresol._native import Snapshot, call
 from entresol.errors import (
     DepositsMissing,
     DerivationAlarm,
-    ExecutionCancelled,
+    ExecutionStopped,
     LayerOneMismatch,
     LayerOneUnreachable,
     SnapshotRejected,
@@ -114,7 +114,7 @@ def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -
         with pytest.raises(asyncio.CancelledError):
             await task
         # It is not left behind on its thread.
-        assert [type(it) for it in ended] == [ExecutionCancelled]
+        assert [type(it) for it in ended] == [ExecutionStopped]
 
     asyncio.run(scenario())
 

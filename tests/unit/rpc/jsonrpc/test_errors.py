@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 import pytest
@@ -14,7 +15,6 @@ from entresol.errors import (
     EntresolError,
     ExecutionReverted,
     GasBudgetSpent,
-    GasLimitExceeded,
     InsufficientFunds,
     InvalidTransaction,
     NonceTooLow,
@@ -22,6 +22,7 @@ from entresol.errors import (
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     StoreFailed,
+    TransactionRuleBroken,
     UnknownBlock,
 )
 from entresol.primitives.values import Quantity
@@ -91,7 +92,7 @@ def test_a_revert_reason_may_be_no_valid_text() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        GasLimitExceeded,
+        partial(TransactionRuleBroken, "above block gas limit"),
         InsufficientFunds,
         NonceTooLow,
         SimulatedNumberTooLow,

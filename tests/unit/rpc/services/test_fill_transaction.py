@@ -12,8 +12,7 @@ from entresol.errors import (
     InvalidSidecar,
     MalformedTransaction,
     MalformedValue,
-    MissingSidecar,
-    TooManyBlobs,
+    TransactionRuleBroken,
 )
 from entresol.rpc.jsonrpc.codec import decode_hook
 from entresol.rpc.services.fill_transaction import read_sidecar
@@ -55,9 +54,9 @@ def test_the_hashes_that_are_given_are_those_of_the_blobs() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"blobs": None}, MissingSidecar),
-        ({"commitments": None}, MissingSidecar),
-        ({"proofs": None}, MissingSidecar),
+        ({"blobs": None}, TransactionRuleBroken),
+        ({"commitments": None}, TransactionRuleBroken),
+        ({"proofs": None}, TransactionRuleBroken),
         ({"cellProofs": CELLS.json()["proofs"]}, MalformedValue),
         ({"commitments": [*TWO.json()["commitments"], *TWO.json()["commitments"]]}, MalformedTransaction),
         ({"proofs": TWO.json()["proofs"] * 200}, MalformedTransaction),
@@ -77,5 +76,5 @@ def test_what_does_not_fit_is_rejected(
 
 
 def test_too_many_blobs_are_rejected_before_they_are_verified() -> None:
-    with pytest.raises(TooManyBlobs):
+    with pytest.raises(TransactionRuleBroken, match="too many blobs"):
         read_sidecar(transaction(**TWO.json()), 1)

@@ -141,7 +141,7 @@ def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(threads: Clien
         client.disconnect_now()
         assert threads.queued == 0
         for task in queued:
-            with pytest.raises(errors.ExecutionCancelled):
+            with pytest.raises(errors.ExecutionStopped, match="the client is gone"):
                 await task
         gate.opened.set()
         assert await running == "done"
@@ -158,7 +158,7 @@ async def stops_with_its_client(
     task = start(threads, client, endless)
     await asyncio.to_thread(started.wait, PATIENCE_SECONDS)
     client.disconnect_now()
-    with pytest.raises(errors.ExecutionCancelled):
+    with pytest.raises(errors.ExecutionStopped, match="the client is gone"):
         await task
 
 

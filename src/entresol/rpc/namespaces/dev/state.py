@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import ControlRejected, MalformedValue, SystemSender
+from entresol.errors import ControlRejected, MalformedValue, TransactionRuleBroken
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.types.number import Number, Number256, UnprefixedData
@@ -41,11 +41,11 @@ class BalanceEdits:
 class StateEdits(BalanceEdits):
     """Edits of accounts and their storage."""
 
-    @method(ControlRejected, SystemSender, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def set_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account; that of the sender of system transactions makes their hashes unique."""
         if address == self._chain.pool.rules.reserved_sender:
-            raise SystemSender(address)
+            raise TransactionRuleBroken("system sender", address)
         self._chain.edit(address, lambda state: state.set_nonce(address, int(nonce)))
 
     @method(order=Order.IN_TURN, served_by=ServedBy.PRODUCER)
@@ -72,7 +72,7 @@ class HardhatStateEdits(StateEdits):
     def __init__(self, chain: Chain) -> None:
         super().__init__("hardhat", chain)
 
-    @method(ControlRejected, SystemSender, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def set_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account: not below the current one, and only while the pool is empty."""
         if len(self._chain.pool):
@@ -94,7 +94,7 @@ class AccountEdits:
     def __init__(self, chain: Chain) -> None:
         self._edits = StateEdits(self.prefix, chain)
 
-    @method(SystemSender, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected, served_by=ServedBy.PRODUCER)
     def set_account_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account."""
         self._edits.set_nonce(address, nonce)

@@ -12,17 +12,16 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import (
     BlockNotFound,
     DuplicatePrecompileMove,
-    EmptySimulation,
     ExecutionFailed,
     ExecutionReverted,
     InvalidOverride,
     InvalidParams,
+    InvalidSimulation,
     InvalidTransaction,
     PrecompileMovedToSelf,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
-    SimulationGasSpent,
     SimulationTooLong,
     UnknownBlock,
     UnserializableCall,
@@ -293,7 +292,7 @@ class EthSimulate:
         self._runner = runner
 
     @method(
-        EmptySimulation,
+        InvalidSimulation,
         InvalidOverride,
         BlockNotFound,
         SimulatedCallRejected,
@@ -302,7 +301,6 @@ class EthSimulate:
         PrecompileMovedToSelf,
         DuplicatePrecompileMove,
         SimulationTooLong,
-        SimulationGasSpent,
         InvalidParams,
         served_by=ServedBy.BLOCK,
         past=Past.EXECUTE,
