@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.errors import AddressInUse, ListenFailed
+from entresol.errors import AddressUnavailable, ListenFailed
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.config import ServerConfig
 from entresol.server.handler import ClientConnection
@@ -774,7 +774,7 @@ def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
 def test_a_busy_port_is_named_with_the_flag_that_helps(serve: Serve) -> None:
     with serve(echo) as server:
         again = Server(echo, JSON_RPC, ServerConfig(port=server.port))
-        with pytest.raises(AddressInUse, match=rf"port {server.port} .* --port"):
+        with pytest.raises(AddressUnavailable, match=rf"port {server.port} .* --port"):
             server.begin(again.start())()
 
 
@@ -796,7 +796,9 @@ def test_a_server_on_two_ports_serves_the_same_on_both(serve: Serve) -> None:
 def test_a_busy_second_port_is_named_and_the_first_one_is_free_again(serve: Serve) -> None:
     with serve(echo) as server:
         again = Server(echo, JSON_RPC, ServerConfig(port=0), extra_port=server.port)
-        with pytest.raises(AddressInUse, match=rf"port {server.port} .* --extra-port") as busy:
+        with pytest.raises(
+            AddressUnavailable, match=rf"port {server.port} .* --extra-port"
+        ) as busy:
             server.begin(again.start())()
         assert str(busy.value.of_layer_one()).endswith("--l1-extra-port")
         assert again.port

@@ -12,7 +12,7 @@ from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.logs import find_logs
 from entresol.dev.checkpoint import NodeRevertPlan
 from entresol.dev.state_file.loading import build_genesis
-from entresol.errors import BelowSettledBatch, InvalidRollback, RollbackRejected
+from entresol.errors import BelowSettledBatch, InvalidParams, RollbackRejected
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop_roots import ROOT_ADDED, ROOT_STORAGE
 from entresol.storage.log_index import LogQuery
@@ -151,7 +151,7 @@ class NodeChains:
             begins = (
                 f"; the chain begins with block {chain.ledger.first}" if chain.ledger.first else ""
             )
-            raise InvalidRollback(
+            raise InvalidParams(
                 f"{what} depth must not exceed current chain height: current height {chain.number}, "
                 f"depth {depth}{begins}"
             )

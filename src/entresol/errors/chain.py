@@ -37,12 +37,6 @@ class HistoryNotLoaded(EntresolError):
         self.first = first
 
 
-class LoadRejected(EntresolError):
-    """A state file that is right, but cannot be loaded here."""
-
-    rpc_code = -32000
-
-
 class ChainReplaced(EntresolError):
     """The chain was reverted or replaced while a request used it."""
 
@@ -59,13 +53,6 @@ class RollbackRejected(EntresolError):
     """The chain cannot be rolled back that far."""
 
     rpc_code = -32000
-
-
-class InvalidRollback(RollbackRejected):
-    """The blocks to roll back to, or to build again, are not those that the chain can have."""
-
-    # As in anvil.
-    rpc_code = -32602
 
 
 class ChainNotAdded(EntresolError):
@@ -100,54 +87,18 @@ class BlockFull(EntresolError):
         self.gas_left = gas_left
 
 
-class BlockFullOfMessages(BlockFull):
-    """The messages to L1 of a transaction do not fit: no batch could hold those of the block."""
-
-    # The code of `eth_simulateV1` is about gas.
-    simulation_code = 0
-
-    def __init__(self, sent: int, limit: int) -> None:
-        super(BlockFull, self).__init__(
-            f"the block would have {sent:d} messages to L1, and a batch has {limit:d} at most"
-        )
-        self.sent = sent
-        self.limit = limit
-
-
-class BlockFullOfBundles(BlockFullOfMessages):
-    """The bundles of a transaction do not fit: one transaction of L1 could not book those of the block."""
-
-    def __init__(self, sent: int, size: int) -> None:
-        super(BlockFull, self).__init__(
-            f"the block would have bundles for other chains and {sent:d} messages to L1, {size:d} bytes together: "
-            "more than one transaction of L1 can book"
-        )
-        self.sent = sent
-        self.size = size
-
-
-class BlockFullOfBytes(BlockFull):
-    """The bytes of a transaction do not fit: no batch could publish those of the block."""
-
-    # The code of `eth_simulateV1` is about gas.
-    simulation_code = 0
-
-    def __init__(self, size: int, left: int) -> None:
-        super(BlockFull, self).__init__(
-            f"the transaction takes {size:d} bytes of what a batch publishes, and the block has {left:d} left"
-        )
-        self.size = size
-        self.left = left
-
-
-class BlockFullOfBlobs(BlockFull):
-    """The blobs of a transaction do not fit, or cost more in this block than it offers."""
+class BlockFullOfData(BlockFull):
+    """The published bytes or the blobs of a transaction do not fit, or blobs cost more than it offers."""
 
     # The code of `eth_simulateV1` is about gas.
     simulation_code = 0
 
     def __init__(self, problem: str) -> None:
         super(BlockFull, self).__init__(problem)
+
+
+class BlockFullOfMessages(BlockFullOfData):
+    """The messages to L1 of a transaction do not fit: no batch could hold those of the block, or no transaction of L1 book them."""
 
 
 class ReplayMismatch(EntresolError):

@@ -59,12 +59,3 @@ class BundleReverted(BridgeFailed):
         self.function = function
         self.reason = reason
         self.data = data
-
-
-class SnapshotLost(DevnetError):
-    """The snapshot that should be restored is gone."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the chains cannot be reverted: they were reset, or reverted to an earlier snapshot, meanwhile"
-        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from entresol.errors.base import INTERNAL, EntresolError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 
 class LayerOneFailed(EntresolError):
@@ -53,23 +53,8 @@ class ChainNotRegistered(LayerOneMismatch):
     """The Bridgehub on L1 does not know the chain."""
 
 
-class DepositsMissing(LayerOneMismatch):
-    """The logs of L1 have fewer deposits than its contract counts, as from a node that lags; a retry may help."""
-
-
 class InteropRootsMismatch(LayerOneMismatch):
     """The logs of L1 make other roots over all chains than it has, as from a node that lags; a retry may help."""
-
-
-class InteropRootReplaced(LayerOneMismatch):
-    """L1 has replaced a root over all chains that the chain has imported: nothing that uses it can be executed there."""
-
-    def __init__(self, l1_block: int, imported: object, actual: object) -> None:
-        super().__init__(
-            f"this chain has imported the root {imported} of L1 block {l1_block}, which has {actual} now: a reorg "
-            "replaced confirmed blocks. No more roots are imported, and no batch with this one is committed"
-        )
-        self.l1_block = l1_block
 
 
 class GenesisNotPublished(LayerOneMismatch):
@@ -81,15 +66,6 @@ class GenesisNotPublished(LayerOneMismatch):
             "of them make what the chain was registered with. Give it as a file"
         )
         self.parts = parts
-
-
-class SeveralChains(LayerOneMismatch):
-    """The Bridgehub on L1 has several chains, and none was named."""
-
-    def __init__(self, l1: str, chain_ids: Sequence[int]) -> None:
-        shown = ", ".join(map(str, chain_ids[:20])) + (", …" if len(chain_ids) > 20 else "")
-        super().__init__(f"{l1} has the chains {shown}: say which one by --chain-id")
-        self.chain_ids = chain_ids
 
 
 class L1FeeTooHigh(LayerOneFailed):
@@ -115,18 +91,16 @@ class OperatorOutOfFunds(LayerOneFailed):
         self.needed = needed
 
 
-class RelayError(EntresolError):
-    """An error of the relay; it is in its log and health, and no response has it."""
+class RelayRejected(EntresolError):
+    """What the relay would send reverts, or needs more gas than it may use; no response has it."""
 
     rpc_code = INTERNAL
 
 
-class RelayRejected(RelayError):
-    """What the relay would send reverts, or needs more gas than it may use."""
+class RelayOutOfFunds(EntresolError):
+    """The account of the relay cannot pay for a transaction; no response has it."""
 
-
-class RelayOutOfFunds(RelayError):
-    """The account of the relay cannot pay for a transaction."""
+    rpc_code = INTERNAL
 
     def __init__(self, address: str, chain_id: int, balance: int, needed: int) -> None:
         super().__init__(
@@ -195,16 +169,3 @@ class SnapshotRejected(EntresolError):
         super().__init__(f"batch {batch} is not accepted from {snapshot}: {problem}")
         self.batch = batch
         self.problem = problem
-
-
-class EditsNotPublished(DerivationAlarm):
-    """Edits of a block that are larger than a batch, so that only their hash is on L1, and nobody has the rest."""
-
-    def __init__(self, batch: int, block: int, edits_hash: bytes, size: int) -> None:
-        super().__init__(
-            batch,
-            f"edits of block {block}",
-            f"only the hash 0x{edits_hash.hex()} of their {size} bytes",
-            f"nobody to give them: from block {block} on L1 is not enough",
-        )
-        self.block = block

@@ -137,13 +137,6 @@ class InvalidFilter(EntresolError):
     rpc_code = -32602
 
 
-class TooManyTopics(InvalidFilter):
-    """The filter has more topics than a log can have."""
-
-    def __init__(self) -> None:
-        super().__init__("More than four topics in filter")
-
-
 class TooManyAlternatives(InvalidFilter):
     """The filter has more addresses, or more topics at a position, than allowed."""
 
@@ -190,20 +183,6 @@ class FilterNotFound(EntresolError):
         super().__init__("filter not found")
 
 
-class FilterMemoryFull(EntresolError):
-    """The filters and subscriptions of all clients take as much memory as allowed."""
-
-    # As for too many subscriptions: the request is right, and may succeed later.
-    rpc_code = -32006
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"filters and subscriptions take all of their {limit} bytes of memory: uninstall some, "
-            "or set --filter-limit-bytes higher"
-        )
-        self.limit = limit
-
-
 class SubscriptionRejected(EntresolError):
     """A subscription is rejected."""
 
@@ -220,14 +199,11 @@ class NotificationsNotSupported(SubscriptionRejected):
         super().__init__("notifications not supported: subscriptions need a WebSocket")
 
 
-class TooManySubscriptions(SubscriptionRejected):
-    """The connection has the maximum number of subscriptions."""
+class SubscriptionsFull(EntresolError):
+    """A connection has the maximum number of subscriptions, or those and filters of all take as much memory as allowed."""
 
+    # The request is right, and may succeed later.
     rpc_code = -32006
-
-    def __init__(self, limit: int) -> None:
-        super().__init__("Too many subscriptions on the connection")
-        self.limit = limit
 
 
 class ProducerUnavailable(EntresolError):

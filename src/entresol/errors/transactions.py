@@ -33,14 +33,6 @@ class InvalidSignature(InvalidTransaction):
         self.signer = signer
 
 
-class WrongSender(InvalidSignature):
-    """A stored transaction was sent by another account than its record says."""
-
-    def __init__(self, signer: bytes, sender: bytes) -> None:
-        super().__init__(f"it is sent by 0x{signer.hex()}, not by 0x{sender.hex()}", signer)
-        self.sender = sender
-
-
 class SystemTransactionFailed(InvalidTransaction):
     """A transaction of the node itself cannot be executed; no block is sealed until it can."""
 
@@ -105,11 +97,11 @@ _RULES: Final = {
 class TransactionRuleBroken(InvalidTransaction):
     """A transaction breaks a rule of the chain, with the wording of geth or zksync-era.
 
-    The one who raises it, also the crate, says which kind of rule, and the figures of its text.
+    Python or the crate says which kind of rule, and the figures of its text.
     """
 
     SIMULATION_CODES: ClassVar = {kind: code for kind, (code, _) in _RULES.items() if code}
-    """Those of the kinds that `eth_simulateV1` has a code for."""
+    """The codes by kind, of the kinds that have one."""
 
     def __init__(self, kind: str, *figures: int | bytes) -> None:
         self.simulation_code, text = _RULES[kind]
@@ -315,18 +307,6 @@ class AlreadyKnown(PoolRejection):
 
     def __init__(self) -> None:
         super().__init__("already known")
-
-
-class PublicationBehind(PoolRejection):
-    """L1 is too far behind with what the chain publishes, so no new transaction is accepted."""
-
-    def __init__(self, batches: int, resume: int, problem: str | None) -> None:
-        reason = "" if problem is None else f" ({problem})"
-        super().__init__(
-            f"L1 is behind: {batches} batches of this chain wait for their commit{reason}. New transactions are accepted "
-            f"again when there are fewer than {resume}; send this one then, or by a deposit"
-        )
-        self.batches = batches
 
 
 class ValidationsThrottled(PoolRejection):

@@ -56,17 +56,6 @@ class InvalidStateFile(EntresolError):
         self.field = field
 
 
-class StateFileTooLarge(InvalidStateFile):
-    """A state file that a client has sent unpacks to more than allowed."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"it takes more than {limit} bytes unpacked: raise --load-state-limit-bytes, or give the file to "
-            "--load-state"
-        )
-        self.limit = limit
-
-
 class UnreadableData(EntresolError):
     """Published bytes that are not what docs/availability.md describes."""
 
@@ -124,20 +113,17 @@ class ListenFailed(EntresolError):
         return self
 
 
-class AddressInUse(ListenFailed):
-    """Another process listens on the port."""
+class AddressUnavailable(ListenFailed):
+    """Another process listens on the port, or the system does not permit listening on it; the text ends with the flag."""
 
-    def __init__(self, host: str, port: int, flag: str = "--port") -> None:
-        super().__init__(
-            f"port {port} of {host} is in use: stop what uses it, or choose another with {flag}"
-        )
-        self.host = host
-        self.port = port
+    def __init__(self, text: str, flag: str = "--port") -> None:
+        super().__init__(f"{text} with {flag}")
+        self.text = text
         self.flag = flag
 
-    def of_layer_one(self) -> AddressInUse:
+    def of_layer_one(self) -> AddressUnavailable:
         """Return the error with the flag of the development L1."""
-        return AddressInUse(self.host, self.port, self.flag.replace("--", "--l1-"))
+        return AddressUnavailable(self.text, self.flag.replace("--", "--l1-"))
 
 
 class SocketUnavailable(ListenFailed):
@@ -151,19 +137,3 @@ class SocketUnavailable(ListenFailed):
     def of_layer_one(self) -> SocketUnavailable:
         """Return the error with the flag of the development L1."""
         return SocketUnavailable(self.path, self.problem, "--l1-ipc")
-
-
-class AddressForbidden(ListenFailed):
-    """The system does not permit listening on the port."""
-
-    def __init__(self, host: str, port: int, flag: str = "--port") -> None:
-        super().__init__(
-            f"not allowed to listen on port {port} of {host}: choose one above 1023 with {flag}"
-        )
-        self.host = host
-        self.port = port
-        self.flag = flag
-
-    def of_layer_one(self) -> AddressForbidden:
-        """Return the error with the flag of the development L1."""
-        return AddressForbidden(self.host, self.port, self.flag.replace("--", "--l1-"))

@@ -10,9 +10,7 @@ import msgspec
 from entresol._native import CancelFlag, ExecutionResult, Limits, blob_base_fee
 from entresol.errors import (
     AccountRejection,
-    BlockFullOfBlobs,
-    BlockFullOfBundles,
-    BlockFullOfBytes,
+    BlockFullOfData,
     BlockFullOfMessages,
     DeadlinePassed,
     InvalidTransaction,
@@ -175,11 +173,11 @@ def check_blobs(payload: BlobTransaction, included: int, rules: Rules, env: Bloc
     """Reject blobs that do not fit beside those `included`, or that cost more here than the transaction offers."""
     limit, count = rules.max_blobs, included + len(payload.blob_hashes)
     if len(payload.blob_hashes) <= limit < count:
-        raise BlockFullOfBlobs(f"the block would have {count} blobs, and may have {limit}")
+        raise BlockFullOfData(f"the block would have {count} blobs, and may have {limit}")
     price = blob_base_fee(rules, env.fork_fields.excess_blob_gas or 0) or 0
     if payload.max_fee_per_blob_gas < price:
         offered = payload.max_fee_per_blob_gas
-        raise BlockFullOfBlobs(f"blob gas costs {price} wei, and the transaction pays {offered}")
+        raise BlockFullOfData(f"blob gas costs {price} wei, and the transaction pays {offered}")
 
 
 def exceeds_batch(messages: MessageLoad) -> bool:
@@ -205,9 +203,14 @@ def check_messages(messages: MessageLoad, included: MessageLoad) -> None:
         )
     together = included.plus(messages)
     if together.logs > MAX_LOGS_PER_BATCH:
-        raise BlockFullOfMessages(together.logs, MAX_LOGS_PER_BATCH)
+        raise BlockFullOfMessages(
+            f"the block would have {together.logs:d} messages to L1, and a batch has {MAX_LOGS_PER_BATCH:d} at most"
+        )
     if not together.is_bookable:
-        raise BlockFullOfBundles(together.logs, together.size)
+        raise BlockFullOfMessages(
+            f"the block would have bundles for other chains and {together.logs:d} messages to L1, "
+            f"{together.size:d} bytes together: more than one transaction of L1 can book"
+        )
 
 
 _HASHED_BYTES: Final = Hash32.size + 10
@@ -231,10 +234,12 @@ class ByteRoom:
         self.left = left
 
     def check(self, transaction: Transaction) -> None:
-        """Raise `BlockFullOfBytes` if a transaction does not fit."""
+        """Raise `BlockFullOfData` if a transaction does not fit."""
         size = published_size(transaction)
         if size > self.left:
-            raise BlockFullOfBytes(size, self.left)
+            raise BlockFullOfData(
+                f"the transaction takes {size:d} bytes of what a batch publishes, and the block has {self.left:d} left"
+            )
 
     def take(self, transaction: Transaction) -> None:
         """Count a transaction that the block includes."""

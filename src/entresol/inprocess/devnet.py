@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
-from entresol.errors import DevnetStopped, InvalidConfig, SnapshotLost
+from entresol.errors import DevnetError, DevnetStopped, InvalidConfig
 from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.failures import FailureRecorder
@@ -273,7 +273,7 @@ class Devnet:
     def isolated(self) -> Iterator[None]:
         """Revert both layers at the end to what they are now, with mining modes, impersonation, filters and the log.
 
-        Raises `SnapshotLost` if that is not possible, because something has reset the chains.
+        Raises a `DevnetError` if that is not possible, because something has reset the chains.
         """
         saved = self._loop.run(self._save())
         snapshot = self.snapshot()
@@ -283,7 +283,9 @@ class Devnet:
             is_reverted = self.revert(snapshot)
             self._loop.run(self._restore(*saved))
         if not is_reverted:
-            raise SnapshotLost
+            raise DevnetError(
+                "the chains cannot be reverted: they were reset, or reverted to an earlier snapshot, meanwhile"
+            )
 
     async def _save(self) -> tuple[list[SavedControls], bool]:
         is_logged = self._log is not None and self._log.is_enabled

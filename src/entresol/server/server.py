@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from enum import Enum, auto
 
-from entresol.errors import AddressForbidden, AddressInUse, ListenFailed
+from entresol.errors import AddressUnavailable, ListenFailed
 from entresol.server.config import ServerConfig
 from entresol.server.handler import Handler, OnRejection, Page, PageTree
 from entresol.server.http.connection import HttpConnection
@@ -200,9 +200,13 @@ def _close(sockets: list[socket.socket]) -> None:
 def listen_error(error: OSError, host: str, port: int, flag: str = "--port") -> ListenFailed:
     """Return the error of ours for `error`, which says what to do about it."""
     if error.errno == errno.EADDRINUSE:
-        return AddressInUse(host, port, flag)
+        return AddressUnavailable(
+            f"port {port} of {host} is in use: stop what uses it, or choose another", flag
+        )
     if error.errno == errno.EACCES:
-        return AddressForbidden(host, port, flag)
+        return AddressUnavailable(
+            f"not allowed to listen on port {port} of {host}: choose one above 1023", flag
+        )
     return ListenFailed(
         f"cannot listen on {host} ({error.strerror or str(error)}): give an address of this machine with --host"
     )

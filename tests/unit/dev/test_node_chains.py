@@ -12,7 +12,7 @@ from entresol.chain.events import BlocksReverted
 from entresol.dev.control import DevControl
 from entresol.dev.node_chains import NodeChains, NodeHeads, close_all
 from entresol.dev.reverts import Checkpoints, Reverts
-from entresol.errors import BelowSettledBatch, InvalidRollback, RollbackRejected
+from entresol.errors import BelowSettledBatch, InvalidParams, RollbackRejected
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
@@ -57,7 +57,7 @@ def test_transactions_of_blocks_that_are_gone_are_not_pending_again(
 def test_no_more_blocks_go_than_there_are(chains: tuple[Chain, Chain]) -> None:
     chain, _ = chains
     chain.builder.seal()
-    with pytest.raises(InvalidRollback, match="current height 1, depth 2"):
+    with pytest.raises(InvalidParams, match="current height 1, depth 2"):
         NodeChains(Reverts(chain)).plan_roll_back(chain, 2).apply()
 
 

@@ -14,7 +14,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.node_chains import NodeChains
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
-from entresol.errors import InvalidRollback, InvalidStateFile, LoadRejected, MalformedValue
+from entresol.errors import InvalidParams, InvalidStateFile, MalformedValue, NotPossible
 from entresol.primitives.anchor import Anchor
 from tests.support.chain.state_files import anvil_file, layer_one
 from tests.support.fork.fake_remote import FakeRemote
@@ -67,7 +67,7 @@ def test_a_fork_is_rolled_back_to_its_anchor_and_no_further(chain: Chain) -> Non
         seal(chain, call(nonce, 1, nonce))
     node_chains.plan_roll_back(chain, 2).apply()
     assert (chain.number, chain.ledger.head_hash, slot(chain, 1)) == (NUMBER, HASH, 11)
-    with pytest.raises(InvalidRollback, match=f"the chain begins with block {NUMBER}"):
+    with pytest.raises(InvalidParams, match=f"the chain begins with block {NUMBER}"):
         node_chains.plan_roll_back(chain, 1)
 
 
@@ -134,7 +134,7 @@ def test_a_dump_of_a_fork_is_named_where_there_is_no_such_chain(chain: Chain) ->
     rules = structs.replace(ChainRules.layer_1(), chain_id=4242)
     plain = Chain.open(None, rules, Genesis.development(4242, [], 0))
     with pytest.raises(
-        LoadRejected, match=rf"fork of block {NUMBER} .*, and the chain here is 4242"
+        NotPossible, match=rf"fork of block {NUMBER} .*, and the chain here is 4242"
     ):
         load(plain, dumped(chain))
     plain.close()
@@ -150,7 +150,7 @@ def test_a_dump_has_what_the_fork_changed_and_not_what_it_read(chain: Chain) -> 
 def test_a_dump_of_another_anchor_is_rejected_with_both(source: FakeRemote, chain: Chain) -> None:
     anchor = Anchor.of_json(REMOTE_ID, block_json(hash="0x" + "a6" * 32))
     other = open_fork(source, start=genesis(anchor))
-    with pytest.raises(LoadRejected) as caught:
+    with pytest.raises(NotPossible) as caught:
         load(chain, dumped(other))
     other.close()
     assert str(anchor) in str(caught.value)
@@ -159,9 +159,9 @@ def test_a_dump_of_another_anchor_is_rejected_with_both(source: FakeRemote, chai
 
 def test_a_dump_of_a_fork_is_rejected_where_there_is_none(chain: Chain) -> None:
     plain = layer_one()
-    with pytest.raises(LoadRejected, match=r"a fork of block .* in the file, and no fork here"):
+    with pytest.raises(NotPossible, match=r"a fork of block .* in the file, and no fork here"):
         load(plain, dumped(chain))
-    with pytest.raises(LoadRejected, match="no fork in the file, and a fork of block"):
+    with pytest.raises(NotPossible, match="no fork in the file, and a fork of block"):
         load(chain, dumped(plain))
     plain.close()
 

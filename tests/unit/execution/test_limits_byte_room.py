@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol._native import Account
-from entresol.errors import BlockFullOfBytes
+from entresol.errors import BlockFullOfData
 from entresol.execution.limits import (
     MAX_BLOCK_BYTES,
     MAX_PUBLISHED_TRANSACTION,
@@ -77,7 +77,7 @@ def test_a_block_rejects_what_it_could_not_publish_and_stays_as_it_is(store: Sto
     block.byte_room = ByteRoom(transaction_size(len(first.raw)))
     block.run(first)
     with pytest.raises(
-        BlockFullOfBytes, match=f"takes {published_size(second)} bytes .* has 0 left"
+        BlockFullOfData, match=f"takes {published_size(second)} bytes .* has 0 left"
     ):
         block.run(second)
     assert list(block.transactions) == [first]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.chain.genesis.genesis import Genesis
-from entresol.errors import BlockFullOfBundles, InvalidTransaction
+from entresol.errors import BlockFullOfMessages, InvalidTransaction
+from entresol.execution.limits import check_messages
 from entresol.primitives.interop_bundles import (
     MAX_BOOKED_BYTES,
     MAX_BOOKED_LOGS,
@@ -184,4 +185,6 @@ def test_no_sequence_of_transactions_makes_a_batch_that_cannot_be_booked(
 
 
 def test_a_block_that_is_full_of_bundles_says_so() -> None:
-    assert "1025 messages to L1" in str(BlockFullOfBundles(1_025, 90_000))
+    included = MessageLoad(MAX_BOOKED_LOGS, 1, 0)
+    with pytest.raises(BlockFullOfMessages, match=f"bundles .* and {MANY} messages to L1, "):
+        check_messages(MessageLoad(1, 0, 0), included)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256
 from entresol.chain.genesis.stored_genesis import genesis_block
-from entresol.errors import InvalidStateFile, LoadRejected, ReplayMismatch
+from entresol.errors import InvalidStateFile, NotPossible, ReplayMismatch
 from entresol.execution.block_rules import check_system_transactions
 from entresol.execution.evm_env import apply_changes
 from entresol.primitives.records import BlockRecord, stored_changes
@@ -102,7 +102,7 @@ class _Builder:
         """Append the blocks of a file; the states of some of them may be known."""
         best = 0 if file.best is None else file.best
         if best not in file.blocks:
-            raise LoadRejected(f"Best hash not found for best number {best}")
+            raise NotPossible(f"Best hash not found for best number {best}")
         start, first = _genesis_of(file), _first_known(file, best)
         record, _ = genesis_block(genesis, self._store, self._trie)
         before: Mapping[Address, FileAccount] = {}

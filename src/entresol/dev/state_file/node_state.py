@@ -20,7 +20,7 @@ from entresol.dev.state_file.loading import (
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import FileAnchor
 from entresol.dev.state_file.writing import ChainDump, write_state_file
-from entresol.errors import ChainReplaced, LoadRejected
+from entresol.errors import ChainReplaced, NotPossible
 from entresol.primitives.base_token import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
 from entresol.primitives.records import StoredChange
 from entresol.primitives.values import Hash32
@@ -177,7 +177,7 @@ class NodeState:
         if chain in self._settling or chain.ledger.anchor is not None:
             return True
         if not file.blocks and file.best is not None and file.best > chain.number:
-            raise LoadRejected(f"Best hash not found for best number {file.best}")
+            raise NotPossible(f"Best hash not found for best number {file.best}")
         return not file.blocks
 
     def _replacement(self, chain: Chain, files: Mapping[Chain, StateFile]) -> Replacement:
@@ -194,14 +194,14 @@ class NodeState:
             store = build_own(part, chain.genesis, key)
             return Replacement(chain, store, part.edits, part.edited_codes)
         if self._node_chains.is_added(chain):
-            raise LoadRejected(
+            raise NotPossible(
                 f"chain {chain.rules.chain_id} was added to the node, and is not in the file: its L1 would not know it"
             )
         if own is None or self._is_merged(chain, own):
             return Replacement(chain, new_genesis(chain))
         for other in own.chains:
             if other.anchor is not None:
-                raise LoadRejected(
+                raise NotPossible(
                     f"chain {other.chain_id} is {_named(other.anchor)} in the file, and the chain here is {chain.rules.chain_id}: "
                     "fork the same block to load it"
                 )
@@ -223,7 +223,7 @@ class NodeState:
                 continue
             found = registered_contract_in(part.records[0], chain_id)
             if found != wanted and (found is not None or len(ids) > 1):
-                raise LoadRejected(
+                raise NotPossible(
                     f"chain {chain_id} is not registered on the L1 in the file as it is here: start with the chains of "
                     "the node that wrote it, in the same order"
                 )
@@ -236,7 +236,7 @@ class NodeState:
         if all(any(file.part_of(other) for file in files.values()) for other in others):
             return
         if chain in self._settling and any(record.priority_count() for record in part.records):
-            raise LoadRejected(
+            raise NotPossible(
                 "the file has transactions from L1, and not the L1 that sent them; dump both layers together"
             )
 
@@ -245,7 +245,7 @@ def _check_anchor(chain: Chain, part: ChainPart) -> None:
     """Reject a fork of another block, a fork where there is none, and a chain of its own on a fork."""
     here, there = FileAnchor.of(chain.ledger.anchor), part.anchor
     if here != there:
-        raise LoadRejected(
+        raise NotPossible(
             f"chain {part.chain_id} is {_named(there)} in the file, and {_named(here)} here: fork the same block to load it"
         )
 
@@ -257,7 +257,7 @@ def _check_publishes(chain: Chain, part: ChainPart) -> None:
         there, here = (
             "calldata" if given else "none" for given in (publishes, chain.rules.publishes)
         )
-        raise LoadRejected(
+        raise NotPossible(
             f"chain {part.chain_id} has --data-availability {there} in the file, and {here} here: start with the same"
         )
 
@@ -289,7 +289,7 @@ def _check_token_accounts(chain: Chain, accounts: Mapping[Address, FileAccount])
 def _check_token(genesis: Genesis, chain_id: int, found: BaseToken) -> None:
     started = base_token_of(genesis.alloc)
     if found != started:
-        raise LoadRejected(
+        raise NotPossible(
             f"gas of chain {chain_id} is paid in {found.symbol} with {found.decimals} decimals in the file, and in "
             f"{started.symbol} with {started.decimals} here: start with the same --base-token"
         )

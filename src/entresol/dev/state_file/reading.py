@@ -33,7 +33,6 @@ from entresol.errors import (
     InvalidStateFile,
     InvalidTransaction,
     MalformedValue,
-    StateFileTooLarge,
 )
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult
 from entresol.primitives.transactions import Transaction, load
@@ -79,13 +78,17 @@ def read_state_file(
 
 def _unpacked_within(data: bytes, max_memory: int) -> bytes:
     """Unpack the file of a client, whose few bytes may stand for any number of accounts."""
+    too_large = InvalidStateFile(
+        f"it takes more than {max_memory} bytes unpacked: raise --load-state-limit-bytes, or give the file to "
+        "--load-state"
+    )
     try:
         document = _unpacked(data, max_memory)
     except _TooLong:
-        raise StateFileTooLarge(max_memory) from None
+        raise too_large from None
     values = document.count(b",") + document.count(b":")
     if len(document) + BYTES_PER_VALUE * values > max_memory:
-        raise StateFileTooLarge(max_memory)
+        raise too_large
     return document
 
 

@@ -12,7 +12,6 @@ from entresol.errors import (
     ExecutionFailed,
     LayerOneMismatch,
     MalformedValue,
-    SeveralChains,
 )
 from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.discovery import find_contracts, find_deployment_block
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 _SCHEMES: Final = frozenset(DataScheme)
 
 NEW_CHAIN: Final = Hash32(keccak256(b"NewChain(uint256,address,address)"))
-MAX_CHAINS: Final = 1_000
-"""So many chains a Bridgehub may have, if none is named."""
 
 
 class L1ChainSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +88,7 @@ class ChainFinder:
     """Finds the chain of an id at a Bridgehub, or the only one.
 
     The event of the Bridgehub says since when a chain exists. One that is in the genesis of an L1 has none; it is in
-    the state alone. Fails: with `ChainNotRegistered`, `SeveralChains`, `LayerOneMismatch`, and as `LayerOne` does.
+    the state alone. Fails: with `ChainNotRegistered`, `LayerOneMismatch`, and as `LayerOne` does.
     """
 
     def __init__(self, l1: LayerOne, bridgehub: Address, from_block: int | None = None) -> None:
@@ -140,7 +137,10 @@ class ChainFinder:
                 f"no chain is registered at {self._bridgehub.checksummed()} on {self._l1.name}"
             )
         if len(ids) > 1:
-            raise SeveralChains(self._l1.name, ids[:MAX_CHAINS])
+            shown = ", ".join(map(str, ids[:20])) + (", …" if len(ids) > 20 else "")
+            raise LayerOneMismatch(
+                f"{self._l1.name} has the chains {shown}: say which one by --chain-id"
+            )
         return int(ids[0])
 
     async def _first_block(self, chain_id: int, contract: Address) -> int:

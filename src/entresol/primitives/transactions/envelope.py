@@ -14,7 +14,6 @@ from entresol.errors import (
     InvalidTransaction,
     MalformedValue,
     TransactionRuleBroken,
-    WrongSender,
 )
 from entresol.errors.base import without_frames
 from entresol.primitives.transactions.ethereum import (
@@ -391,7 +390,10 @@ def _checked(
         if isinstance(loaded, InvalidTransaction) or not names_impersonated(loaded):
             return found
         found = loaded
-    return found if found.sender == sender else WrongSender(found.sender, sender)
+    if found.sender == sender:
+        return found
+    problem = f"it is sent by 0x{found.sender.hex()}, not by 0x{sender.hex()}"
+    return InvalidSignature(problem, found.sender)
 
 
 def _loaded(raw: bytes, sender: bytes) -> Transaction | InvalidTransaction:

@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.chain.journal import StoreJournal
 from entresol.counted import counted
-from entresol.errors import DepositsMissing, LayerOneMismatch
+from entresol.errors import LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import frontier_after, priority_hash
@@ -229,9 +229,9 @@ class DepositWatcher:
         # If L1 has no state of the block any more, what is still missing at the second attempt may be earlier.
         return self._gaps > 0 if total is None else total > self.next_id
 
-    def _missing(self, found: DepositRange) -> DepositsMissing:
+    def _missing(self, found: DepositRange) -> LayerOneMismatch:
         counted = "" if found.total is None else f", and its contract counts {found.total}"
-        return DepositsMissing(
+        return LayerOneMismatch(
             f"deposit {found.missing(self.next_id)} is missing on {self._l1.name}: the logs of blocks "
             f"{found.first} to {found.last.number} do not have it{counted}"
         )

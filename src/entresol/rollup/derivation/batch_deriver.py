@@ -10,7 +10,6 @@ import msgspec
 from entresol.errors import (
     BatchOverflow,
     DerivationAlarm,
-    EditsNotPublished,
     InvalidTransaction,
     ReplayMismatch,
     SnapshotRejected,
@@ -236,7 +235,12 @@ class BatchDeriver:
         if isinstance(edits, EditsByHash):
             found = None if self._edits is None else self._edits.edits(number, edits)
             if found is None:
-                raise EditsNotPublished(claim.number, number, edits.hash, edits.size)
+                raise DerivationAlarm(
+                    claim.number,
+                    f"edits of block {number}",
+                    f"only the hash 0x{edits.hash.hex()} of their {edits.size} bytes",
+                    f"nobody to give them: from block {number} on L1 is not enough",
+                )
             edits = read_edits(edits, found)
         if edits is not None:
             check_codes(edits, self._store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from entresol.errors import DepositsMissing
+from entresol.errors import LayerOneMismatch
 from entresol.l1.availability.batch_data import logs_in_windows
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST, decode_deposit
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
@@ -25,7 +25,7 @@ class DepositFeed:
 
     A batch has only deposits that L1 had before its commit. Remembers: those that no batch has yet, and the first one
     that comes after the commit. Persists: nothing; the store knows the next id. Fails: as `LayerOne` does, and with
-    `DepositsMissing` if the logs skip an id; a retry may help.
+    `LayerOneMismatch` if the logs skip an id; a retry may help.
     """
 
     def __init__(self, contract: ZkChain, next_id: int, first: int, last: int) -> None:
@@ -94,7 +94,7 @@ class DepositFeed:
         if deposit.priority_id < self._next_id:
             return
         if deposit.priority_id > self._next_id:
-            raise DepositsMissing(
+            raise LayerOneMismatch(
                 f"deposit {self._next_id} is missing on {self._contract.l1.name}: the next one in its logs, in block "
                 f"{deposit.block}, is {deposit.priority_id}"
             )

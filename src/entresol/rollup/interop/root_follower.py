@@ -45,7 +45,7 @@ class RootFollower:
     Remembers: the position in L1, and the last ones at which the trees were others, to return to after a reorg.
     Persists: the position with its trees, the roots to import and the paths of the chain's own batches, in one entry.
     Without it L1 is read again. Assumes: the thread that changes the chain. Fails: with `LayerOneUnreachable`, with
-    `LayerOneMismatch` if the responses of L1 contradict each other, or with `InteropRootReplaced`; `run` logs and
+    `LayerOneMismatch` if the responses of L1 contradict each other, or roots that were imported; `run` logs and
     retries.
     """
 

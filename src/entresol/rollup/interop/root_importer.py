@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol._native import keccak256
 from entresol.chain.logs import find_logs
-from entresol.errors import InteropRootReplaced
+from entresol.errors import LayerOneMismatch
 from entresol.primitives.interop_roots import ROOT_ADDED, ROOT_STORAGE, InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.storage.log_index import LogQuery
@@ -89,7 +89,7 @@ class RootImporter:
 
     What is imported follows from the state of the chain, so that a crash, a reorg of L1 or a revert of the chain
     neither repeats nor skips one. Remembers: the contradiction, as long as there is one. Assumes: the thread that
-    changes the chain. Fails: with `InteropRootReplaced` if L1 has replaced a root that was imported.
+    changes the chain. Fails: with `LayerOneMismatch` if L1 has replaced a root that was imported.
     """
 
     def __init__(self, chain: Chain, sequencer: Sequencer, l1_chain_id: int) -> None:
@@ -109,12 +109,16 @@ class RootImporter:
         return len(self._chain.filler.roots)
 
     def check(self, first: int, last: int, roots: Sequence[InteropRoot]) -> None:
-        """Raise `InteropRootReplaced` if blocks of L1 have other roots than those that the chain has imported of them."""
+        """Raise `LayerOneMismatch` if blocks of L1 have other roots than those that the chain has imported of them."""
         self.contradiction = self._contradiction(
             first, last, {root.block_number: root for root in roots}
         )
         if self.contradiction is not None:
-            raise InteropRootReplaced(*self.contradiction)
+            l1_block, imported, actual = self.contradiction
+            raise LayerOneMismatch(
+                f"this chain has imported the root {imported} of L1 block {l1_block}, which has {actual} now: a reorg "
+                "replaced confirmed blocks. No more roots are imported, and no batch with this one is committed"
+            )
 
     def _contradiction(
         self, first: int, last: int, roots: dict[int, InteropRoot]

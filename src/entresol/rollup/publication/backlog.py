@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import PublicationBehind
+from entresol.errors import PoolRejection
 from entresol.primitives.batches import SettlementStep
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Backlog:
             if batch is not None:
                 self.on_sealed(batch)
 
-    def rejection(self) -> PublicationBehind | None:
+    def rejection(self) -> PoolRejection | None:
         """Return why no transaction is accepted now."""
         # Almost always there is nothing to look up.
         if not self._is_closed and len(self._waiting) <= MAX_COMMITS:
@@ -83,4 +83,11 @@ class Backlog:
                 size,
                 "rejected" if is_closed else "accepted again",
             )
-        return PublicationBehind(size, RESUME_COMMITS, self._problem()) if is_closed else None
+        if not is_closed:
+            return None
+        problem = self._problem()
+        reason = "" if problem is None else f" ({problem})"
+        return PoolRejection(
+            f"L1 is behind: {size} batches of this chain wait for their commit{reason}. New transactions are accepted "
+            f"again when there are fewer than {RESUME_COMMITS}; send this one then, or by a deposit"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import FilterMemoryFull
+from entresol.errors import SubscriptionsFull
 
 if TYPE_CHECKING:
     from entresol.storage.log_index import LogQuery
@@ -25,7 +25,7 @@ def criteria_bytes(query: LogQuery | None = None) -> int:
 class CriteriaMemory:
     """The memory of all filters and subscriptions together.
 
-    Fails: with `FilterMemoryFull`. Evicting others' filters instead would let one client end those of all.
+    Fails: with `SubscriptionsFull`. Evicting others' filters instead would let one client end those of all.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -35,7 +35,10 @@ class CriteriaMemory:
     def reserve(self, size: int) -> None:
         """Take memory for a new filter or subscription, or reject it."""
         if self.used + size > self.max_bytes:
-            raise FilterMemoryFull(self.max_bytes)
+            raise SubscriptionsFull(
+                f"filters and subscriptions take all of their {self.max_bytes} bytes of memory: uninstall some, "
+                "or set --filter-limit-bytes higher"
+            )
         self.used += size
 
     def release(self, size: int) -> None:

@@ -213,7 +213,7 @@ class Filters:
 
     Remembers: the position of each filter, in the order of their use; the latest pending hashes; removed logs.
     Assumes: it is called on the thread that changes the chain. Fails: with
-    `FilterNotFound`, or with `FilterMemoryFull` for a new one; the least recently used filter is evicted when
+    `FilterNotFound`, or with `SubscriptionsFull` for a new one; the least recently used filter is evicted when
     there are too many.
     """
 

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from entresol.chain.events import BlockSealed, BlocksReverted, Listening, TransactionPending
-from entresol.errors import SubscriptionRejected, TooManySubscriptions
+from entresol.errors import SubscriptionRejected, SubscriptionsFull
 from entresol.listeners import Listeners
 from entresol.rpc.cache import BlockLogs
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
@@ -134,7 +134,7 @@ class Subscriptions:
 
     Remembers: the subscriptions of open connections. Assumes: it is called on the thread that
     changes the chain; `wake` has `publish_for` called soon, until all events are published. Fails: with
-    `SubscriptionRejected`, with `FilterMemoryFull`, or with `MalformedValue` for malformed options.
+    `SubscriptionRejected`, with `SubscriptionsFull`, or with `MalformedValue` for malformed options.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -194,7 +194,7 @@ class Subscriptions:
         subscription_id = subscription.id
         own = self._by_connection.get(connection)
         if own is not None and len(own) >= self._max_per_connection:
-            raise TooManySubscriptions(self._max_per_connection)
+            raise SubscriptionsFull("Too many subscriptions on the connection")
         self._memory.reserve(criteria_bytes(subscription.query))
         self._by_kind[wanted][subscription_id] = subscription
         self._by_connection.setdefault(connection, {})[subscription_id] = wanted

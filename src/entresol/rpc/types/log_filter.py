@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 import msgspec
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import InvalidFilter, MalformedValue, TooManyAlternatives, TooManyTopics
+from entresol.errors import InvalidFilter, MalformedValue, TooManyAlternatives
 from entresol.errors.base import without_frames
 from entresol.primitives.receipts import MAX_TOPICS
 from entresol.primitives.values import Address, Hash32
@@ -87,10 +87,10 @@ class SubscriptionOptions:
 
     def __init__(self, value: object) -> None:
         self._value = value
-        self._query: LogQuery | MalformedValue | TooManyTopics | TooManyAlternatives
+        self._query: LogQuery | MalformedValue | InvalidFilter
         try:
             self._query = parse_query(value)
-        except (MalformedValue, TooManyTopics, TooManyAlternatives) as error:
+        except (MalformedValue, InvalidFilter) as error:
             self._query = without_frames(error)
 
     @classmethod
@@ -133,7 +133,7 @@ def _topics(value: object) -> tuple[frozenset[bytes], ...]:
     if not isinstance(value, list):
         raise MalformedValue("topics are an array", field="topics")
     if len(value) > MAX_TOPICS:
-        raise TooManyTopics
+        raise InvalidFilter("More than four topics in filter")
     return tuple(
         frozenset[bytes](_alternatives(wanted, f"topics[{index}]"))
         for index, wanted in enumerate(value)

@@ -24,7 +24,7 @@ from entresol.dev.state_file.loading import build_foreign, build_genesis, build_
 from entresol.dev.state_file.reading import read_state_file
 from entresol.dev.state_file.state_file import StateFile
 from entresol.dev.state_file.writing import ChainDump, write_state_file
-from entresol.errors import HistoryNotLoaded, InvalidStateFile, LoadRejected
+from entresol.errors import HistoryNotLoaded, InvalidStateFile, NotPossible
 from entresol.primitives.values import Address
 from tests.support.chain.importing_chain import open_importing, root, roots, stored_root
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
@@ -109,7 +109,7 @@ def test_blocks_follow_that_verify_and_whose_tables_can_be_rebuilt(chain: Chain)
 
 
 def test_a_file_without_its_best_block_is_rejected_in_the_words_of_anvil(chain: Chain) -> None:
-    with pytest.raises(LoadRejected, match="Best hash not found for best number 9"):
+    with pytest.raises(NotPossible, match="Best hash not found for best number 9"):
         load(chain, {**anvil_file(), "best_block_number": 9})
 
 

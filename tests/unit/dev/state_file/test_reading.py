@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.dev.state_file.reading import read_state_file
-from entresol.errors import InvalidStateFile, StateFileTooLarge
+from entresol.errors import InvalidStateFile
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.state_files import ALICE, anvil_file
 
@@ -154,5 +154,5 @@ def test_a_file_of_a_client_is_bounded_by_what_it_unpacks_to(
         assert read_state_file(content, max_memory=10_000).accounts
         return
     assert read_state_file(content).accounts
-    with pytest.raises(StateFileTooLarge, match="--load-state-limit-bytes"):
+    with pytest.raises(InvalidStateFile, match="--load-state-limit-bytes"):
         read_state_file(content, max_memory=10_000)

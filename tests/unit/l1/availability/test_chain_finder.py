@@ -15,7 +15,6 @@ from entresol.errors import (
     ExecutionReverted,
     LayerOneMismatch,
     LayerOneUnreachable,
-    SeveralChains,
 )
 from entresol.l1 import deployment
 from entresol.l1.availability.chain_finder import (
@@ -174,7 +173,7 @@ def test_the_only_chain_of_a_bridgehub_is_found_with_the_block_that_registered_i
 def test_one_of_several_chains_has_to_be_named(steered: SteeredLayerOne) -> None:
     async def play() -> None:
         hub = (await deployed(steered.l1, 3, 3)).bridgehub
-        with pytest.raises(SeveralChains, match=r"has the chains 270, 271: .* --chain-id"):
+        with pytest.raises(LayerOneMismatch, match=r"has the chains 270, 271: .* --chain-id"):
             await found(steered.l1, hub)
         first, second = await found(steered.l1, hub, 270), await found(steered.l1, hub, 271)
         assert first.contracts.chain != second.contracts.chain

@@ -12,7 +12,6 @@ import pytest
 
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
-    DepositsMissing,
     LayerOneMismatch,
     LayerOneUnreachable,
     MalformedTransaction,
@@ -352,7 +351,9 @@ def test_empty_logs_of_a_node_that_lags_lose_no_deposit(tmp_path: Path) -> None:
         await scenario.watcher.step()
         await scenario.post(DEPOSITS[1])
         lying.empty_logs = 1
-        with pytest.raises(DepositsMissing, match=r"deposit 1 is missing .* its contract counts 2"):
+        with pytest.raises(
+            LayerOneMismatch, match=r"deposit 1 is missing .* its contract counts 2"
+        ):
             await scenario.watcher.step()
         scenario.chain.close()
         # Nothing wrong was persisted either.
@@ -439,7 +440,7 @@ def test_a_cursor_that_is_past_a_deposit_heals_without_an_archive() -> None:
         scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
         scenario.layer_one.mine(200)
         lying.states = 128
-        with pytest.raises(DepositsMissing, match="deposit 0 is missing"):
+        with pytest.raises(LayerOneMismatch, match="deposit 0 is missing"):
             await scenario.watcher.step()
         assert await scenario.watcher.step() == 2
         assert scenario.executed() == DEPOSITS[:2]

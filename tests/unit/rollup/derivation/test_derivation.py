@@ -13,7 +13,6 @@ import pytest
 
 from entresol._native import Snapshot, call
 from entresol.errors import (
-    DepositsMissing,
     DerivationAlarm,
     ExecutionStopped,
     LayerOneMismatch,
@@ -513,7 +512,7 @@ def test_an_l1_that_skips_a_deposit_is_named(scened: Scene) -> None:
     scened.l1.deposit(0, 1, 2)
     scened.l1.commit(1, deposits=3)
     scened.l1.changed_logs = without(NEW_PRIORITY_REQUEST, 1)
-    with pytest.raises(DepositsMissing, match="deposit 1 is missing"):
+    with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
         scened.run()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from entresol.chain.edits import BlockSettings
 from entresol.chain.fees import FeeConstants
-from entresol.errors import DerivationAlarm, EditsNotPublished
+from entresol.errors import DerivationAlarm
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.primitives.published import writer
@@ -278,9 +278,9 @@ def test_without_them_derivation_says_from_which_block_on_l1_is_not_enough(
         derived = DerivedChain(edited.operator)
         derived.derive(edited.first)
     before = seen(derived.chain)
-    with pytest.raises(EditsNotPublished, match="from block 2 on L1 is not enough") as caught:
+    with pytest.raises(DerivationAlarm, match="from block 2 on L1 is not enough") as caught:
         derived.derive(edited.operator.claim(2))
-    assert (caught.value.batch, caught.value.block) == (2, 2)
+    assert (caught.value.batch, caught.value.field) == (2, "edits of block 2")
     assert f"0x{edited.edits.by_hash().hash.hex()}" in caught.value.expected
     assert seen(derived.chain) == before
     derived.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from entresol.dev.reverts import Reverts
-from entresol.errors import InteropRootReplaced, InteropRootsMismatch, LayerOneMismatch
+from entresol.errors import InteropRootsMismatch, LayerOneMismatch
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT
 from entresol.primitives.values import Hash32
@@ -325,7 +325,9 @@ def test_a_reorg_that_replaces_a_root_that_was_imported_stops_the_import_and_tel
         if is_restarted:
             scenario.restart()
         for _ in range(3):
-            with pytest.raises(InteropRootReplaced) as raised:
+            with pytest.raises(
+                LayerOneMismatch, match="a reorg replaced confirmed blocks"
+            ) as raised:
                 await scenario.follow()
         assert str(was) in str(raised.value)
         assert str(scenario.l1.books.root()) in str(raised.value)
@@ -333,7 +335,7 @@ def test_a_reorg_that_replaces_a_root_that_was_imported_stops_the_import_and_tel
         first: int | None = importer.first_contradicted_block
         assert first == 3
         scenario.append(THIRD)
-        with pytest.raises(InteropRootReplaced):
+        with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
             await scenario.follow()
         assert not scenario.queued()
         # Without the block that has it there is no contradiction any more.
@@ -352,7 +354,7 @@ def test_a_root_that_was_imported_and_that_l1_no_longer_has_is_told(scenario: Sc
         assert await scenario.imported() == [1]
         scenario.reorg(0)
         scenario.l1.mine()
-        with pytest.raises(InteropRootReplaced, match="L1 block 1, which has 0x0000"):
+        with pytest.raises(LayerOneMismatch, match="L1 block 1, which has 0x0000"):
             await scenario.follow()
         assert scenario.follower.importer.first_contradicted_block == 1
 
@@ -366,7 +368,7 @@ def test_a_root_that_appears_before_those_that_were_imported_is_told(scenario: S
         assert await scenario.imported() == [2]
         scenario.reorg(0)
         scenario.append(THIRD)
-        with pytest.raises(InteropRootReplaced, match="L1 block 1"):
+        with pytest.raises(LayerOneMismatch, match="L1 block 1"):
             await scenario.follow()
         assert scenario.follower.importer.first_contradicted_block == 1
 
@@ -379,7 +381,7 @@ def test_a_reorg_back_to_what_was_imported_ends_the_contradiction(scenario: Scen
         assert await scenario.imported() == [1]
         scenario.reorg(0)
         scenario.append(THIRD)
-        with pytest.raises(InteropRootReplaced):
+        with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
             await scenario.follow()
         scenario.reorg(0)
         scenario.append(OTHER)

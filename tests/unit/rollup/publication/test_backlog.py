@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from entresol.chain.mempool.pool import Admission
-from entresol.errors import PublicationBehind
+from entresol.errors import PoolRejection
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.publication.backlog import MAX_COMMITS, RESUME_COMMITS, Backlog
@@ -74,7 +74,7 @@ def test_transactions_are_accepted_while_l1_keeps_up(sealing: Sealing) -> None:
 def test_they_are_rejected_by_name_with_the_reason_when_it_is_behind(sealing: Sealing) -> None:
     sealing.problem = "L1 is away"
     sealing.seal(MAX_COMMITS + 1)
-    with pytest.raises(PublicationBehind, match=r"65 batches .* commit .L1 is away.*fewer than 48"):
+    with pytest.raises(PoolRejection, match=r"65 batches .* commit .L1 is away.*fewer than 48"):
         sealing.admission.check()
     assert sealing.backlog.problem is not None
     assert sealing.backlog.size == MAX_COMMITS + 1
@@ -84,7 +84,7 @@ def test_they_are_accepted_again_only_when_little_is_left(sealing: Sealing) -> N
     sealing.seal(MAX_COMMITS + 1)
     for left in range(MAX_COMMITS + 1, RESUME_COMMITS - 1, -1):
         assert sealing.backlog.size == left
-        with pytest.raises(PublicationBehind):
+        with pytest.raises(PoolRejection, match="L1 is behind"):
             sealing.admission.check()
         sealing.commit()
     sealing.admission.check()
@@ -104,7 +104,7 @@ def test_a_restart_finds_what_waits(sealing: Sealing) -> None:
     sealing.commit(10)
     reopened = sealing.reopened()
     assert reopened.size == 2 * MAX_COMMITS - 10
-    assert isinstance(reopened.rejection(), PublicationBehind)
+    assert isinstance(reopened.rejection(), PoolRejection)
 
 
 def test_a_condition_that_is_removed_is_not_asked(sealing: Sealing) -> None:

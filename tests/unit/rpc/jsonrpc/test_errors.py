@@ -73,7 +73,7 @@ def test_a_text_for_clients_stands_for_that_of_the_error() -> None:
     [
         (Undecided(), -38999),
         (BlockFull(2, 1), -38015),
-        (BlockFullOfMessages(2, 1), -32000),
+        (BlockFullOfMessages("2 messages"), -32000),
         (InvalidTransaction("invalid"), -32000),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from entresol.errors import FilterMemoryFull
+from entresol.errors import SubscriptionsFull
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory, criteria_bytes
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.pubsub.subscriptions import Subscriptions
@@ -51,9 +51,9 @@ def test_filters_that_exceed_the_memory_are_rejected_and_others_stay(chain: Emit
     memory = CriteriaMemory(max_bytes=2 * criteria_bytes(wanted.query) + 10)
     filters = filters_of(chain, memory)
     first, _ = filters.new_log_filter(wanted), filters.new_log_filter(wanted)
-    with pytest.raises(FilterMemoryFull, match="--filter-limit-bytes"):
+    with pytest.raises(SubscriptionsFull, match="--filter-limit-bytes"):
         filters.new_log_filter(wanted)
-    with pytest.raises(FilterMemoryFull):
+    with pytest.raises(SubscriptionsFull):
         filters.new_block_filter()
     assert filters.changes(first) == []
     assert len(filters) == 2
@@ -88,9 +88,9 @@ def test_subscriptions_share_the_memory_until_they_end(chain: EmittingChain) -> 
     one, other = Client(), Client()
     first = subscriptions.subscribe(one, "logs", options)
     subscriptions.subscribe(other, "logs", options)
-    with pytest.raises(FilterMemoryFull):
+    with pytest.raises(SubscriptionsFull):
         subscriptions.subscribe(one, "newHeads")
-    with pytest.raises(FilterMemoryFull):
+    with pytest.raises(SubscriptionsFull):
         filters_of(chain, memory).new_block_filter()
     subscriptions.unsubscribe(one, first)
     assert memory.used == criteria_bytes(options.query)

@@ -13,7 +13,7 @@ from entresol.errors import (
     ControlRejected,
     ExecutionFailed,
     ForeignOrigin,
-    InvalidRollback,
+    InvalidParams,
     InvalidTransaction,
     MalformedValue,
     PoolRejection,
@@ -119,7 +119,7 @@ class AnvilReorg:
         of_block: defaultdict[int, list[ReorgTransaction]] = defaultdict(list)
         for transaction in transactions or ():
             if transaction.index >= count:
-                raise InvalidRollback(
+                raise InvalidParams(
                     "Block number for reorg tx will exceed the reorged chain height. "
                     f"Block number {transaction.index} must not exceed (depth-1) {count - 1}"
                 )

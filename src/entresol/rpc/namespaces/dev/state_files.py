@@ -15,7 +15,7 @@ from entresol.errors import (
     ChainReplaced,
     DeadlinePassed,
     InvalidStateFile,
-    LoadRejected,
+    NotPossible,
     RollbackRejected,
 )
 from entresol.primitives.values import Data
@@ -73,7 +73,7 @@ class AnvilState:
 
     @method(
         InvalidStateFile,
-        LoadRejected,
+        NotPossible,
         RollbackRejected,
         order=Order.IN_TURN,
         served_by=ServedBy.PRODUCER,
