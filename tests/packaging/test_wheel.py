@@ -16,7 +16,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from entresol.cli.version import commit_of
+from entresol.cli.parsers import commit_of
 from tests.support.docs.pages import ROOT
 from tests.support.packages.distribution import (
     INSTALL_SECONDS,

@@ -7,7 +7,6 @@ meanings. Any other exception is a bug and is reported as one.
 from entresol.errors.base import *
 from entresol.errors.chain import *
 from entresol.errors.cluster import *
-from entresol.errors.debug import *
 from entresol.errors.devnet import *
 from entresol.errors.execution import *
 from entresol.errors.fork import *

@@ -3,16 +3,72 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from entresol.explorer.joined import joined
-from entresol.explorer.signatures import signatures
+from entresol import contracts
 from entresol.server.pages import StaticFile
+
+_IMPORT: Final = re.compile(r'import \{[^}]*\} from "\./([\w.]+)";\s*')
+
+
+def joined(texts: Mapping[str, str], start: str) -> dict[str, str]:
+    """Return modules by name, with `start` and all that it imports as one, and the imports of others from there.
+
+    Names that modules declare outside their functions have to differ. Each module runs after those that it imports, as
+    it does alone, and what it exports is exported.
+    """
+    parts = list(dict.fromkeys(_in_order(texts, start, set())))
+    others = {name: text for name, text in texts.items() if name not in parts}
+    named = re.compile(rf'"\./(?:{"|".join(map(re.escape, parts))})"')
+    return {
+        start: "\n".join(_IMPORT.sub("", texts[part]) for part in parts),
+        **{name: named.sub(f'"./{start}"', text) for name, text in others.items()},
+    }
+
+
+def _in_order(texts: Mapping[str, str], name: str, seen: set[str]) -> Iterator[str]:
+    seen.add(name)
+    for other in _IMPORT.findall(texts[name]):
+        if other not in seen:
+            yield from _in_order(texts, other, seen)
+    yield name
+
+
+_KINDS: Final = {"function": "f", "event": "e", "error": "x"}
+_MUTABILITY: Final = {"view": " v", "pure": " v", "payable": " p"}
+
+
+def signatures() -> dict[str, list[str]]:
+    """Return the lines of each contract, by its name."""
+    return {name: list(_lines(contracts.artifact(name).abi)) for name in contracts.names()}
+
+
+def _lines(abi: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for entry in abi:
+        kind = _KINDS.get(entry["type"])
+        if kind is not None:
+            results = f" {_tuple(entry['outputs'])}" if entry.get("outputs") else ""
+            suffix = _MUTABILITY.get(entry.get("stateMutability", ""), "")
+            yield f"{kind} {entry['name']}{_tuple(entry['inputs'])}{results}{suffix}"
+
+
+def _tuple(parameters: Sequence[dict[str, Any]]) -> str:
+    return f"({','.join(map(_parameter, parameters))})"
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    kind: str = parameter["type"]
+    if kind.startswith("tuple"):
+        kind = _tuple(parameter["components"]) + kind.removeprefix("tuple")
+    mark = "*" if parameter.get("indexed") else ""
+    name = f" {parameter['name']}" if parameter["name"] else ""
+    return kind + mark + name
+
 
 FOLDER: Final = "/explorer/"
 """The paths of all files but the page itself."""

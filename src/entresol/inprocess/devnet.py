@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
-from functools import cached_property, partial
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, Unpack
 
 from entresol.errors import DevnetError, DevnetStopped, InvalidConfig
-from entresol.inprocess.at_exit import need_not_stop, stop_at_exit
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.failures import FailureRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer, ServedChain
 from entresol.inprocess.loop_thread import LoopThread
-from entresol.inprocess.saved_controls import SavedControls
 from entresol.inprocess.shell import ConsoleRecorder
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
     from web3 import Web3
 
+    from entresol.chain.mining_schedule import MiningState
     from entresol.contracts.abi_registry import AbiRegistry
+    from entresol.dev.keyring import Impersonation
     from entresol.inprocess.bridge import Bridge
     from entresol.inprocess.devnet_settings import DevnetSettings, SettingValue
     from entresol.inprocess.interop.relaying import Relayed
@@ -44,6 +47,58 @@ if TYPE_CHECKING:
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
     from entresol.server.handler import ClientConnection
+
+
+class SavedControls(NamedTuple):
+    """The mining mode, the impersonated accounts and the filters of a layer. The node's event loop uses it."""
+
+    mining: MiningState
+    impersonation: Impersonation
+    filters: frozenset[int]
+
+    @classmethod
+    def of(cls, service: ChainService) -> Self:
+        """Return those of now."""
+        api = service.api
+        return cls(service.chain.schedule.state, api.keyring.impersonation, frozenset(api.filters))
+
+    def restore(self, service: ChainService) -> None:
+        """Set them again, and remove the filters that were installed since."""
+        service.chain.schedule.restore(self.mining, time.monotonic())
+        api = service.api
+        api.keyring.impersonation = self.impersonation
+        for installed in api.filters:
+            if installed not in self.filters:
+                api.filters.uninstall(installed)
+        api.forget_failures()
+
+
+_running: dict[Callable[[], object], None] = {}
+
+
+def stop_at_exit(stop: Callable[[], object]) -> None:
+    """Call `stop` when the program ends."""
+    _register()
+    _running[stop] = None
+
+
+def need_not_stop(stop: Callable[[], object]) -> None:
+    """Do not call `stop` when the program ends."""
+    _running.pop(stop, None)
+
+
+@cache
+def _register() -> None:
+    # Once `atexit` runs its functions, thread pools accept no work, and a node stops by theirs.
+    register: Callable[[Callable[[], None]], object]
+    register = getattr(threading, "_register_atexit", atexit.register)
+    register(_stop_all)
+
+
+def _stop_all() -> None:
+    for stop in list(_running):
+        stop()
+
 
 DEFAULTS: Final[Mapping[str, SettingValue]] = {
     # Any number of devnets run beside each other.

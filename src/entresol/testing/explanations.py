@@ -10,22 +10,61 @@ from web3.datastructures import AttributeDict
 from web3.exceptions import ContractLogicError, OffchainLookup, Web3RPCError
 
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
-from entresol.errors import MethodFailed
+from entresol.errors import DevnetStopped, MethodFailed
 from entresol.inprocess.failures import FailedRequest, FailedTransaction
 from entresol.terminal.call_tree import describe_error
 from entresol.terminal.console_log import console_lines
 from entresol.terminal.formats import MAX_LINE, printable
-from entresol.testing.stack_traces import stack_trace_of_failure
 from entresol.testing.tracebacks import add_note, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from entresol.inprocess.devnet import Devnet
+    from entresol.inprocess.failures import FailedTransaction
+    from entresol.inprocess.layer import DevnetLayer
     from entresol.testing.devnet_start import DevnetStart
 
     Failure: TypeAlias = FailedRequest | FailedTransaction
     Details: TypeAlias = Callable[[Devnet, Failure], list[str]]
+
+
+EXECUTING: Final = {"eth_call": 2, "eth_estimateGas": 2, "eth_sendTransaction": 1}
+"""Methods that execute something, and how many of their parameters say what."""
+
+
+def stack_trace_of(
+    layer: DevnetLayer, failed: str | Mapping[str, Any], *block: str | Mapping[str, Any]
+) -> list[str]:
+    """Return where a transaction, by its hash, or a call on the state after a block failed, the innermost line last.
+
+    Nothing if it did not fail, or if the devnet has no sources of it: the setting `sources`.
+    """
+    is_hash = isinstance(failed, str)
+    method = "entresol_getStackTrace" if is_hash else "entresol_getCallStackTrace"
+    try:
+        found = layer.request(method, failed, *block)
+    except (MethodFailed, DevnetStopped):
+        return []
+    return [] if found is None else list(found["text"])
+
+
+def stack_trace_of_failure(net: Devnet, failure: FailedRequest | FailedTransaction) -> list[str]:
+    """Return where a request or a transaction that the devnet has recorded failed."""
+    layer = next((layer for layer in net.layers if layer.name == failure.layer), None)
+    if layer is None:
+        return []
+    if isinstance(failure, FailedRequest):
+        count = EXECUTING.get(failure.method, 0)
+        params = failure.params if isinstance(failure.params, list | tuple) else ()
+        return stack_trace_of(layer, *params[:count]) if count and params else []
+    place = (hex(failure.block), hex(failure.position))
+    try:
+        sent = layer.request("eth_getTransactionByBlockNumberAndIndex", *place)
+    except (MethodFailed, DevnetStopped):
+        return []
+    return [] if sent is None else stack_trace_of(layer, sent["hash"])
+
 
 MAX_TRANSACTIONS: Final = 5
 """Failed transactions that a report shows, the last ones."""

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from entresol.cli.version import COMMIT_FILE
+from entresol.cli.parsers import COMMIT_FILE
 from tests.support.docs.pages import ROOT
 
 SOURCES: Final = ROOT / "src"

@@ -393,7 +393,7 @@ def test_a_fork_opens_though_other_accounts_are_funded(source: FakeRemote, tmp_p
 def test_a_chain_that_is_no_fork_is_not_opened_as_one(source: FakeRemote, tmp_path: Path) -> None:
     plain = msgspec.structs.replace(genesis(), anchor=None)
     Chain.open(tmp_path / "chain", RULES, plain).close()
-    with pytest.raises(StoreAnchorMismatch, match="no fork, and a fork of block"):
+    with pytest.raises(StoreAnchorMismatch, match="not a fork, and a fork of block"):
         open_fork(source, tmp_path / "chain")
     open_fork(source, tmp_path / "fork").close()
     with pytest.raises(StoreAnchorMismatch, match="no fork is given"):

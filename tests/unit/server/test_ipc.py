@@ -98,7 +98,7 @@ def test_a_socket_in_use_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("file", "no socket"), ("missing/ipc", "No such file"), ("x" * 200, "too long")],
+    [("file", "not a socket"), ("missing/ipc", "No such file"), ("x" * 200, "too long")],
 )
 def test_a_path_that_cannot_be_a_socket_is_named(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "file").write_text("mine")

@@ -8,8 +8,7 @@ from web3 import Web3
 
 from entresol.errors import BridgeFailed
 from entresol.inprocess.bridge_client import address_of
-from entresol.inprocess.interop.bundle import SentBundle
-from entresol.inprocess.interop.reverted_calls import sent
+from entresol.inprocess.interop.bundle import SentBundle, sent
 from entresol.inprocess.interop.starters import (
     CallStarter,
     bundle_attributes,

@@ -12,8 +12,7 @@ from web3.logs import DISCARD
 from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.bridge import SentMessage
 from entresol.inprocess.interop.builder import bundles_of
-from entresol.inprocess.interop.bundle import BundleStatus
-from entresol.inprocess.interop.reverted_calls import reverted
+from entresol.inprocess.interop.bundle import BundleStatus, reverted
 from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 
 if TYPE_CHECKING:

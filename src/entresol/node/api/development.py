@@ -46,10 +46,10 @@ from entresol.rpc.namespaces.sources import (
     EntresolContracts,
     EntresolStackTraces,
     HardhatSources,
+    KnownContracts,
 )
 from entresol.rpc.services.sources.executions import Executions
 from entresol.rpc.services.sources.gas_reports import GasReports
-from entresol.rpc.services.sources.known_contracts import KnownContracts
 from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import NoForks

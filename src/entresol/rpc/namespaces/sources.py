@@ -12,6 +12,7 @@ from entresol.errors import (
     NotInspectable,
     TransactionNotFound,
 )
+from entresol.execution.evm_env import code_of
 from entresol.offload import Offload
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
@@ -26,11 +27,44 @@ from entresol.rpc.types.call_request import CallObject
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from msgspec import Raw
 
-    from entresol.rpc.services.sources.known_contracts import KnownContracts
+    from entresol.primitives.values import Address
     from entresol.rpc.services.sources.stack_traces import StackTraces
+    from entresol.rpc.services.trace_runner import TraceRunner
+    from entresol.rpc.types.block_id import BlockId
+    from entresol.sources.compiled import CompiledContract
     from entresol.sources.registry import SourceRegistry
+
+
+class KnownContracts:
+    """Contracts of one chain whose source is known.
+
+    Fails: with `NotInspectable`, or as blocks are not found.
+    """
+
+    def __init__(self, traces: TraceRunner, sources: SourceRegistry) -> None:
+        self._traces = traces
+        self._sources = sources
+
+    def at(
+        self, addresses: Sequence[Address], block: BlockId
+    ) -> Callable[[], list[CompiledContract | None]]:
+        """Return the work of finding what accounts are after a block; None if their code is of no known source."""
+        if self._sources.is_empty:
+            raise NotInspectable(
+                "the node knows no sources: start it with --sources, or send hardhat_addCompilationResult"
+            )
+        env_of = self._traces.env(block)
+
+        def work() -> list[CompiledContract | None]:
+            state = env_of().state
+            return [self._sources.find(code_of(state, address)) for address in addresses]
+
+        return work
+
 
 MAX_ADDRESSES: Final = 100
 """Accounts of a request."""

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from entresol.errors import TraceTooLarge
 from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Data
 from entresol.sources.frame_places import FramePlaces
-from entresol.sources.recording.kept_codes import KeptCodes
 from entresol.sources.recording.limits import MAX_FOLLOWED, MAX_STACK_BYTES, MAX_STEPS
 from entresol.sources.recording.line_gas import GasByLine
 from entresol.sources.recording.open_functions import OpenFunctions
-from entresol.sources.recording.preimages import slot_preimages
 from entresol.sources.recording.recorded_frames import RecordedFrames
 from entresol.sources.recording.recording import (
     ExecutionRecording,
+    KeptCodes,
     RecordedStep,
     StepRange,
     size_of,
@@ -44,6 +44,33 @@ if TYPE_CHECKING:
     from entresol.sources.recording.traced_step import TracedStep
     from entresol.sources.registry import SourceRegistry
     from entresol.sources.stack_trace import StackTrace
+
+
+PREIMAGES: Final = b'{"tracer":"keccak256PreimageTracer"}'
+
+MAX_PREIMAGES: Final = 10_000
+MAX_PREIMAGE: Final = 256
+"""Bytes of a preimage; a longer one is not a key of a mapping that is shown."""
+
+_SLOT: Final = 32
+
+_decode: Final = msgspec.json.Decoder(dict[str, str]).decode
+
+
+def slot_preimages(run: Callable[[bytes], bytes]) -> dict[int, bytes]:
+    """Return the preimages that may be of slots, by their hashes; none if there are too many bytes of them."""
+    try:
+        found = _decode(run(PREIMAGES))
+    except TraceTooLarge:
+        return {}
+    kept: dict[int, bytes] = {}
+    for hashed, preimage in found.items():
+        if len(kept) == MAX_PREIMAGES:
+            break
+        if _SLOT <= len(preimage) // 2 - 1 <= MAX_PREIMAGE:
+            kept[int(hashed, 16)] = bytes(Data.parse(preimage))
+    return kept
+
 
 COUNTS: Final = b'{"ownTracer":"opcodeGasTracer"}'
 

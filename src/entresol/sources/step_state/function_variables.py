@@ -11,7 +11,7 @@ from entresol.primitives.values import Data
 from entresol.sources.definitions import CONSTRUCTOR
 from entresol.sources.step_state.declarations import DeclaredVariable, declarations
 from entresol.sources.step_state.frame_memory import memory_at
-from entresol.sources.step_state.word_text import WORD_BITS, bytes_text, word_text
+from entresol.sources.step_state.storage_names import WORD_BITS, bytes_text, word_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,9 +16,12 @@ from entresol._native import keccak256, rlp_encode
 from entresol.errors import RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
 from entresol.fork import past_blocks
 from entresol.fork.verify import proven_chain
-from entresol.fork.verify.method_proofs import UNPROVABLE
+from entresol.fork.verify.verified_reads import PROVEN, UNPROVABLE, VerifiedReads
+from entresol.node.config.schema import NodeConfig
+from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.anchor import header_of_block
 from entresol.primitives.values import Hash32
+from entresol.rpc.jsonrpc.method import Past
 from tests.support.chain.api_client import running_api, send
 from tests.support.chain.dev_chain import LOGGER
 from tests.support.fork.remote_node import (
@@ -387,3 +393,67 @@ def test_an_account_of_the_past_is_proven(node: RemoteNode) -> None:
         node.proxy.lies["eth_getProof"] = lambda _, it: it | {"balance": "0x1"}
         with pytest.raises(RemoteLied, match="eth_getProof"):
             read(remote, "eth_getAccount", str(HOLDER), "0x5")
+
+
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "forks.md"
+STATES = {"eth_getBalance", "eth_getTransactionCount", "eth_getCode", "eth_getStorageAt"}
+"""Read as executions read them."""
+HEADERS = {"eth_getHeaderByNumber", "eth_getHeaderByHash", "erigon_getHeaderByNumber"}
+"""Cut from the block."""
+
+
+@cache
+def past_methods() -> dict[str, Past]:
+    """Return what a fork does with the past, by the name of each method that asks for it."""
+    node = ecosystem(NodeConfig())
+    try:
+        methods = [
+            method for one in node.services for method in one.api.dispatcher.methods.values()
+        ]
+    finally:
+        asyncio.run(node.stop())
+    return {method.name: method.past for method in methods if method.past not in (None, Past.LOCAL)}
+
+
+def test_every_method_that_asks_for_the_past_says_what_proves_it() -> None:
+    asked = set(past_methods())
+    assert len(asked) > 60
+    assert asked == set(PROVEN) | set(UNPROVABLE)
+    assert not set(PROVEN) & set(UNPROVABLE)
+
+
+def test_what_is_said_to_be_proven_by_a_result_is_answered_from_it() -> None:
+    any_client: Any = None
+    answered = VerifiedReads(any_client, any_client, any_client).methods
+    passed = {
+        name
+        for name, past in past_methods().items()
+        if past in {Past.REMOTE, Past.STATE, Past.SPLIT}
+    }
+    assert (passed & set(PROVEN)) - STATES - HEADERS - {"eth_getFilterLogs"} == answered
+    assert not answered & set(UNPROVABLE)
+
+
+def test_what_is_executed_is_said_to_be() -> None:
+    for name, past in past_methods().items():
+        if past in {Past.EXECUTE, Past.REPLAY}:
+            assert PROVEN[name].startswith("executed here")
+
+
+def test_the_page_about_forks_has_the_same_table() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    for heading, methods in (
+        ("| method below the anchor | proven by |", PROVEN),
+        ("| method below the anchor | not proven, and rejected, because |", UNPROVABLE),
+    ):
+        assert _table(page, heading) == dict(methods)
+
+
+def _table(page: str, heading: str) -> Mapping[str, str]:
+    """Return the rows of a table, by method."""
+    after = page.split(heading + "\n", 1)[1].splitlines()
+    found: dict[str, str] = {}
+    for row in after[1 : after.index("")]:
+        _, names, text, _ = (it.strip() for it in row.split("|"))
+        found |= dict.fromkeys(re.findall(r"`(\w+)`", names), text)
+    return found

@@ -9,9 +9,8 @@ import pytest
 
 from entresol.errors import DeadlinePassed
 from entresol.primitives.values import Hash32
-from entresol.sources.recording.kept_codes import KeptCodes
 from entresol.sources.recording.limits import MAX_RECORDED_BYTES, MAX_RECORDINGS
-from entresol.sources.recording.recording import ExecutionRecording
+from entresol.sources.recording.recording import ExecutionRecording, KeptCodes
 from entresol.sources.recording.recordings import RecordingKey, Recordings
 from entresol.sources.recording.storage_log import SlotLog
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import reduce
+from operator import or_
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from entresol._native import describe_revert
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import InvalidParams, NotPossible
 from entresol.execution.replay import replayed
 from entresol.offload import Offload
+from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import ServedBy, method
-from entresol.rpc.models.mined import MinedBlock
+from entresol.rpc.jsonrpc.model import says
+from entresol.rpc.models.chain_objects import BlockSummary, TransactionBase, TransactionInfo
 from entresol.rpc.types.mine_request import (
     IntervalRequest,
     MillisecondsRequest,
@@ -32,6 +37,36 @@ if TYPE_CHECKING:
     from entresol.execution.block_executor import BlockExecutor
     from entresol.rpc.services.rendered_chain import RenderedChain
     from entresol.sequencer.sequencer import Sequencer
+
+
+Output: TypeAlias = Annotated[Data, says("What it returned, or reverted with.")]
+RevertReason: TypeAlias = Annotated[str | UnsetType, says("Why it failed, if it did.")]
+
+
+def _mined(kind: type[TransactionBase]) -> type[msgspec.Struct]:
+    """Return the model of sealed transactions of a type."""
+    tag = kind.__struct_config__.tag
+    return msgspec.defstruct(
+        f"Mined{kind.__name__.removesuffix('Info')}",
+        [("output", Output), ("revert_reason", RevertReason, UNSET)],
+        bases=(kind,),
+        namespace={"__doc__": f"A sealed transaction of type {tag}, with what it returned."},
+        frozen=True,
+        kw_only=True,
+        tag=tag,
+    )
+
+
+if TYPE_CHECKING:
+    MinedTransaction: TypeAlias = TransactionInfo
+else:
+    MinedTransaction = reduce(or_, map(_mined, get_args(TransactionInfo)))
+
+
+class MinedBlock(BlockSummary, frozen=True, kw_only=True):
+    """A block that the request sealed."""
+
+    transactions: Annotated[list[MinedTransaction], says("Whole, with what they returned.")]
 
 
 SLICE_SECONDS: Final = 0.002

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from entresol.errors import ControlRejected
-from entresol.node.forking.client_urls import check_client_url, host_of
+from entresol.node.forking.fork_control import check_client_url, host_of
 
 OWN = frozenset({8545})
 

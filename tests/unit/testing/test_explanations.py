@@ -10,7 +10,7 @@ import pytest
 import entresol
 from entresol import Devnet
 from entresol.errors import MethodFailed
-from entresol.testing.stack_traces import stack_trace_of, stack_trace_of_failure
+from entresol.testing.explanations import stack_trace_of, stack_trace_of_failure
 from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
 
