@@ -1,4 +1,4 @@
-"""Write what comes from the code: pages of the documentation, and the type of a devnet's settings.
+"""Write what comes from the code: pages of the documentation, the type of a devnet's settings, addresses of the explorer.
 
 `make docs` runs it; `make check` runs it with `--check`, which writes nothing and fails when a page is stale; `make
 docs-site` runs it with `--reference`, which writes the long forms of two pages for the site.
@@ -22,6 +22,7 @@ from docs.tools.pages import (
     methods_reference,
     settings_page,
     settings_type,
+    system_contracts_module,
 )
 from docs.tools.recording import document_of_methods, record_all
 from docs.tools.two_floors import pictures
@@ -29,6 +30,7 @@ from docs.tools.two_floors import pictures
 DOCS: Final = Path(__file__).resolve().parent.parent
 DECISIONS: Final = DOCS / "decisions"
 SETTINGS_TYPE: Final = DOCS.parent / "src" / "entresol" / "inprocess" / "devnet_settings.py"
+SYSTEM_CONTRACTS: Final = DOCS.parent / "src" / "entresol" / "explorer" / "static" / "system.js"
 REFERENCE: Final = DOCS.parent / "build" / "reference"
 
 
@@ -47,6 +49,7 @@ def main() -> None:
         DOCS / "config.md": settings_page(),
         DOCS / "errors.md": errors_page(),
         SETTINGS_TYPE: settings_type(),
+        SYSTEM_CONTRACTS: system_contracts_module(),
         DECISIONS / "README.md": decisions_page(DECISIONS),
         **{DOCS / "images" / name: picture for name, picture in pictures().items()},
     }

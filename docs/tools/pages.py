@@ -17,6 +17,11 @@ from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.flags import ANVIL_IGNORED, ANVIL_REJECTED, format_value, metavar_of
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Mirror
+from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_NATIVE_TOKEN_VAULT
+from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER, INTEROP_HANDLER
+from entresol.primitives.interop_roots import MESSAGE_VERIFICATION, ROOT_STORAGE
+from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
+from entresol.rollup.system_contracts import BASE_TOKEN
 from entresol.rpc.jsonrpc import errors as rpc_errors
 
 if TYPE_CHECKING:
@@ -62,6 +67,21 @@ block_time = 1.0
 [server]
 port = 4000
 ```"""
+
+_SYSTEM_CONTRACTS: Final = (
+    "// The system contracts that the pages read or call; `make docs` writes this module."
+)
+_READ_BY_THE_EXPLORER: Final = {
+    "BASE_TOKEN": BASE_TOKEN,
+    "BASE_TOKEN_HOLDER": BASE_TOKEN_HOLDER,
+    "INTEROP_CENTER": INTEROP_CENTER,
+    "INTEROP_HANDLER": INTEROP_HANDLER,
+    "L1_MESSENGER": L1_MESSENGER,
+    "L2_ASSET_ROUTER": L2_ASSET_ROUTER,
+    "L2_NATIVE_TOKEN_VAULT": L2_NATIVE_TOKEN_VAULT,
+    "MESSAGE_VERIFICATION": MESSAGE_VERIFICATION,
+    "ROOT_STORAGE": ROOT_STORAGE,
+}
 
 _SETTINGS_TYPE: Final = '''\
 """The settings of a devnet by name, for type checkers; `make docs` writes this module."""
@@ -154,6 +174,14 @@ def settings_type() -> str:
     """Return the module with the names of all settings, so that type checkers and editors know them."""
     names = "\n".join(f"    {setting.name}: SettingValue" for setting in SETTINGS.all)
     return f"{_SETTINGS_TYPE}\n{names}\n"
+
+
+def system_contracts_module() -> str:
+    """Return the module of the explorer with the addresses of system contracts that it reads or calls."""
+    lines = (
+        f'export const {name} = "{address}";' for name, address in _READ_BY_THE_EXPLORER.items()
+    )
+    return "\n".join((_SYSTEM_CONTRACTS, "", *lines, ""))
 
 
 def settings_page() -> str:

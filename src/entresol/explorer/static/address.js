@@ -10,7 +10,7 @@ import { heads } from "./houses.js";
 import { nameOf } from "./known.js";
 import { watch } from "./live.js";
 import { floors, node, tokenAt } from "./rpc.js";
-import { HOLDER } from "./tokens.js";
+import { BASE_TOKEN_HOLDER } from "./system.js";
 import { copyButton, section } from "./view.js";
 
 /** @typedef {Map<string, {balance: bigint, nonce: number, code: string}>} States of an address, by floor */
@@ -57,7 +57,9 @@ export async function page(text) {
     "div",
     h("h1.plain", name ?? "Address"),
     h("p.whole-line", h("span.whole", whole), copyButton(whole, "the address")),
-    address === HOLDER ? h("p.muted", "It backs native value between chains, and is counted nowhere.") : null,
+    address === BASE_TOKEN_HOLDER
+      ? h("p.muted", "It backs native value between chains, and is counted nowhere.")
+      : null,
   );
   return {
     title: name ?? `Address ${whole.slice(0, 6)}…${whole.slice(-4)}`,

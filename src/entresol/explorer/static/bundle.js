@@ -1,6 +1,6 @@
 /** A bundle: its life, its calls, who may run them, and its proof. */
 
-import { advance, carried, doneBy, HANDLER, leftOf, listed, partyOf, ROOTS, stageName, titleOf } from "./bundles.js";
+import { advance, carried, doneBy, leftOf, listed, partyOf, stageName, titleOf } from "./bundles.js";
 import { callsView } from "./calls.js";
 import { called } from "./describe.js";
 import { h, show } from "./dom.js";
@@ -12,6 +12,7 @@ import { changed, watch } from "./live.js";
 import { findBundle, SEARCHED_BLOCKS } from "./lookup.js";
 import { streetProof } from "./roots.js";
 import { floorOf, node } from "./rpc.js";
+import { INTEROP_HANDLER, ROOT_STORAGE } from "./system.js";
 import { addressLink, badge, copyButton, empty, facts, txLink } from "./view.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
@@ -178,9 +179,9 @@ async function momentsOf(it) {
     hash ? l1.maybe("eth_getTransactionReceipt", hash) : null,
     settled ? l1.maybe("eth_getBlockByNumber", hex(settled), false) : null,
     it.stage >= 4
-      ? search(ROOTS, [topicOf("L2InteropRootStorage", "InteropRootAdded"), word(l1.chainId), word(settled)])
+      ? search(ROOT_STORAGE, [topicOf("L2InteropRootStorage", "InteropRootAdded"), word(l1.chainId), word(settled)])
       : [],
-    it.stage === 5 ? search(HANDLER, [null, it.hash]) : [],
+    it.stage === 5 ? search(INTEROP_HANDLER, [null, it.hash]) : [],
   ]);
   if (events.length) it.done = doneBy(events[events.length - 1]);
   /** @type {string[]} */

@@ -18,7 +18,15 @@ import { count, int, plural, amount as written } from "./format.js";
 import { houseOf, STAGES, stateOf } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { ETHER, floorOf, node, RpcError } from "./rpc.js";
-import { addressIn, ask, assetOf, L2_VAULT } from "./tokens.js";
+import {
+  INTEROP_CENTER,
+  INTEROP_HANDLER,
+  L1_MESSENGER,
+  L2_ASSET_ROUTER,
+  L2_NATIVE_TOKEN_VAULT,
+  ROOT_STORAGE,
+} from "./system.js";
+import { addressIn, ask, assetOf } from "./tokens.js";
 
 /** @typedef {import("./rpc.js").Token} Token */
 /** @typedef {import("./rpc.js").Floor} Floor */
@@ -28,11 +36,6 @@ const ENDS = ["Executed", "Verified", "Executed", "Unbundled"];
 const STATUSES = { unreceived: 0, verified: 1, executed: 2, unbundled: 3 };
 export const CALL_STATUSES = ["Not processed", "Executed", "Cancelled"];
 
-export const CENTER = "0x000000000000000000000000000000000001000d";
-export const HANDLER = "0x000000000000000000000000000000000001000e";
-export const ROOTS = "0x0000000000000000000000000000000000010008";
-const MESSENGER = "0x0000000000000000000000000000000000008008";
-const ROUTER = "0x0000000000000000000000000000000000010003";
 const TRANSFER = ["address", "address", "address", "uint256", "bytes"].map(parseType);
 
 /**
@@ -145,7 +148,7 @@ export function isAllowed(bytes, account, chain) {
  * @returns {Promise<Bundle | null>}
  */
 export async function bundleOf(log, house) {
-  const decoded = log.address === CENTER ? decodeLog(log, house.name) : null;
+  const decoded = log.address === INTEROP_CENTER ? decodeLog(log, house.name) : null;
   if (decoded?.entry.name !== "InteropBundleSent") return null;
   const [, hash, words] = decoded.values;
   const [, , destination, base, , calls, [executor, unbundler]] = words;
@@ -175,7 +178,7 @@ async function movesOf(source, destination, base, { to, from, value, data }) {
   /** @type {[Token, bigint][]} */
   const moves = [];
   if (value) moves.push([floorOf(String(destination))?.token ?? (await tokenOfAsset(source, base)), value]);
-  const transfer = to === ROUTER && from === ROUTER ? transferIn(to, data, source.name) : null;
+  const transfer = to === L2_ASSET_ROUTER && from === L2_ASSET_ROUTER ? transferIn(to, data, source.name) : null;
   if (transfer?.amount) moves.push([await tokenOfAsset(source, transfer.asset), transfer.amount]);
   return moves;
 }
@@ -188,7 +191,7 @@ async function movesOf(source, destination, base, { to, from, value, data }) {
  */
 export function transferIn(to, data, layer) {
   const call = decodeCall(to, data, layer);
-  if (to !== ROUTER || call?.entry.name !== "finalizeDeposit" || call.values.length !== 3) return null;
+  if (to !== L2_ASSET_ROUTER || call?.entry.name !== "finalizeDeposit" || call.values.length !== 3) return null;
   try {
     const [, receiver, , amount] = decode(TRANSFER, call.values[2]);
     return { asset: String(call.values[1]), receiver: String(receiver), amount: BigInt(amount) };
@@ -205,7 +208,7 @@ export function transferIn(to, data, layer) {
 async function tokenOfAsset(floor, asset) {
   const native = [ETHER, ...node.l2s.map((it) => it.token)].find((it) => assetOf(it.address) === asset);
   if (native) return native;
-  const address = addressIn(await ask(floor, L2_VAULT, "L2NativeTokenVault", "tokenAddress", asset));
+  const address = addressIn(await ask(floor, L2_NATIVE_TOKEN_VAULT, "L2NativeTokenVault", "tokenAddress", asset));
   const found = BigInt(address) ? await tokenOf(floor.name, address) : null;
   return found ?? { name: "", symbol: "of a token", decimals: 0, address: asset };
 }
@@ -225,7 +228,7 @@ export async function advance(it) {
   if (it.stage < 3 || !there) return;
   if (it.stage === 3) {
     const place = [BigInt(node.l1?.chainId ?? 0), BigInt(it.proof.gatewayBlockNumber)];
-    const root = await ask(there, ROOTS, "L2InteropRootStorage", "interopRoots", ...place);
+    const root = await ask(there, ROOT_STORAGE, "L2InteropRootStorage", "interopRoots", ...place);
     if (BigInt(root ?? 0)) it.stage = 4;
   }
   if (it.stage >= 4) await readStatus(it, there);
@@ -235,9 +238,9 @@ export async function advance(it) {
 async function readReceipt(it) {
   const receipt = await floorOf(it.house)?.call("eth_getTransactionReceipt", it.tx);
   if (!receipt) return;
-  const messages = receipt.logs.filter((/** @type {any} */ log) => log.address === MESSENGER);
+  const messages = receipt.logs.filter((/** @type {any} */ log) => log.address === L1_MESSENGER);
   it.log = messages.filter((/** @type {any} */ log) => int(log.logIndex) < it.logIndex).length - 1;
-  it.from = it.calls.find((call) => call.from !== ROUTER)?.from ?? receipt.from;
+  it.from = it.calls.find((call) => call.from !== L2_ASSET_ROUTER)?.from ?? receipt.from;
   if (!receipt.l1BatchNumber) return;
   Object.assign(it, { batch: int(receipt.l1BatchNumber), txIndex: int(receipt.l1BatchTxIndex), stage: 1 });
 }
@@ -262,7 +265,7 @@ async function readProof(it) {
  */
 async function readStatus(it, there) {
   const handler = (/** @type {string} */ name, /** @type {any[]} */ ...values) =>
-    ask(there, HANDLER, "InteropHandler", name, it.hash, ...values);
+    ask(there, INTEROP_HANDLER, "InteropHandler", name, it.hash, ...values);
   it.status = int(await handler("bundleStatus"));
   const isOpen = it.status === STATUSES.unreceived || it.status === STATUSES.verified;
   it.failing = (isOpen && (await there.maybe("entresol_getBundleProblem", it.hash))) || "";

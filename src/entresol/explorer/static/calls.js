@@ -1,6 +1,6 @@
 /** The calls of a bundle, each with its state, and what may be done with them. */
 
-import { CALL_STATUSES, carried, HANDLER, isAllowed, leftOf, listed, partyOf, titleOf, transferIn } from "./bundles.js";
+import { CALL_STATUSES, carried, isAllowed, leftOf, listed, partyOf, titleOf, transferIn } from "./bundles.js";
 import { called } from "./describe.js";
 import { h, say, show, table } from "./dom.js";
 import { byteLength, count, int, plural } from "./format.js";
@@ -9,6 +9,7 @@ import { refresh } from "./live.js";
 import { encodedOf, inclusionOf } from "./roots.js";
 import { floorOf } from "./rpc.js";
 import { accountSelect, canSend, receiptOf, send, signers } from "./signers.js";
+import { INTEROP_HANDLER } from "./system.js";
 import { valueText } from "./values.js";
 import { errorBox, explained } from "./view.js";
 
@@ -179,7 +180,7 @@ async function perform(there, problem, name, values, from) {
   for (const it of buttons) it.disabled = true;
   show(problem);
   try {
-    const tx = { from, to: HANDLER, data: callData("InteropHandler", name, ...values) };
+    const tx = { from, to: INTEROP_HANDLER, data: callData("InteropHandler", name, ...values) };
     const receipt = await receiptOf(there, await send(there, tx));
     if (!int(receipt.status)) throw new Error("The transaction failed.");
     say("Done.");

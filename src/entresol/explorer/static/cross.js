@@ -10,14 +10,13 @@ import { callData } from "./known.js";
 import { receivedOn } from "./movements.js";
 import { addressOf, ETHER, floorOf, node } from "./rpc.js";
 import { signers } from "./signers.js";
-import { ask, assetOf, bridgedTokens, inVault, knownTokens, L2_VAULT } from "./tokens.js";
+import { BASE_TOKEN, L2_ASSET_ROUTER, L2_NATIVE_TOKEN_VAULT } from "./system.js";
+import { ask, assetOf, bridgedTokens, inVault, knownTokens } from "./tokens.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
 /** @typedef {import("./rpc.js").Token} Token */
 /** @typedef {import("./act.js").Plan} Plan */
 
-const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
-const L2_ROUTER = "0x0000000000000000000000000000000000010003";
 const ALIAS = 0x1111000000000000000000000000000000001111n;
 const PUBDATA = 800n;
 const OTHER = "other";
@@ -201,7 +200,7 @@ async function arrival(asset, token, sender, to, amount) {
   const minted = `0x${encode(MINT, [sender, to, token.address, amount, described])}`;
   const alias = (BigInt(router) + ALIAS) & (2n ** 160n - 1n);
   const from = `0x${alias.toString(16).padStart(40, "0")}`;
-  return { from, to: L2_ROUTER, data: callData("L2AssetRouter", "finalizeDeposit", id, asset, minted) };
+  return { from, to: L2_ASSET_ROUTER, data: callData("L2AssetRouter", "finalizeDeposit", id, asset, minted) };
 }
 
 /**
@@ -245,13 +244,14 @@ async function withdrawal(l2, token, from, to, amount) {
   const known = await inVault(l2, "assetId", token.address);
   const asset = known && BigInt(known) ? known : assetOf(token.address, l2.chainId);
   const before = [];
-  if (asset !== known) before.push({ from, to: L2_VAULT, data: callData(VAULT, "registerToken", token.address) });
+  if (asset !== known)
+    before.push({ from, to: L2_NATIVE_TOKEN_VAULT, data: callData(VAULT, "registerToken", token.address) });
   // What came from elsewhere is burnt, and what was born here is taken.
   const isBornHere = asset !== known || BigInt((await inVault(l2, "originChainId", asset)) ?? 0) === BigInt(l2.chainId);
-  if (isBornHere && big(await ask(l2, token.address, "TestERC20", "allowance", from, L2_VAULT)) < amount)
-    before.push({ from, to: token.address, data: callData("TestERC20", "approve", L2_VAULT, amount) });
+  if (isBornHere && big(await ask(l2, token.address, "TestERC20", "allowance", from, L2_NATIVE_TOKEN_VAULT)) < amount)
+    before.push({ from, to: token.address, data: callData("TestERC20", "approve", L2_NATIVE_TOKEN_VAULT, amount) });
   const burnt = `0x${encode(BURN, [amount, to, token.address])}`;
-  return { tx: { from, to: L2_ROUTER, data: callData("L2AssetRouter", "withdraw", asset, burnt) }, before };
+  return { tx: { from, to: L2_ASSET_ROUTER, data: callData("L2AssetRouter", "withdraw", asset, burnt) }, before };
 }
 
 /**

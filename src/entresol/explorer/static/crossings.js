@@ -9,12 +9,13 @@
  *   open: import("./events.js").Index}} Known what is known of a house, and which blocks were searched
  */
 
-import { BASE_TOKEN, depositOf, messageOf, readIndex, requestOf, UNKNOWN } from "./events.js";
+import { depositOf, messageOf, readIndex, requestOf, UNKNOWN } from "./events.js";
 import { byOurClock, hex, int } from "./format.js";
 import { live } from "./houses.js";
 import { callData, topicOf } from "./known.js";
 import { alsoLoad, changed } from "./live.js";
 import { addressOf, contractOf, firstOf, node } from "./rpc.js";
+import { BASE_TOKEN, L1_MESSENGER } from "./system.js";
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {import("./houses.js").Batch} Batch */
@@ -24,7 +25,6 @@ export const STEPS = {
   message: ["Sent", "Sealed", "Committed", "Proven", "Provable"],
   withdrawal: ["Sent", "Sealed", "Committed", "Proven", "Claimable", "Paid"],
 };
-const MESSENGER = "0x0000000000000000000000000000000000008008";
 const PAGE_BLOCKS = 2000;
 const MAX = 500;
 
@@ -225,7 +225,7 @@ export async function loadOlder() {
 async function read(house, layer, from, to) {
   const { all, open } = knownOf(house);
   const floor = /** @type {import("./rpc.js").Floor} */ (house.floorAt(layer));
-  const address = layer === "l1" ? contractOf(house.floor) : MESSENGER;
+  const address = layer === "l1" ? contractOf(house.floor) : L1_MESSENGER;
   const topic = layer === "l1" ? topicOf("ZKChain", "NewPriorityRequest") : topicOf("L1Messenger", "L1MessageSent");
   const logs = await floor.call("eth_getLogs", { address, topics: [topic], fromBlock: hex(from), toBlock: hex(to) });
   /** @type {Map<string, number>} */

@@ -7,13 +7,12 @@ import { byteLength, hex, int, amount as written } from "./format.js";
 import { stateOf } from "./houses.js";
 import { decodeCall, decodeLog, topicOf } from "./known.js";
 import { ETHER, firstOf, node } from "./rpc.js";
+import { BASE_TOKEN, L2_ASSET_ROUTER } from "./system.js";
 import { assetOf } from "./tokens.js";
 
 /** @typedef {import("./crossings.js").Crossing} Crossing */
 /** @typedef {import("./houses.js").House} House */
 
-export const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
-const ASSET_ROUTER = "0x0000000000000000000000000000000000010003";
 const ETHER_OUT = "0x6c0960f9";
 const TOKEN_OUT = "0x9c884fd1";
 const TRANSFER = ["address", "address", "address", "uint256", "bytes"].map(parseType);
@@ -38,7 +37,7 @@ export async function depositOf(log, house) {
   Object.assign(it, { from: address(from), to: address(to), l2Tx: hash, amount: transaction[9] });
   it.what = data === "0x" ? written(transaction[9], house.floor.token) : "a call";
   const inner = decodeCall(it.to, data, house.name);
-  if (it.to === ASSET_ROUTER && inner?.entry.name === "finalizeDeposit" && inner.values.length === 3) {
+  if (it.to === L2_ASSET_ROUTER && inner?.entry.name === "finalizeDeposit" && inner.values.length === 3) {
     const [sender, receiver, token, amount] = decode(TRANSFER, inner.values[2]);
     const known = await onL1(token);
     Object.assign(it, {
@@ -82,7 +81,7 @@ export async function messageOf(log, ordinal, house) {
     const amount = BigInt(`0x${message.slice(50, 114)}`);
     const paid = { to: `0x${message.slice(10, 50)}`, amount, what: written(amount, house.floor.token) };
     Object.assign(it, { kind: "withdrawal", ...paid });
-  } else if (sender === ASSET_ROUTER && message.startsWith(TOKEN_OUT)) {
+  } else if (sender === L2_ASSET_ROUTER && message.startsWith(TOKEN_OUT)) {
     const [from, to, token, amount] = decode(TRANSFER, message.slice(138));
     // The same address may be another token on layer 1.
     const isBornHere = message.slice(74, 138) === assetOf(token, house.floor.chainId).slice(2);

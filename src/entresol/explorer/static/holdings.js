@@ -7,7 +7,8 @@ import { count, units } from "./format.js";
 import { heads } from "./houses.js";
 import { itemsView, tokensOf } from "./movements.js";
 import { ETHER, floors, node } from "./rpc.js";
-import { addressIn, balanceOf, HOLDER, inVault } from "./tokens.js";
+import { BASE_TOKEN_HOLDER } from "./system.js";
+import { addressIn, balanceOf, inVault } from "./tokens.js";
 import { badge } from "./view.js";
 
 /** @typedef {import("./rpc.js").Token} Token */
@@ -94,7 +95,7 @@ function grid(address, rows, moving, states) {
             : it
               ? units(it, token.decimals, PLACES)
               : h("span.faint", "–");
-        const total = address === HOLDER ? 0n : [...at.values()].reduce((a, b) => (a ?? 0n) + (b ?? 0n), 0n);
+        const total = address === BASE_TOKEN_HOLDER ? 0n : [...at.values()].reduce((a, b) => (a ?? 0n) + (b ?? 0n), 0n);
         const name = [h("b", href ? h("a", { href }, token.symbol) : token.symbol), " ", h("span.muted", token.name)];
         return row(name, h("b", write(total)), (floor) =>
           write(at.has(floor.name) ? (at.get(floor.name) ?? null) : 0n, floor),

@@ -1,5 +1,7 @@
 /** Keccak-256, in halves of 32 bits: 64-bit integers of JavaScript are ten times slower. */
 
+import { L1_MESSENGER } from "./system.js";
+
 const ROUNDS = 24;
 const RATE = 136;
 const ROTATIONS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 2, 14, 27, 41, 56, 8, 25, 43, 62, 18, 39, 61, 20, 44];
@@ -98,13 +100,11 @@ export const keccakHex = (hex) => hexOf(keccak(bytesOf(hex)));
 /** @param {string} text */
 export const keccakText = (text) => hexOf(keccak(new TextEncoder().encode(text)));
 
-const MESSENGER = "8008".padStart(40, "0");
-
 /**
  * @param {{txIndex: number, sender: string, message: string}} it
  * @returns {string} the 88 bytes of the log that a message leaves
  */
 export function packed(it) {
   const value = keccakHex(it.message).slice(2);
-  return `0x0001${it.txIndex.toString(16).padStart(4, "0")}${MESSENGER}${it.sender.slice(2).padStart(64, "0")}${value}`;
+  return `0x0001${it.txIndex.toString(16).padStart(4, "0")}${L1_MESSENGER.slice(2)}${it.sender.slice(2).padStart(64, "0")}${value}`;
 }

@@ -1,11 +1,12 @@
 /** Find a bundle by its hash. */
 
-import { bundleOf, CENTER, HANDLER } from "./bundles.js";
+import { bundleOf } from "./bundles.js";
 import { hex, int } from "./format.js";
 import { houseOf, live } from "./houses.js";
 import { decodeCall, topicOf } from "./known.js";
 import { watch } from "./live.js";
 import { floorOf } from "./rpc.js";
+import { INTEROP_CENTER, INTEROP_HANDLER } from "./system.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {import("./houses.js").House} House */
@@ -60,7 +61,7 @@ async function findIn(house, hash) {
  */
 async function findBetween(house, hash, from, to) {
   const filter = {
-    address: CENTER,
+    address: INTEROP_CENTER,
     topics: [topicOf("InteropCenter", "InteropBundleSent")],
     fromBlock: hex(from),
     toBlock: hex(to),
@@ -77,7 +78,7 @@ async function findBetween(house, hash, from, to) {
  */
 async function findByEnd(hash) {
   for (const { floor } of live.houses) {
-    const filter = { address: HANDLER, topics: [null, hash], fromBlock: "0x0", toBlock: "latest" };
+    const filter = { address: INTEROP_HANDLER, topics: [null, hash], fromBlock: "0x0", toBlock: "latest" };
     const [log] = (await floor.maybe("eth_getLogs", filter)) ?? [];
     const tx = log && (await floor.maybe("eth_getTransactionByHash", log.transactionHash));
     const call = tx && decodeCall(tx.to, tx.input, floor.name);

@@ -1,12 +1,13 @@
 /** The proof of a bundle: from its message to the root over all chains, checked here, hash by hash. */
 
-import { CENTER, ROOTS, titleOf } from "./bundles.js";
+import { titleOf } from "./bundles.js";
 import { encode } from "./codec.js";
 import { h, ICONS, icon, show } from "./dom.js";
 import { count, plural, short } from "./format.js";
 import { bytesOf, hexOf, keccak, keccakHex, keccakText, packed } from "./keccak.js";
 import { callData, entry } from "./known.js";
 import { addressOf, floorOf, node } from "./rpc.js";
+import { INTEROP_CENTER, MESSAGE_VERIFICATION, ROOT_STORAGE } from "./system.js";
 import { ask } from "./tokens.js";
 import { errorBox } from "./view.js";
 
@@ -14,7 +15,6 @@ import { errorBox } from "./view.js";
 /** @typedef {{leaf: string, batch: string, chain: string, street: string, block: number, layer: bigint,
  *   hashes: number[]}} Path the roots from the bundle to that of the street, and how many hashes led to each */
 
-const VERIFICATION = "0x0000000000000000000000000000000000010009";
 const BATCH_LEAF = keccakText("zkSync:BatchLeaf");
 const CHAIN_LEAF = keccakText("zkSync:ChainIdLeaf");
 const LOW = (1n << 128n) - 1n;
@@ -33,7 +33,7 @@ export const inclusionOf = (it) => [
   BigInt(floorOf(it.house)?.chainId ?? 0),
   BigInt(it.batch),
   BigInt(it.proof.id),
-  [BigInt(it.txIndex), CENTER, `0x01${encodedOf(it).slice(2)}`],
+  [BigInt(it.txIndex), INTEROP_CENTER, `0x01${encodedOf(it).slice(2)}`],
   it.proof.proof,
 ];
 
@@ -100,7 +100,9 @@ async function check(it) {
   const l1 = /** @type {import("./rpc.js").Floor} */ (node.l1);
   const started = performance.now();
   const [chain, batch, index, message, words] = inclusionOf(it);
-  const leaf = keccakHex(packed({ txIndex: it.txIndex, sender: CENTER, message: /** @type {any} */ (message)[2] }));
+  const leaf = keccakHex(
+    packed({ txIndex: it.txIndex, sender: INTEROP_CENTER, message: /** @type {any} */ (message)[2] }),
+  );
   const path = pathOf(
     leaf,
     /** @type {bigint} */ (index),
@@ -112,11 +114,11 @@ async function check(it) {
   const block = BigInt(path.block);
   const [kept, imported, agreed] = await Promise.all([
     ask(l1, addressOf("MessageRoot"), "MessageRoot", "historicalRoot", block),
-    there ? ask(there, ROOTS, "L2InteropRootStorage", "interopRoots", path.layer, block) : null,
+    there ? ask(there, ROOT_STORAGE, "L2InteropRootStorage", "interopRoots", path.layer, block) : null,
     there?.maybe(
       "eth_call",
       {
-        to: VERIFICATION,
+        to: MESSAGE_VERIFICATION,
         data: callData("L2MessageVerification", "proveL2MessageInclusionShared", chain, batch, index, message, words),
       },
       "latest",

@@ -2,11 +2,11 @@
 
 import { called, ofHouse, PRIORITY, tokenOf, what } from "./describe.js";
 import { h } from "./dom.js";
-import { BASE_TOKEN } from "./events.js";
 import { amount, big, byteLength, count, int, plural, short } from "./format.js";
 import { ROOT_IMPORT } from "./houses.js";
 import { decodeCall, decodeLog } from "./known.js";
 import { ETHER, floorOf, isUpper, node, tokenAt } from "./rpc.js";
+import { BASE_TOKEN } from "./system.js";
 import { blockLink, hashLink } from "./view.js";
 
 /**

@@ -9,13 +9,13 @@ import { callData } from "./known.js";
 import { followHouses, watch } from "./live.js";
 import { transactions } from "./newest.js";
 import { ETHER, floors, node } from "./rpc.js";
+import { INTEROP_CENTER } from "./system.js";
 import { walletButton } from "./view.js";
 
 /** @typedef {import("./houses.js").House} House */
 /** @typedef {{element: HTMLElement, draw: () => void}} View */
 
 const RECENT_SECONDS = 600;
-const CENTER = "0x000000000000000000000000000000000001000d";
 
 // The house that is drawn on a phone.
 let chosen = "";
@@ -91,7 +91,7 @@ async function loadTraffic() {
   if (askedAt === heads()) return false;
   askedAt = heads();
   // Every bundle pays a fee, which is never taken back.
-  const call = { to: CENTER, data: callData("InteropCenter", "burntFees") };
+  const call = { to: INTEROP_CENTER, data: callData("InteropCenter", "burntFees") };
   const fees = await Promise.all(live.houses.map(({ floor }) => floor.maybe("eth_call", call, "latest")));
   if (traffic || !fees.some((it) => big(it))) return false;
   traffic = await styled("bundle", import("./passages.js"));

@@ -4,7 +4,8 @@ import { tokenOf } from "./describe.js";
 import { h, ICONS, icon, s, styled } from "./dom.js";
 import { checksum, plural, short, units } from "./format.js";
 import { addressOf, floorOf, node } from "./rpc.js";
-import { addressIn, ask, assetOf, L2_VAULT } from "./tokens.js";
+import { BASE_TOKEN, L2_NATIVE_TOKEN_VAULT } from "./system.js";
+import { addressIn, ask, assetOf } from "./tokens.js";
 import { holders, transferTable } from "./transfers.js";
 import { addressLink, badge, copyButton, facts, section } from "./view.js";
 
@@ -12,8 +13,6 @@ import { addressLink, badge, copyButton, facts, section } from "./view.js";
 /** @typedef {import("./rpc.js").Token} Token */
 /** @typedef {{floor: Floor, address: string, supply: bigint, isBase: boolean}} Place where a token is, and whether it pays
  *   for gas there; then its supply is what layer 1 holds for it */
-
-const BASE_TOKEN = "0x000000000000000000000000000000000000800a";
 
 /**
  * @param {string} layer
@@ -123,7 +122,9 @@ const missing = (address) => ({
  */
 async function assetAt(floor, address) {
   const [vault, name] =
-    floor.layer === 1 ? [addressOf("L1NativeTokenVault"), "L1NativeTokenVault"] : [L2_VAULT, "L2NativeTokenVault"];
+    floor.layer === 1
+      ? [addressOf("L1NativeTokenVault"), "L1NativeTokenVault"]
+      : [L2_NATIVE_TOKEN_VAULT, "L2NativeTokenVault"];
   const found = await ask(floor, vault, name, "assetId", address);
   return found && BigInt(found) ? found : assetOf(address);
 }
@@ -148,7 +149,7 @@ async function placesOf(floor, address, asset) {
         const held = await onVault("chainBalance", BigInt(house.chainId), asset);
         return { floor: house, address: BASE_TOKEN, supply: BigInt(held ?? 0), isBase: true };
       }
-      const there = addressIn(await ask(house, L2_VAULT, "L2NativeTokenVault", "tokenAddress", asset));
+      const there = addressIn(await ask(house, L2_NATIVE_TOKEN_VAULT, "L2NativeTokenVault", "tokenAddress", asset));
       return BigInt(there) ? placeAt(house, there) : null;
     }),
   );

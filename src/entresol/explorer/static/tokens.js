@@ -6,15 +6,13 @@ import { tokenOf } from "./describe.js";
 import { keccakHex } from "./keccak.js";
 import { callData } from "./known.js";
 import { ETHER, floorOf, node } from "./rpc.js";
+import { L2_NATIVE_TOKEN_VAULT } from "./system.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
 /** @typedef {import("./rpc.js").Token} Token */
 /** @typedef {{asset: string, address: string, origin: string, chain: bigint, token: Token}} Bridged its address in the
  *   house, where it was born, and what it is called */
 
-export const L2_VAULT = "0x0000000000000000000000000000000000010004";
-/** Backs native value between chains with what nobody owns. */
-export const HOLDER = "0x0000000000000000000000000000000000010011";
 const MAX_TOKENS = 50;
 const WORD_END = 66;
 const ASSET = ["uint256", "address", "address"].map(parseType);
@@ -42,7 +40,7 @@ export const addressIn = (word) => `0x${(word ?? "").slice(26).padStart(40, "0")
  * @param {number} [chain] layer 1 if none is given
  */
 export const assetOf = (token, chain = node.l1?.chainId ?? 0) =>
-  keccakHex(`0x${encode(ASSET, [BigInt(chain), L2_VAULT, token])}`);
+  keccakHex(`0x${encode(ASSET, [BigInt(chain), L2_NATIVE_TOKEN_VAULT, token])}`);
 
 /**
  * The tokens that a house has from elsewhere.
@@ -73,7 +71,8 @@ export async function bridgedTokens(floor) {
  * @param {string} name
  * @param {...any} values
  */
-export const inVault = (floor, name, ...values) => ask(floor, L2_VAULT, "L2NativeTokenVault", name, ...values);
+export const inVault = (floor, name, ...values) =>
+  ask(floor, L2_NATIVE_TOKEN_VAULT, "L2NativeTokenVault", name, ...values);
 
 /**
  * All tokens of layer 1 that somebody has bridged to a house, or that pay for gas in one.

@@ -1,11 +1,12 @@
 /** The bundles between all houses: found by the events of their sending, followed until nothing can happen to them. */
 
-import { advance, bundleOf, CENTER, doneBy, HANDLER } from "./bundles.js";
+import { advance, bundleOf, doneBy } from "./bundles.js";
 import { byOurClock, hasSeen, hex } from "./format.js";
 import { live, reverts } from "./houses.js";
 import { topicOf } from "./known.js";
 import { alsoLoad, changed } from "./live.js";
 import { node } from "./rpc.js";
+import { INTEROP_CENTER, INTEROP_HANDLER } from "./system.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {import("./houses.js").House} House */
@@ -72,14 +73,14 @@ async function search(house) {
   if (head < from) return;
   const topics = ["BundleVerified", "BundleExecuted", "BundleUnbundled"].map((it) => topicOf("InteropHandler", it));
   const logs = await house.floor.call("eth_getLogs", {
-    address: [CENTER, HANDLER],
+    address: [INTEROP_CENTER, INTEROP_HANDLER],
     topics: [[topicOf("InteropCenter", "InteropBundleSent"), ...topics]],
     fromBlock: hex(from),
     toBlock: hex(head),
   });
   const found = await Promise.all(logs.slice(-MAX).map((/** @type {any} */ log) => bundleOf(log, house)));
   for (const it of found) if (it && !all.has(it.hash)) all.set(it.hash, it);
-  for (const log of logs.filter((/** @type {any} */ it) => it.address === HANDLER))
+  for (const log of logs.filter((/** @type {any} */ it) => it.address === INTEROP_HANDLER))
     ends.set(log.topics[1], doneBy(log));
   for (const it of bundles().slice(MAX)) all.delete(it.hash);
   while (ends.size > 5 * MAX) ends.delete(/** @type {any} */ (ends.keys().next().value));

@@ -8,7 +8,8 @@ import { stateOf } from "./houses.js";
 import { decodeLog, topicOf } from "./known.js";
 import { moved, movementsOf, side, timeOf } from "./movements.js";
 import { addressOf, firstOf } from "./rpc.js";
-import { balanceOf, HOLDER, L2_VAULT } from "./tokens.js";
+import { BASE_TOKEN_HOLDER, L2_NATIVE_TOKEN_VAULT } from "./system.js";
+import { balanceOf } from "./tokens.js";
 import { badge, empty, txLink } from "./view.js";
 
 /** @typedef {import("./rpc.js").Floor} Floor */
@@ -92,7 +93,7 @@ function sideOf(address, floor, birthplace, nobody) {
 const isBridge = (address, floor) =>
   floor.layer === 1
     ? [addressOf("L1NativeTokenVault"), addressOf("L1AssetRouter")].includes(address)
-    : address === L2_VAULT || address === HOLDER;
+    : address === L2_NATIVE_TOKEN_VAULT || address === BASE_TOKEN_HOLDER;
 
 /**
  * @param {Place} place
