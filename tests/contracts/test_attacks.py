@@ -8,7 +8,6 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of, find
@@ -25,50 +24,24 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     burn_data,
     direct,
-    mint_data,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of, proof_of
+from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of
+from tests.support.contracts.requests import (
+    asset_message,
+    claim,
+    deposit_ether,
+    deposit_token,
+    ether_message,
+    finalize,
+    new_form,
+    status_proof,
+    token_message,
+)
 from tests.support.rollup.messages import message_log
 
 MALLORY = Address(b"\x3a" * 20)
 TWO_BRIDGES_MAGIC = (int.from_bytes(keccak256(b"TWO_BRIDGES_MAGIC_VALUE")) - 1).to_bytes(32)
-
-
-def ether_message(receiver: Address, amount: int) -> bytes:
-    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32)
-
-
-def token_message(token: Contract, receiver: Address, amount: int) -> bytes:
-    mint = mint_data(receiver, token.address, amount)
-    head = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32)
-    return head + asset_id(token.address) + mint
-
-
-def claim(l1: Deployed, message: bytes, sender: Address) -> tuple[Any, ...]:
-    """Settle a batch with this message, and return the nullifier's parameters of its claim."""
-    logs = (message_log(0, sender, message),)
-    return CHAIN_ID, l1.settle(*logs), 0, sender, 0, message, proof_of(logs, 0)
-
-
-def deposit_ether(l1: Deployed, amount: int = 10 * ETHER) -> None:
-    asked = direct(mint_value=amount)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
-
-
-def by_asset(token: Contract, amount: int) -> bytes:
-    inner = burn_data(amount, BOB, token.address)
-    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
-
-
-def deposit_token(l1: Deployed, token: Contract, amount: int, **fields: Any) -> None:
-    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
-    asked = two_bridges(l1.router.address, by_asset(token, amount), **fields)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
-
-
-def finalize(l1: Deployed, params: tuple[Any, ...]) -> None:
-    l1.engine.send(MALLORY, l1.nullifier, "finalizeDeposit", params)
 
 
 def requested(l1: Deployed) -> tuple[Any, ...]:
@@ -350,8 +323,7 @@ def test_the_token_of_an_l2_returns_by_the_legacy_bridge_and_is_refunded_to_its_
     assert engine.read(token, "totalSupply") == engine.read(token, "balanceOf", ALICE) == 6
     # The vault burns without an allowance, so the bridge's stays; there is nothing that it could take.
     assert engine.read(token, "balanceOf", bridge.address) == 0
-    logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
-    proof = (tx_hash, l1.settle(*logs), 0, 0, proof_of(logs, 0))
+    proof = status_proof(l1, tx_hash)
     engine.send(MALLORY, bridge, "claimFailedDeposit", ALICE, token.address, *proof)
     assert engine.read(token, "balanceOf", ALICE) == 10
     for contract, arguments in (
@@ -384,7 +356,7 @@ def test_a_contract_that_is_no_token_can_be_registered_but_not_deposited(
 ) -> None:
     target: Contract = getattr(l1, contract)
     l1.engine.send(MALLORY, l1.vault, "registerToken", target.address)
-    asked = two_bridges(l1.router.address, by_asset(target, 1))
+    asked = two_bridges(l1.router.address, new_form(target, 1))
     with pytest.raises(Reverted, match=r"nothing|UnknownSelector"):
         l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
 
@@ -415,8 +387,7 @@ def arrive(l1: Deployed, name: bytes, amount: int = 10) -> Contract:
     asset = asset_id(origin, CHAIN_ID)
     kinds = ["address", "address", "address", "uint256", "bytes"]
     mint = abi.encode(kinds, [ALICE, ALICE, origin, amount, described(name)])
-    message = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + mint
-    finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
+    finalize(l1, claim(l1, asset_message(asset, mint), L2_ASSET_ROUTER))
     address = Address.parse(l1.engine.read(l1.vault, "tokenAddress", asset))
     return Contract(address, find("L1BridgedToken"))
 
@@ -464,10 +435,8 @@ def test_equal_transactions_of_two_chains_have_separate_refunds(l1: Deployed) ->
     ]
     # The hash of a priority transaction has no chain id: both are equal.
     assert hashes[0] == hashes[1]
-    logs = (L2ToL1Log.of_status(0, hashes[0], succeeded=False),)
-    batch = l1.settle(*logs)
     data = burn_data(5, BOB, token.address)
-    refund = (ALICE, asset_id(token.address), data, hashes[0], batch, 0, 0, proof_of(logs, 0))
+    refund = (ALICE, asset_id(token.address), data, *status_proof(l1, hashes[0]))
     recover = "bridgeRecoverFailedTransfer"
     with pytest.raises(Reverted, match="BatchNotExecuted"):
         l1.engine.send(OPERATOR, l1.nullifier, recover, OTHER_CHAIN_ID, *refund)

@@ -11,7 +11,6 @@ from eth_abi import abi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import ETHER, GWEI, Contract, Reverted, error_of
 from tests.support.contracts.l1_contracts import (
@@ -32,9 +31,15 @@ from tests.support.contracts.l1_contracts import (
     mint_data,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import proof_of
-from tests.support.contracts.requests import fee, payload
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.requests import (
+    asset_message,
+    claim,
+    ether_message,
+    fee,
+    finalize,
+    payload,
+    status_proof,
+)
 from tests.support.run.examples import examples
 
 THIRD_CHAIN_ID = 272
@@ -83,23 +88,21 @@ class TokenChain:
 
     def withdraw_base(self, amount: int) -> tuple[Any, ...]:
         """Settle a withdrawal of the base token to Bob, and return the claim of it."""
-        return self._settle(L2_BASE_TOKEN, bytes.fromhex("6c0960f9") + BOB + amount.to_bytes(32))
+        return self._settle(L2_BASE_TOKEN, ether_message(BOB, amount))
 
     def withdraw(self, token: Address, amount: int) -> tuple[Any, ...]:
         """Settle a withdrawal of another asset to Bob, and return the claim of it."""
-        head = bytes.fromhex("9c884fd1") + self.chain_id.to_bytes(32) + asset_id(token)
-        return self._settle(L2_ASSET_ROUTER, head + mint_data(BOB, token, amount))
+        mint = mint_data(BOB, token, amount)
+        return self._settle(L2_ASSET_ROUTER, asset_message(asset_id(token), mint, self.chain_id))
 
     def claim(self, withdrawal: tuple[Any, ...]) -> None:
         """Have a withdrawal paid."""
-        self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", withdrawal)
+        finalize(self.l1, withdrawal)
 
     def failure(self, token: Address, amount: int, tx_hash: Hash32) -> tuple[Any, ...]:
         """Settle a deposit as failed, and return the claim of its refund."""
-        logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
-        batch = self.l1.settle(*logs, chain=self.l1.chain)
         claimed = (self.chain_id, ALICE, asset_id(token), burn_data(amount, BOB, token))
-        return (*claimed, tx_hash, batch, 0, 0, proof_of(logs, 0))
+        return (*claimed, *status_proof(self.l1, tx_hash))
 
     def recover(self, refund: tuple[Any, ...]) -> None:
         """Have the deposit refunded."""
@@ -115,9 +118,7 @@ class TokenChain:
         return int(self.l1.engine.read(self.l1.chain, "l2TransactionBaseCost", gas_price, 1, 800))
 
     def _settle(self, sender: Address, message: bytes) -> tuple[Any, ...]:
-        logs = (message_log(0, sender, message),)
-        batch = self.l1.settle(*logs, chain=self.l1.chain)
-        return (self.chain_id, batch, 0, sender, 0, message, proof_of(logs, 0))
+        return claim(self.l1, message, sender, chain_id=self.chain_id)
 
     def _send(self, function: str, asked: tuple[Any, ...], value: int, sender: Address) -> Hash32:
         sent = self.l1.engine.send(sender, self.l1.bridgehub, function, asked, value=value)
@@ -155,17 +156,6 @@ def there(l1: Deployed, token: Contract) -> TokenChain:
 # --- The base token ---
 
 
-def test_it_is_found_from_the_bridgehub_and_from_the_chain(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    asset, ask = asset_id(token.address), l1.engine.read
-    assert ask(l1.bridgehub, "baseToken", OTHER_CHAIN_ID) == str(token.address)
-    assert ask(l1.bridgehub, "baseTokenAssetId", OTHER_CHAIN_ID) == asset
-    assert ask(there.l1.chain, "getBaseToken") == str(token.address)
-    assert ask(there.l1.chain, "getBaseTokenAssetId") == asset
-    assert ask(l1.bridgehub, "baseToken", CHAIN_ID) == str(ETH_TOKEN)
-
-
 def test_it_is_deposited_by_a_plain_request(
     l1: Deployed, token: Contract, there: TokenChain
 ) -> None:
@@ -182,36 +172,6 @@ def test_ether_beside_it_is_rejected(there: TokenChain) -> None:
         with pytest.raises(Reverted) as rejection:
             there.deposit_base(ETHER, value=value)
         assert rejection.value.args == ("MsgValueMismatch", 0, value)
-
-
-def test_an_allowance_of_the_amount_without_the_fee_is_too_little(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    needed = there.price() * GAS + ETHER
-    for allowed in (ETHER, needed - 1):
-        l1.engine.send(ALICE, token, "approve", l1.router.address, allowed)
-        with pytest.raises(Reverted, match="InsufficientAllowance"):
-            there.deposit_base(needed, l2_value=ETHER)
-    l1.engine.send(ALICE, token, "approve", l1.router.address, needed)
-    there.deposit_base(needed, l2_value=ETHER)
-    assert there.balance() == needed
-
-
-def test_everything_that_somebody_has_can_be_deposited(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    everything = held(l1, token, ALICE)
-    there.deposit_base(everything, l2_value=everything - there.price() * GAS)
-    assert held(l1, token, ALICE) == 0
-    assert payload(there.l1).value + payload(there.l1).max_fee_per_gas * GAS == everything
-
-
-def test_too_little_of_it_is_rejected(there: TokenChain) -> None:
-    needed = there.price() * GAS + 5
-    with pytest.raises(Reverted) as rejection:
-        there.deposit_base(needed - 1, l2_value=5)
-    assert rejection.value.args == ("MsgValueTooLow", needed, needed - 1)
-    assert there.balance() == 0
 
 
 @pytest.mark.parametrize("legacy", [False, True])
@@ -241,28 +201,6 @@ def test_it_is_withdrawn_once_and_in_the_token(
     assert there.balance() == 2 * ETHER
     with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
         there.claim(withdrawal)
-
-
-def test_older_clients_do_not_withdraw_it_as_ether(there: TokenChain) -> None:
-    there.deposit_base(5 * ETHER)
-    _, batch, index, _, tx_number, message, proof = there.withdraw_base(ETHER)
-    asked = (batch, index, tx_number, message, proof)
-    with pytest.raises(Reverted, match="BaseTokenIsNotEther"):
-        there.l1.engine.send(ALICE, there.l1.chain, "finalizeEthWithdrawal", *asked)
-
-
-def test_the_legacy_bridge_takes_no_ether_for_its_gas(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    other = l1.token()
-    arguments = (l1.nullifier.address, l1.router.address, there.chain_id)
-    bridge = l1.engine.deploy("L1ERC20Bridge", *arguments, sender=DEPLOYER)
-    l1.engine.send(ALICE, other, "approve", bridge.address, UNLIMITED)
-    short = "deposit(address,address,uint256,uint256,uint256)"
-    for value, error in ((ETHER, "MsgValueMismatch"), (0, "EmptyDeposit")):
-        with pytest.raises(Reverted, match=error):
-            l1.engine.send(ALICE, bridge, short, BOB, other.address, 7, GAS, 800, value=value)
-    assert held(l1, other, ALICE) == held(l1, token, ALICE) == 1000 * ETHER
 
 
 # --- Other assets on such a chain ---
@@ -299,13 +237,6 @@ def test_ether_in_the_old_encoding_is_what_was_paid_and_is_refunded(
     assert there.balance(ETH_TOKEN) == 0
 
 
-def test_no_ether_in_the_old_encoding_is_an_empty_deposit(l1: Deployed, there: TokenChain) -> None:
-    data = abi.encode(["address", "uint256", "address"], [ETH_TOKEN, 0, BOB])
-    asked = two_bridges(l1.router.address, data, chain_id=there.chain_id)
-    with pytest.raises(Reverted, match="EmptyDeposit"):
-        l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked)
-
-
 @pytest.mark.parametrize("sent", [0, 4, 6, 5 + ETHER])
 def test_ether_of_another_amount_than_is_deposited_is_rejected(
     there: TokenChain, sent: int
@@ -327,27 +258,6 @@ def test_another_token_is_deposited_and_withdrawn(
     assert (held(l1, other, BOB), held(l1, other, l1.vault.address)) == (4, 3)
     with pytest.raises(Reverted, match="MsgValueMismatch"):
         there.deposit(other.address, 3, ether=ETHER)
-
-
-def test_another_token_needs_an_allowance_of_the_base_token_too(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    other = l1.token()
-    l1.engine.send(ALICE, other, "approve", l1.router.address, 7)
-    l1.engine.send(ALICE, token, "approve", l1.router.address, ETHER - 1)
-    with pytest.raises(Reverted, match="InsufficientAllowance"):
-        there.deposit(other.address, 7)
-    assert held(l1, other, ALICE) == held(l1, token, ALICE) == 1000 * ETHER
-
-
-def test_the_base_token_of_one_chain_is_an_asset_on_another(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    here = TokenChain(l1, ETH_TOKEN, CHAIN_ID)
-    here.deposit(token.address, 7)
-    assert (here.balance(token.address), there.balance()) == (7, 0)
-    here.claim(here.withdraw(token.address, 7))
-    assert held(l1, token, BOB) == 7
 
 
 # --- Failed deposits ---
@@ -377,15 +287,6 @@ def test_a_plain_request_that_failed_is_refunded_on_l2_and_not_on_l1(there: Toke
     with pytest.raises(Reverted, match="DepositDoesNotExist"):
         there.recover(there.failure(there.token, 5 * ETHER, tx_hash))
     assert there.balance() == 5 * ETHER
-
-
-def test_a_deposit_to_one_chain_is_not_refunded_by_another(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    elsewhere = chain_of(l1, token, chain_id=THIRD_CHAIN_ID)
-    tx_hash = there.deposit(ETH_TOKEN, 5)
-    with pytest.raises(Reverted, match="DepositDoesNotExist"):
-        elsewhere.recover(elsewhere.failure(ETH_TOKEN, 5, tx_hash))
 
 
 # --- A chain that lies ---
@@ -439,10 +340,7 @@ def test_a_token_of_an_l2_is_no_base_token(l1: Deployed) -> None:
     metadata = b"\x01" + abi.encode(["uint256", "bytes", "bytes", "bytes"], [CHAIN_ID, *described])
     kinds = ["address", "address", "address", "uint256", "bytes"]
     data = abi.encode(kinds, [BOB, ALICE, origin, 5, metadata])
-    message = bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + data
-    logs = (message_log(0, L2_ASSET_ROUTER, message),)
-    claim = (CHAIN_ID, l1.settle(*logs), 0, L2_ASSET_ROUTER, 0, message, proof_of(logs, 0))
-    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claim)
+    finalize(l1, claim(l1, asset_message(asset, data), L2_ASSET_ROUTER))
     assert l1.engine.read(l1.vault, "originChainId", asset) == CHAIN_ID
     with pytest.raises(Reverted) as rejection:
         register(l1, asset)
@@ -470,15 +368,6 @@ def test_a_price_beyond_128_bits_is_rejected(there: TokenChain, ratio: tuple[int
         there.l1.engine.send_data(DEPLOYER, chain.address, too_large)
 
 
-def test_every_price_of_gas_is_that_in_ether_times_the_ratio(
-    l1: Deployed, there: TokenChain
-) -> None:
-    in_ether = TokenChain(l1, ETH_TOKEN, CHAIN_ID)
-    assert in_ether.price() == fee(GWEI)
-    for gas_price in (0, GWEI, 10 * GWEI):
-        assert there.price(gas_price) == 3000 * in_ether.price(gas_price)
-
-
 def test_gas_costs_at_least_a_unit_of_a_token_with_few_decimals(l1: Deployed) -> None:
     there = chain_of(l1, l1.token("TestERC20", "Six", "SIX", 6), SIX_DECIMALS)
     assert there.price(0) == 1
@@ -502,13 +391,6 @@ def test_a_new_price_counts_for_requests_after_it_and_not_for_those_before(
     assert there.balance() == 2 * ETHER
 
 
-def test_other_chains_keep_their_price(l1: Deployed, token: Contract, there: TokenChain) -> None:
-    elsewhere = chain_of(l1, token, (7, 5), THIRD_CHAIN_ID)
-    l1.engine.send(DEPLOYER, there.l1.chain, "setTokenMultiplier", 1, 1000)
-    assert elsewhere.price() == -(-250_000_000 * 7 // 5) + 17_500_000
-    assert TokenChain(l1, ETH_TOKEN, CHAIN_ID).price() == fee(GWEI)
-
-
 # --- Odd tokens ---
 
 
@@ -527,22 +409,6 @@ def test_a_base_token_that_does_not_arrive_whole_is_rejected(
         there.deposit(ETH_TOKEN, 5)
     assert there.balance() == there.balance(ETH_TOKEN) == held(l1, token, l1.vault.address) == 0
     assert l1.engine.read(there.l1.chain, "getTotalPriorityTxs") == 0
-
-
-def test_a_base_token_whose_transfers_return_nothing_goes_both_ways(l1: Deployed) -> None:
-    token = l1.engine.deploy("SilentToken", sender=DEPLOYER)
-    l1.engine.send(DEPLOYER, token, "mint", ALICE, 10 * ETHER)
-    there = chain_of(l1, token)
-    there.deposit_base(5 * ETHER)
-    there.claim(there.withdraw_base(2 * ETHER))
-    assert (there.balance(), held(l1, token, BOB)) == (3 * ETHER, 2 * ETHER)
-
-
-@pytest.mark.parametrize("oddity", range(6))
-def test_a_base_token_with_odd_metadata_is_deposited(l1: Deployed, oddity: int) -> None:
-    there = chain_of(l1, l1.token("OddToken", oddity))
-    there.deposit_base(ETHER)
-    assert there.balance() == ETHER
 
 
 def test_a_base_token_that_reverts_stops_its_chain_alone_and_leaves_withdrawals_open(
@@ -568,19 +434,6 @@ def runtime(l1: Deployed, token: Contract) -> bytes:
     account = l1.engine.overlay.account(token.address)
     assert account is not None
     return bytes(l1.engine.overlay.code(account.code_hash))
-
-
-def test_a_base_token_that_changes_its_decimals_changes_no_balance_and_no_price(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    there.deposit_base(5 * ETHER)
-    price = there.price()
-    l1.engine.overlay.set_code(token.address, runtime(l1, l1.token("TestERC20", "Six", "SIX", 6)))
-    assert l1.engine.read(token, "decimals") == 6
-    assert (there.price(), there.balance()) == (price, 5 * ETHER)
-    there.deposit_base(ETHER)
-    there.claim(there.withdraw_base(2 * ETHER))
-    assert there.balance() == held(l1, token, l1.vault.address) == 4 * ETHER
 
 
 @pytest.fixture
@@ -623,18 +476,6 @@ def test_a_base_token_that_withdraws_during_its_deposit_is_not_paid(
     there.deposit_base(ETHER)
     assert reentry(l1, token) == "Reentrancy"
     assert there.balance() == held(l1, token, l1.vault.address) == 6 * ETHER
-
-
-def test_a_base_token_that_withdraws_during_its_withdrawal_is_paid_once(
-    l1: Deployed, reentrant: tuple[Contract, TokenChain]
-) -> None:
-    token, there = reentrant
-    one, other = there.withdraw_base(ETHER), there.withdraw_base(2 * ETHER)
-    call = l1.nullifier.encode("finalizeDeposit", other)
-    l1.engine.send(DEPLOYER, token, "arm", l1.nullifier.address, call)
-    there.claim(one)
-    assert reentry(l1, token) == "Reentrancy"
-    assert there.balance() == held(l1, token, l1.vault.address) == 4 * ETHER
 
 
 # --- The books ---
@@ -682,13 +523,13 @@ class Ecosystem:
     def withdraw(self, chain: TokenChain, token: Address, amount: int) -> None:
         """Withdraw an asset; more than the chain has is a lie."""
         is_base = token == chain.token
-        claim = chain.withdraw_base(amount) if is_base else chain.withdraw(token, amount)
+        lie = chain.withdraw_base(amount) if is_base else chain.withdraw(token, amount)
         if amount <= self.owed[chain.chain_id, token]:
-            chain.claim(claim)
+            chain.claim(lie)
             self.owed[chain.chain_id, token] -= amount
             return
         with pytest.raises(Reverted, match="InsufficientChainBalance"):
-            chain.claim(claim)
+            chain.claim(lie)
 
     def fail(self, chain: TokenChain, token: Address, amount: int) -> None:
         """Deposit, fail on L2, and recover."""

@@ -9,7 +9,7 @@ import pytest
 
 from entresol.primitives.values import Address
 from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, GWEI, Contract, Reverted
+from tests.support.contracts.engine import ETHER, Contract, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -23,9 +23,8 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     direct,
 )
-from tests.support.contracts.merkle_trees import proof_of
-from tests.support.contracts.requests import fee, payload, requested
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.requests import claim as settled
+from tests.support.contracts.requests import ether_message, payload, requested
 
 
 def arguments(**fields: Any) -> tuple[Any, ...]:
@@ -66,15 +65,6 @@ def test_a_request_is_the_same_as_by_the_bridgehub(l1: Deployed) -> None:
     l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=ETHER)
     assert msgspec.structs.replace(payload(l1), nonce=0) == by_chain
     assert balance(l1) == 2 * ETHER
-
-
-def test_exactly_the_base_cost_and_the_value_are_enough(l1: Deployed) -> None:
-    needed = fee(GWEI) * 1_000_000 + 5
-    request(l1, value=needed, l2_value=5)
-    with pytest.raises(Reverted) as rejection:
-        request(l1, value=needed - 1, l2_value=5)
-    assert rejection.value.args == ("MsgValueTooLow", needed, needed - 1)
-    assert l1.engine.balance(l1.vault.address) == balance(l1) == needed
 
 
 @pytest.mark.parametrize(
@@ -151,12 +141,8 @@ def test_a_chain_that_is_not_registered_takes_no_requests(l1: Deployed) -> None:
 
 
 def withdrawal(l1: Deployed, message: bytes, sender: Address = L2_BASE_TOKEN) -> tuple[Any, ...]:
-    logs = (message_log(3, sender, message),)
-    return (l1.settle(*logs), 0, 3, message, proof_of(logs, 0))
-
-
-def ether_message(receiver: Address, amount: int) -> bytes:
-    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32)
+    _, batch, index, _, number, _, proof = settled(l1, message, sender)
+    return batch, index, number, message, proof
 
 
 def test_ether_is_withdrawn_once(l1: Deployed) -> None:

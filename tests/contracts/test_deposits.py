@@ -27,19 +27,15 @@ from tests.support.contracts.l1_contracts import (
     two_bridges,
 )
 from tests.support.contracts.merkle_trees import priority_levels
-from tests.support.contracts.requests import fee, payload, requested
-
-
-def request(
-    l1: Deployed, *, sender: Address = ALICE, value: int | None = None, **fields: Any
-) -> bytes:
-    asked = direct(**fields)
-    paid = asked[1] if value is None else value
-    answer: bytes = l1.engine.send(
-        sender, l1.bridgehub, "requestL2TransactionDirect", asked, value=paid
-    )
-    return answer
-
+from tests.support.contracts.requests import (
+    deposit,
+    fee,
+    new_form,
+    old_form,
+    payload,
+    request,
+    requested,
+)
 
 # --- Direct ---
 
@@ -61,11 +57,6 @@ def test_a_request_becomes_a_priority_transaction(l1: Deployed) -> None:
     assert requested(l1)["txHash"] == tx_hash == payload(l1).hash()
 
 
-def test_the_request_is_the_last_event_of_the_chain(l1: Deployed) -> None:
-    request(l1)
-    assert [event.name for event in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
-
-
 def test_requests_have_consecutive_ids_and_are_in_the_priority_tree(l1: Deployed) -> None:
     hashes: list[bytes] = []
     for number in range(9):
@@ -81,22 +72,6 @@ def test_requests_have_consecutive_ids_and_are_in_the_priority_tree(l1: Deployed
     assert l1.engine.read(l1.chain, "getTotalPriorityTxs") == 9
 
 
-def test_the_vault_receives_the_ether(l1: Deployed) -> None:
-    before = l1.engine.balance(ALICE)
-    request(l1, mint_value=3 * ETHER)
-    assert l1.engine.balance(l1.vault.address) == 3 * ETHER
-    assert l1.engine.balance(ALICE) == before - 3 * ETHER
-    kept = l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(ETH_TOKEN))
-    assert kept == 3 * ETHER
-
-
-@pytest.mark.parametrize("gas_price", [0, 1, 7, GWEI, 50 * GWEI, 1_000 * GWEI])
-def test_the_base_cost_follows_the_formula(l1: Deployed, gas_price: int) -> None:
-    cost = l1.engine.read(l1.bridgehub, "l2TransactionBaseCost", CHAIN_ID, gas_price, 900_000, 800)
-    assert cost == fee(gas_price) * 900_000
-    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", gas_price, 900_000, 800) == cost
-
-
 def test_exactly_the_base_cost_and_the_value_are_enough(l1: Deployed) -> None:
     needed = fee(GWEI) * 1_000_000 + 5
     request(l1, mint_value=needed, l2_value=5)
@@ -109,14 +84,6 @@ def test_the_price_is_that_of_the_transaction_on_l1(l1: Deployed) -> None:
     l1.engine.gas_price = 1_000 * GWEI
     request(l1)
     assert payload(l1).max_fee_per_gas == fee(1_000 * GWEI)
-
-
-def test_the_admin_sets_the_fee_parameters(l1: Deployed) -> None:
-    deployer = l1.engine.read(l1.chain, "getAdmin")
-    params = (1, 0, 120_000, 80_000_000, 99_000, 7)
-    l1.engine.send(Address.parse(deployer), l1.chain, "changeFeeParams", params)
-    l1.engine.send(Address.parse(deployer), l1.chain, "setTokenMultiplier", 3, 2)
-    assert l1.engine.read(l1.chain, "l2TransactionBaseCost", GWEI, 10, 800) == 110
 
 
 @pytest.mark.parametrize(
@@ -170,14 +137,6 @@ def test_the_minimum_gas_is_accepted_and_one_less_is_not(l1: Deployed, data: byt
     request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data))
     with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
         request(l1, l2_calldata=data, l2_gas_limit=minimal_gas(data) - 1)
-
-
-def test_a_factory_dependency_needs_more_gas(l1: Deployed) -> None:
-    code = bytes(96)
-    needed = minimal_gas(b"", deps=1)
-    request(l1, factory_deps=[code], l2_gas_limit=needed)
-    with pytest.raises(Reverted, match="ValidateTxnNotEnoughGas"):
-        request(l1, factory_deps=[code], l2_gas_limit=needed - 1)
 
 
 def test_gas_below_the_overhead_is_rejected(l1: Deployed) -> None:
@@ -249,11 +208,6 @@ def test_an_account_that_delegates_to_code_keeps_its_address(l1: Deployed) -> No
     assert (payload(l1).sender, payload(l1).refund_recipient) == (ALICE, ALICE)
 
 
-def test_without_a_recipient_the_sender_gets_the_refund(l1: Deployed) -> None:
-    request(l1, refund_recipient=Address.zero())
-    assert payload(l1).refund_recipient == ALICE
-
-
 def test_without_a_recipient_the_alias_of_a_contract_gets_the_refund(l1: Deployed) -> None:
     actor = l1.engine.deploy("Actor", sender=ALICE)
     by_contract(l1, actor, refund_recipient=Address.zero())
@@ -266,24 +220,6 @@ def test_a_contract_as_recipient_is_aliased(l1: Deployed) -> None:
 
 
 # --- Through the asset router ---
-
-
-def new_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
-    inner = burn_data(amount, receiver, token.address)
-    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
-
-
-def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
-    return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
-
-
-def deposit(l1: Deployed, data: bytes, *, bridge: Address | None = None, **fields: Any) -> bytes:
-    asked = two_bridges(bridge or l1.router.address, data, **fields)
-    value = asked[1] + asked[7]
-    answer: bytes = l1.engine.send(
-        ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=value
-    )
-    return answer
 
 
 def approved(l1: Deployed, spender: Contract | None = None) -> Contract:
@@ -342,28 +278,6 @@ def test_without_an_allowance_there_is_no_deposit_and_the_token_says_why(l1: Dep
     with pytest.raises(Reverted) as raised:
         deposit(l1, new_form(l1.token(), 7))
     assert str(raised.value) == f"InsufficientAllowance({l1.vault.address}, 0, 7)"
-
-
-def test_ether_is_deposited_as_an_asset_to_a_chain_with_another_base_token(l1: Deployed) -> None:
-    base = approved(l1)
-    l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
-    l1.add_chain(271, base.address)
-    inner = burn_data(5, BOB, ETH_TOKEN)
-    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(ETH_TOKEN), inner])
-    asked = two_bridges(l1.router.address, data, chain_id=271, bridge_value=5)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=5)
-    assert l1.engine.read(base, "balanceOf", l1.vault.address) == ETHER
-    assert l1.engine.read(l1.vault, "chainBalance", 271, asset_id(ETH_TOKEN)) == 5
-
-
-def test_a_base_token_other_than_ether_is_collected_from_the_sender(l1: Deployed) -> None:
-    base = approved(l1)
-    l1.engine.send(ALICE, l1.vault, "registerToken", base.address)
-    l1.add_chain(271, base.address)
-    request(l1, chain_id=271, value=0)
-    assert l1.engine.read(base, "balanceOf", l1.vault.address) == ETHER
-    with pytest.raises(Reverted, match="MsgValueMismatch"):
-        request(l1, chain_id=271, value=1)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from entresol import contracts
 from entresol._native import keccak256
-from entresol.primitives.values import Address, Hash32, create_address
+from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch, stored
 from tests.support.contracts.engine import (
     ETHER,
@@ -47,30 +47,7 @@ def own_selectors() -> set[bytes]:
     return selectors("ZKChain") - selectors("MailboxFacet") - selectors("ExecutorFacet")
 
 
-def outcome(l1: Deployed, data: bytes) -> str:
-    """Return how a call of the chain ends: by which error, or by none."""
-    try:
-        l1.engine.send_data(ALICE, l1.chain.address, data)
-    except Reverted as reverted:
-        return reverted.error
-    return "success"
-
-
 # --- Which function is where ---
-
-
-def test_no_selector_is_served_twice() -> None:
-    mailbox, executor = map(selectors, FACETS)
-    assert not mailbox & executor
-    assert len(own_selectors()) + len(mailbox) + len(executor) == len(functions("ZKChain"))
-
-
-def test_the_interface_of_a_chain_is_its_own_and_that_of_its_facets() -> None:
-    chain = {signature(entry) for entry in contracts.artifact("ZKChain").abi if "name" in entry}
-    for facet in FACETS:
-        assert {
-            signature(entry) for entry in contracts.artifact(facet).abi if "name" in entry
-        } <= chain
 
 
 def test_a_chain_names_the_facets_of_all_functions(l1: Deployed) -> None:
@@ -85,11 +62,6 @@ def test_a_chain_names_the_facets_of_all_functions(l1: Deployed) -> None:
         assert {ask(l1.chain, "facetAddress", it) for it in known} == {address}
     assert ask(l1.chain, "facetFunctionSelectors", l1.vault.address) == ()
     assert ask(l1.chain, "facetAddress", b"\xff\xff\xff\xff") == str(Address.zero())
-
-
-@pytest.mark.parametrize("entry", functions("ZKChain"), ids=signature)
-def test_every_function_of_the_interface_is_found(l1: Deployed, entry: dict[str, Any]) -> None:
-    assert outcome(l1, selector(entry)) != "UnknownSelector"
 
 
 @pytest.mark.parametrize(
@@ -152,25 +124,6 @@ def test_a_facet_does_nothing_by_itself(l1: Deployed, place: int, entry: dict[st
             l1.engine.send(sender, facet, signature(entry), *arguments)
 
 
-def test_a_facet_takes_no_ether_and_no_other_call(l1: Deployed) -> None:
-    for facet in l1.facets:
-        for data in (b"", selector(functions("ZKChain")[0]), b"\xff\xff\xff\xff"):
-            with pytest.raises(Reverted, match="nothing"):
-                l1.engine.send_data(ALICE, facet.address, data, 1)
-    request = l1.chain.encode("requestL2Transaction", *direct()[2:])
-    with pytest.raises(Reverted, match="OnlyThroughChain"):
-        l1.engine.send_data(ALICE, l1.facets[0].address, request, ETHER)
-
-
-def test_a_facet_is_no_chain(l1: Deployed) -> None:
-    for facet in l1.facets:
-        with pytest.raises(Reverted):
-            l1.engine.send(
-                DEPLOYER, l1.bridgehub, "registerChain",
-                OTHER_CHAIN_ID, l1.manager.address, facet.address, asset_id(ETH_TOKEN), b"\1" * 32,
-            )  # fmt: skip
-
-
 def test_chains_share_facets_and_nothing_else(l1: Deployed) -> None:
     other = l1.add_chain()
     l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER)
@@ -231,16 +184,6 @@ def test_a_chain_whose_facets_do_not_exist_yet_keeps_no_ether(l1: Deployed) -> N
     chain = new_chain(l1, NO_FACET, NO_FACET)
     with pytest.raises(Reverted, match="FacetWithoutCode"):
         l1.engine.send(ALICE, chain, "requestL2Transaction", *direct()[2:], value=ETHER)
-
-
-def test_facets_may_be_created_after_the_chain(l1: Deployed) -> None:
-    nonce = l1.engine.nonce(DEPLOYER)
-    mailbox, executor = (create_address(DEPLOYER, nonce + 1 + number) for number in range(2))
-    chain = new_chain(l1, mailbox, executor)
-    l1.engine.deploy("MailboxFacet", l1.bridgehub.address, sender=DEPLOYER)
-    l1.engine.deploy("ExecutorFacet", l1.bridgehub.address, sender=DEPLOYER)
-    register(l1, chain)
-    assert l1.engine.read(chain, "l2TransactionBaseCost", 1, 1, 800) > 0
 
 
 def test_a_chain_id_that_does_not_fit_is_rejected(l1: Deployed) -> None:

@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.bundles import Call, PlainBundle
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, find
+from tests.support.contracts.bundles import Call, PlainBundle, mint_of
+from tests.support.contracts.engine import ETHER, Contract, Reverted, find
 from tests.support.contracts.interop_chains import (
     HELD,
     HOLDER,
-    L1_ROUTER,
     InteropChain,
     LayerOne,
     Sent,
     starter,
 )
+from tests.support.contracts.interop_street import deposit
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -33,9 +32,8 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     burn_data,
     deploy,
-    direct,
-    two_bridges,
 )
+from tests.support.contracts.requests import deposit_ether, deposit_token, request
 from tests.support.run.examples import examples
 
 THIRD_CHAIN_ID = 272
@@ -100,30 +98,13 @@ class World:
         self._blocks = 0
 
     def _deposit_all(self, zoo: Contract, crown: Contract) -> None:
-        engine, hub = self.l1.engine, self.l1.bridgehub
         for chain_id in (CHAIN_ID, OTHER_CHAIN_ID):
-            asked = direct(chain_id=chain_id, mint_value=ETHER)
-            engine.send(ALICE, hub, "requestL2TransactionDirect", asked, value=ETHER)
-        engine.send(ALICE, zoo, "approve", self.l1.router.address, ETHER)
-        asked = direct(chain_id=THIRD_CHAIN_ID, mint_value=ETHER)
-        engine.send(ALICE, hub, "requestL2TransactionDirect", asked)
+            deposit_ether(self.l1, ETHER, chain_id)
+        self.l1.engine.send(ALICE, zoo, "approve", self.l1.router.address, ETHER)
+        request(self.l1, chain_id=THIRD_CHAIN_ID, value=0)
         for token in (zoo, crown):
-            asset = asset_id(token.address)
-            engine.send(ALICE, token, "approve", self.l1.vault.address, 1000)
-            data = b"\1" + abi.encode(
-                ["bytes32", "bytes"], [asset, burn_data(1000, ALICE, token.address)]
-            )
-            asked = two_bridges(self.l1.router.address, data, mint_value=ETHER)
-            engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=ETHER)
-            mint = abi.encode(
-                ["address", "address", "address", "uint256", "bytes"],
-                [ALICE, ALICE, token.address, 1000, b""],
-            )
-            chain = self.chains[CHAIN_ID]
-            chain.engine.send(
-                alias(L1_ROUTER), chain.router, "finalizeDeposit(uint256,bytes32,bytes)",
-                L1_CHAIN_ID, asset, mint,
-            )  # fmt: skip
+            deposit_token(self.l1, token, 1000)
+            deposit(self.chains[CHAIN_ID], 1000, token.address)
 
     def send(self, source: int, destination: int, name: str, amount: int) -> None:
         """Send an asset, if Alice has so much of it, and let L1 book it."""
@@ -251,13 +232,7 @@ def test_every_asset_crosses_between_all_chains_and_returns() -> None:
 def test_an_asset_that_is_encoded_oddly_is_read_alike_by_l1_and_the_destination() -> None:
     world = World()
     asset = world.assets["crown"]
-    decoy, mint = (
-        abi.encode(
-            ["address", "address", "address", "uint256", "bytes"],
-            [ALICE, ALICE, world.crown, amount, b""],
-        )
-        for amount in (900, 5)
-    )
+    decoy, mint = (mint_of(world.crown, amount) for amount in (900, 5))
     unread = len(decoy).to_bytes(32) + decoy
     data = (
         bytes.fromhex("9c884fd1") + CHAIN_ID.to_bytes(32) + asset + (96 + len(unread)).to_bytes(32)

@@ -12,27 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.primitives.values import Hash32
-from tests.support.contracts.bundles import Call, PlainBundle
+from tests.support.contracts.bundles import Call, PlainBundle, asset_call, mint_of
 from tests.support.contracts.engine import ETHER, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
     ETH_TOKEN,
-    L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
     asset_id,
-    burn_data,
     deploy,
-    direct,
-    two_bridges,
 )
 from tests.support.contracts.merkle_trees import NO_LOG, root_of
+from tests.support.contracts.requests import deposit_ether, deposit_token
 from tests.support.run.examples import examples
 
 IDS = (CHAIN_ID, OTHER_CHAIN_ID)
 ETHER_ID = asset_id(ETH_TOKEN)
-FINALIZE = bytes.fromhex("9c884fd1")
 
 
 @dataclass
@@ -53,7 +49,6 @@ class World:
         self.l1 = deploy()
         self.crown = self.l1.token()
         self.contracts = {CHAIN_ID: self.l1.chain, OTHER_CHAIN_ID: self.l1.add_chain()}
-        self.l1.engine.send(ALICE, self.crown, "approve", self.l1.vault.address, 10**9)
         self.l1.engine.send(BOB, self.l1.vault, "ensureTokenIsRegistered", self.crown.address)
         self.crown_id = asset_id(self.crown.address)
         self.held = {
@@ -64,18 +59,11 @@ class World:
 
     def deposit(self, chain_id: int, ether: int, crowns: int) -> None:
         """Deposit both assets to a chain."""
-        engine, hub = self.l1.engine, self.l1.bridgehub
         paid = ETHER + ether
         if crowns:
-            data = b"\1" + abi.encode(
-                ["bytes32", "bytes"],
-                [self.crown_id, burn_data(crowns, ALICE, self.crown.address)],
-            )
-            asked = two_bridges(self.l1.router.address, data, chain_id=chain_id, mint_value=paid)
-            engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=paid)
+            deposit_token(self.l1, self.crown, crowns, chain_id=chain_id, mint_value=paid)
         else:
-            asked = direct(chain_id=chain_id, mint_value=paid)
-            engine.send(ALICE, hub, "requestL2TransactionDirect", asked, value=paid)
+            deposit_ether(self.l1, paid, chain_id)
         self.held[chain_id, ETHER_ID] += paid
         self.held[chain_id, self.crown_id] += crowns
 
@@ -123,14 +111,8 @@ class World:
     def _bundle(self, source: int, ether: int, crowns: int) -> PlainBundle:
         calls = [Call(to=BOB, sender=ALICE, value=ether)]
         if crowns:
-            mint = abi.encode(
-                ["address", "address", "address", "uint256", "bytes"],
-                [ALICE, BOB, self.crown.address, crowns, b""],
-            )
-            data = FINALIZE + abi.encode(
-                ["uint256", "bytes32", "bytes"], [source, self.crown_id, mint]
-            )
-            calls.append(Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data))
+            mint = mint_of(self.crown.address, crowns)
+            calls.append(asset_call(self.crown_id, mint, source))
         (destination,) = (chain_id for chain_id in IDS if chain_id != source)
         made = PlainBundle(calls=calls, base_token=ETHER_ID, source=source, destination=destination)
         return replace(made, salt=next(self._salts).to_bytes(32))

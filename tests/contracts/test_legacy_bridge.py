@@ -8,7 +8,6 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of
@@ -23,8 +22,7 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import proof_of
-from tests.support.contracts.requests import payload
+from tests.support.contracts.requests import payload, status_proof
 
 AMOUNT = 7 * ETHER
 SHORT = "deposit(address,address,uint256,uint256,uint256)"
@@ -117,53 +115,7 @@ def test_the_alias_of_a_contract_gets_the_refund(l1: Deployed) -> None:
     assert payload(l1).refund_recipient == alias(actor.address)
 
 
-def receiver(l1: Deployed) -> str:
-    """Return who gets the tokens of the last deposit on L2."""
-    _, _, data = abi.decode(["uint256", "bytes32", "bytes"], payload(l1).data[4:])
-    found: str = abi.decode(["address", "address"], data)[1]
-    return found
-
-
-def test_without_a_receiver_the_depositor_gets_the_tokens_or_the_alias_of_a_contract(
-    l1: Deployed,
-) -> None:
-    token, actor = approved(l1), l1.engine.deploy("Actor", sender=ALICE)
-    asked = (Address.zero(), token.address, 1, *GAS)
-    l1.engine.send(ALICE, l1.legacy_bridge, SHORT, *asked, value=ETHER)
-    assert receiver(l1) == str(ALICE)
-    l1.engine.send(ALICE, token, "mint", actor.address, 1)
-    approval = token.encode("approve", l1.legacy_bridge.address, 1)
-    l1.engine.send(ALICE, actor, "act", token.address, approval)
-    data = l1.legacy_bridge.encode(SHORT, *asked)
-    l1.engine.send(ALICE, actor, "act", l1.legacy_bridge.address, data, value=ETHER)
-    assert receiver(l1) == str(alias(actor.address))
-
-
-def test_a_token_without_results_is_deposited(l1: Deployed) -> None:
-    token = approved(l1, "SilentToken")
-    deposit(l1, token)
-    assert held(l1, token) == (993 * ETHER, 0, AMOUNT)
-
-
 # --- Rejected ---
-
-
-def test_nothing_is_not_deposited(l1: Deployed) -> None:
-    with pytest.raises(Reverted, match="EmptyDeposit"):
-        deposit(l1, approved(l1), 0)
-
-
-@pytest.mark.parametrize("token", [ETH_TOKEN, BOB], ids=["ether", "no contract"])
-def test_what_is_no_token_is_not_deposited(l1: Deployed, token: Address) -> None:
-    with pytest.raises(Reverted, match="TokenTransferFailed"):
-        l1.engine.send(ALICE, l1.legacy_bridge, SHORT, BOB, token, 1, *GAS, value=ETHER)
-
-
-def test_without_an_allowance_for_the_bridge_there_is_no_deposit(l1: Deployed) -> None:
-    token = approved(l1, amount=AMOUNT - 1)
-    l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
-    with pytest.raises(Reverted, match="InsufficientAllowance"):
-        deposit(l1, token)
 
 
 def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
@@ -177,26 +129,6 @@ def test_a_token_with_a_transfer_fee_is_rejected(l1: Deployed) -> None:
     l1.engine.send(ALICE, token, "approve", l1.legacy_bridge.address, AMOUNT)
     with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
         deposit(l1, token)
-
-
-@pytest.mark.parametrize(
-    ("value", "gas", "error"),
-    [
-        (0, GAS, "EmptyDeposit"),
-        (10**9, GAS, "MsgValueTooLow"),
-        (ETHER, (200_000, 800), "ValidateTxnNotEnoughGas"),
-        (ETHER, (1_000_000, 50_000), "GasPerPubdataMismatch"),
-    ],
-)
-def test_a_deposit_that_does_not_pay_for_l2_is_rejected(
-    l1: Deployed, value: int, gas: tuple[int, int], error: str
-) -> None:
-    token = approved(l1)
-    with pytest.raises(Reverted, match=error):
-        l1.engine.send(
-            ALICE, l1.legacy_bridge, SHORT, BOB, token.address, AMOUNT, *gas, value=value
-        )
-    assert held(l1, token) == (1000 * ETHER, 0, 0)
 
 
 def test_a_token_that_deposits_again_during_a_deposit_is_rejected(l1: Deployed) -> None:
@@ -227,11 +159,6 @@ def test_others_do_not_name_a_depositor(l1: Deployed) -> None:
 # --- Refunds ---
 
 
-def failure(l1: Deployed, tx_hash: Hash32, *, succeeded: bool = False) -> tuple[Any, ...]:
-    logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=succeeded),)
-    return (tx_hash, l1.settle(*logs), 0, 0, proof_of(logs, 0))
-
-
 def claim(l1: Deployed, token: Contract, proof: tuple[Any, ...], sender: Address = ALICE) -> None:
     l1.engine.send(OPERATOR, l1.legacy_bridge, "claimFailedDeposit", sender, token.address, *proof)
 
@@ -245,7 +172,7 @@ def claim_by_router(l1: Deployed, token: Contract, proof: tuple[Any, ...]) -> No
 def test_a_failed_deposit_is_refunded_once_to_the_depositor(l1: Deployed, claimed: Any) -> None:
     token = approved(l1, amount=2 * AMOUNT)
     deposit(l1, token)
-    proof = failure(l1, deposit(l1, token))
+    proof = status_proof(l1, deposit(l1, token))
     claimed(l1, token, proof)
     assert held(l1, token) == (993 * ETHER, 0, AMOUNT)
     with pytest.raises(Reverted, match=r"EmptyDeposit|DepositDoesNotExist"):
@@ -254,46 +181,21 @@ def test_a_failed_deposit_is_refunded_once_to_the_depositor(l1: Deployed, claime
         claim_by_router(l1, token, proof)
 
 
-def test_a_refund_is_emitted(l1: Deployed) -> None:
-    token = approved(l1)
-    claim(l1, token, failure(l1, deposit(l1, token)))
-    (event,) = l1.engine.events(l1.legacy_bridge)
-    expected = {"to": str(ALICE), "l1Token": str(token.address), "amount": AMOUNT}
-    assert (event.name, event.fields) == ("ClaimedFailedDeposit", expected)
-
-
-def test_a_deposit_that_succeeded_is_not_refunded(l1: Deployed) -> None:
-    token = approved(l1)
-    proof = failure(l1, deposit(l1, token), succeeded=True)
-    with pytest.raises(Reverted, match="InvalidProof"):
-        claim(l1, token, proof)
-
-
 def test_another_persons_or_tokens_deposit_is_not_refunded(l1: Deployed) -> None:
     token, other = approved(l1), approved(l1)
     deposit(l1, other)
-    proof = failure(l1, deposit(l1, token))
+    proof = status_proof(l1, deposit(l1, token))
     with pytest.raises(Reverted, match="EmptyDeposit"):
         claim(l1, token, proof, sender=BOB)
     with pytest.raises(Reverted, match="EmptyDeposit"):
         claim(l1, other, proof)
 
 
-def test_a_deposit_by_the_bridgehub_is_not_refunded_by_the_bridge(l1: Deployed) -> None:
-    token = l1.token()
-    l1.engine.send(ALICE, token, "approve", l1.router.address, AMOUNT)
-    data = abi.encode(["address", "uint256", "address"], [token.address, AMOUNT, BOB])
-    asked = two_bridges(l1.router.address, data)
-    sent = l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
-    with pytest.raises(Reverted, match="EmptyDeposit"):
-        claim(l1, token, failure(l1, Hash32(sent)))
-
-
 def test_a_token_that_claims_again_while_being_refunded_is_not_paid_twice(l1: Deployed) -> None:
     token = l1.token("ReentrantToken")
     l1.engine.send(ALICE, token, "approve", l1.legacy_bridge.address, 2 * AMOUNT)
     deposit(l1, token)
-    proof = failure(l1, deposit(l1, token))
+    proof = status_proof(l1, deposit(l1, token))
     again = l1.legacy_bridge.encode("claimFailedDeposit", ALICE, token.address, *proof)
     l1.engine.send(ALICE, token, "arm", l1.legacy_bridge.address, again)
     claim(l1, token, proof)

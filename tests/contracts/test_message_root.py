@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from eth_abi import abi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +14,14 @@ from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.bundles import (
     Call,
     PlainBundle,
+    asset_call,
     batch_leaf,
     chain_leaf,
+    described,
+    mint_of,
     tree_root,
 )
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -30,12 +32,10 @@ from tests.support.contracts.l1_contracts import (
     OTHER_CHAIN_ID,
     Deployed,
     asset_id,
-    burn_data,
     deploy,
-    direct,
-    two_bridges,
 )
 from tests.support.contracts.merkle_trees import NO_LOG, root_of
+from tests.support.contracts.requests import deposit_ether
 from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
@@ -48,7 +48,7 @@ L2_TOKEN = Address(b"\x77" * 20)
 def chains(l1: Deployed) -> Deployed:
     """Return two chains, of which the first holds an ether."""
     l1.add_chain()
-    deposit(l1, ETHER)
+    deposit_ether(l1, ETHER)
     return l1
 
 
@@ -70,36 +70,11 @@ def ether(amount: int) -> PlainBundle:
 
 
 def transfer(asset: Hash32, token: Address, amount: int, source: int = CHAIN_ID) -> Call:
-    description = b"\1" + abi.encode(
-        ["uint256", "bytes", "bytes", "bytes"],
-        [
-            source,
-            abi.encode(["string"], ["Two"]),
-            abi.encode(["string"], ["TWO"]),
-            abi.encode(["uint8"], [6]),
-        ],
-    )
-    mint = abi.encode(
-        ["address", "address", "address", "uint256", "bytes"],
-        [ALICE, BOB, token, amount, description],
-    )
-    data = bytes.fromhex("9c884fd1") + abi.encode(
-        ["uint256", "bytes32", "bytes"], [source, asset, mint]
-    )
-    return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
-
-
-def tokens(asset: Hash32, token: Contract, amount: int) -> PlainBundle:
-    return PlainBundle(calls=[transfer(asset, token.address, amount)], base_token=ETHER_ID)
+    return asset_call(asset, mint_of(token, amount, described(source)), source)
 
 
 def balance(l1: Deployed, chain_id: int, asset: Hash32 = ETHER_ID) -> int:
     return int(l1.engine.read(l1.vault, "chainBalance", chain_id, asset))
-
-
-def deposit(l1: Deployed, amount: int) -> None:
-    asked = direct(mint_value=amount)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
 
 
 def is_settled(l1: Deployed, number: int) -> bool:
@@ -258,7 +233,7 @@ def test_anyone_settles_what_was_left_out_once_it_is_covered_and_only_that(
     ):
         with pytest.raises(Reverted, match="InteropValueNotCovered"):
             add(chains, number, logs, messages)
-        deposit(chains, paid)
+        deposit_ether(chains, paid)
         add(chains, number, logs, messages)
         assert list(chains.left_out()) == missing
         assert appended(chains) == root
@@ -320,7 +295,14 @@ def test_an_amount_that_sums_could_overflow_by_is_left_out(chains: Deployed) -> 
 def test_a_chain_without_any_of_an_asset_names_none(chains: Deployed) -> None:
     token = chains.token()
     chains.engine.send(BOB, chains.vault, "ensureTokenIsRegistered", token.address)
-    settle(chains, bundles=(tokens(asset_id(token.address), token, 0),))
+    settle(
+        chains,
+        bundles=(
+            PlainBundle(
+                calls=[transfer(asset_id(token.address), token.address, 0)], base_token=ETHER_ID
+            ),
+        ),
+    )
 
     assert {it: str(reason) for it, reason in chains.left_out().items()} == {0: "EmptyAssetCall(0)"}
 
@@ -330,23 +312,6 @@ def test_a_batch_is_added_once(chains: Deployed) -> None:
     number = settle(chains, bundles=(bundle,))
     with pytest.raises(Reverted, match="BatchAlreadySettled"):
         add(chains, number, (bundle.log(),), [bundle.message()])
-
-
-def test_a_token_moves_with_the_call_of_the_routers(chains: Deployed) -> None:
-    token = chains.token()
-    asset = asset_id(token.address)
-    data = b"\1" + abi.encode(["bytes32", "bytes"], [asset, burn_data(5, BOB, token.address)])
-    chains.engine.send(ALICE, token, "approve", chains.vault.address, 5)
-    asked = two_bridges(chains.router.address, data, mint_value=ETHER)
-    chains.engine.send(
-        ALICE, chains.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER
-    )
-
-    settle(chains, bundles=(tokens(asset, token, 3),))
-
-    assert (balance(chains, CHAIN_ID, asset), balance(chains, OTHER_CHAIN_ID, asset)) == (2, 3)
-    settle(chains, bundles=(tokens(asset, token, 3),))
-    assert left_out_for(chains) == ["InteropValueNotCovered"]
 
 
 def test_a_token_of_the_source_is_registered_by_its_first_bundle(chains: Deployed) -> None:

@@ -66,15 +66,6 @@ def test_a_bare_path_proves_a_message_as_well(l1: Deployed) -> None:
     assert proven(l1, proof_of(LOGS, 1)[1:])
 
 
-def test_every_log_of_a_batch_is_proven(l1: Deployed) -> None:
-    logs = [message_log(n, ALICE, b"message %d" % n) for n in range(37)]
-    l1.settle(*logs)
-    for n in range(37):
-        proof = proof_of(logs, n)
-        text = b"message %d" % n
-        assert proven(l1, proof, index=n, tx_number=n, sender=ALICE, message=text)
-
-
 def test_a_log_is_proven(l1: Deployed) -> None:
     batch, proof = l1.settled_proof(*LOGS, index=2)
     it = LOGS[2]
@@ -164,11 +155,6 @@ def test_a_malformed_proof_is_rejected(l1: Deployed, forge: Forgery, error: str)
     _, proof = l1.settled_proof(*LOGS, index=1)
     with pytest.raises(Reverted, match=error):
         proven(l1, forge(proof))
-
-
-def test_a_truncated_bare_path_proves_nothing(l1: Deployed) -> None:
-    _, proof = l1.settled_proof(*LOGS, index=1)
-    assert not proven(l1, proof[1:-1])
 
 
 def test_an_index_beyond_the_path_is_rejected(l1: Deployed) -> None:

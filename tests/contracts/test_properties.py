@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import pytest
-from eth_abi import abi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,134 +11,24 @@ from entresol.chain.fees import LARGEST_BASE_FEE, FeeConstants, FeeModel
 from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.l1_to_l2_gas import REQUIRED_GAS_PER_PUBDATA, min_gas_limit
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L2ToL1Log
+from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction
-from entresol.primitives.values import Hash32
 from tests.support.contracts.batches import Batch
 from tests.support.contracts.engine import ETHER, GWEI, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
-    BOB,
     CHAIN_ID,
     DEPLOYER,
-    ETH_TOKEN,
-    L2_ASSET_ROUTER,
-    L2_BASE_TOKEN,
-    OPERATOR,
-    OTHER_CHAIN_ID,
     Deployed,
-    asset_id,
-    burn_data,
     deploy,
     direct,
-    mint_data,
     settle,
-    two_bridges,
 )
 from tests.support.contracts.merkle_trees import proof_of
-from tests.support.contracts.requests import payload
+from tests.support.contracts.requests import payload, request
 from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
-
-AMOUNTS = st.integers(1, 3 * ETHER)
-CHAINS = st.sampled_from([CHAIN_ID, OTHER_CHAIN_ID])
-STEPS = st.tuples(st.sampled_from(["deposit", "withdraw", "claim"]), CHAINS, st.booleans(), AMOUNTS)
-
-
-class Bridge:
-    """Deposits, withdrawals and claims on two chains, with a model of their effects."""
-
-    def __init__(self) -> None:
-        self.l1 = deploy()
-        self.chains = {CHAIN_ID: self.l1.chain, OTHER_CHAIN_ID: self.l1.add_chain()}
-        self.token = self.l1.token()
-        self.l1.engine.send(ALICE, self.token, "approve", self.l1.router.address, 2**256 - 1)
-        self.owed: defaultdict[tuple[int, bool], int] = defaultdict(int)
-
-    def deposit(self, chain_id: int, amount: int, *, is_token: bool) -> Hash32:
-        """Deposit ether, or the token."""
-        amount = max(amount, ETHER)
-        hub, engine = self.l1.bridgehub, self.l1.engine
-        self.owed[chain_id, False] += amount
-        if not is_token:
-            asked = direct(chain_id=chain_id, mint_value=amount)
-            return Hash32(
-                engine.send(ALICE, hub, "requestL2TransactionDirect", asked, value=amount)
-            )
-        self.owed[chain_id, True] += amount
-        inner = burn_data(amount, BOB, self.token.address)
-        data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(self.token.address), inner])
-        asked = two_bridges(self.l1.router.address, data, chain_id=chain_id, mint_value=amount)
-        answer = engine.send(ALICE, hub, "requestL2TransactionTwoBridges", asked, value=amount)
-        return Hash32(answer)
-
-    def withdraw(self, chain_id: int, amount: int, *, is_token: bool) -> None:
-        """Withdraw; more than the chain has is rejected."""
-        if is_token:
-            head = bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + asset_id(self.token.address)
-            message, sender = head + mint_data(BOB, self.token.address, amount), L2_ASSET_ROUTER
-        else:
-            message = bytes.fromhex("6c0960f9") + BOB + amount.to_bytes(32)
-            sender = L2_BASE_TOKEN
-        logs = (message_log(0, sender, message),)
-        batch = self.l1.settle(*logs, chain=self.chains[chain_id])
-        claim = (chain_id, batch, 0, sender, 0, message, proof_of(logs, 0))
-        if amount > self.owed[chain_id, is_token]:
-            error = "AssetIdNotSupported|InsufficientChainBalance"
-            with pytest.raises(Reverted, match=error):
-                self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", claim)
-            return
-        self.l1.engine.send(OPERATOR, self.l1.nullifier, "finalizeDeposit", claim)
-        self.owed[chain_id, is_token] -= amount
-
-    def claim(self, chain_id: int, amount: int) -> None:
-        """Deposit the token, fail the deposit on L2, and claim the refund."""
-        tx_hash = self.deposit(chain_id, amount, is_token=True)
-        amount = max(amount, ETHER)
-        logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=False),)
-        batch = self.l1.settle(*logs, chain=self.chains[chain_id])
-        data = burn_data(amount, BOB, self.token.address)
-        self.l1.engine.send(
-            OPERATOR, self.l1.nullifier, "bridgeRecoverFailedTransfer", chain_id, ALICE,
-            asset_id(self.token.address), data, tx_hash, batch, 0, 0, proof_of(logs, 0),
-        )  # fmt: skip
-        self.owed[chain_id, True] -= amount
-
-    def check(self) -> None:
-        """Compare the vault's balances with the model."""
-        engine, vault = self.l1.engine, self.l1.vault
-        for (chain_id, is_token), due in self.owed.items():
-            asset = asset_id(self.token.address if is_token else ETH_TOKEN)
-            assert engine.read(vault, "chainBalance", chain_id, asset) == due
-        held = engine.balance(vault.address), engine.read(self.token, "balanceOf", vault.address)
-        assert held == tuple(
-            sum(due for (_, kind), due in self.owed.items() if kind is is_token)
-            for is_token in (False, True)
-        )
-
-
-@settings(max_examples=examples(25))
-@given(st.lists(STEPS, max_size=10))
-def test_the_vault_holds_the_balances_of_all_chains(
-    steps: list[tuple[str, int, bool, int]],
-) -> None:
-    bridge = Bridge()
-    for action, chain_id, is_token, amount in steps:
-        if action == "deposit":
-            bridge.deposit(chain_id, amount, is_token=is_token)
-        elif action == "withdraw":
-            bridge.withdraw(chain_id, amount, is_token=is_token)
-        else:
-            bridge.claim(chain_id, amount)
-        bridge.check()
-
-
-def request(l1: Deployed) -> bytes:
-    answer: bytes = l1.engine.send(
-        ALICE, l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
-    )
-    return answer
 
 
 @settings(max_examples=examples(25))
@@ -205,8 +92,10 @@ def test_the_base_cost_follows_the_formula_for_all_settings(
     by_gas = -(-minimal * ratio[0] // ratio[1]) + price * overhead // 80_000_000
     by_pubdata = (0 if mode else 17 * price) + price * overhead // 120_000
     expected = max(by_gas, -(-by_pubdata // per_pubdata)) * gas_limit
-    question = ("l2TransactionBaseCost", gas_price, gas_limit, per_pubdata)
-    assert l1.engine.read(l1.chain, *question) == expected
+    question = (gas_price, gas_limit, per_pubdata)
+    for contract, chain in ((l1.chain, ()), (l1.bridgehub, (CHAIN_ID,))):
+        cost = l1.engine.read(contract, "l2TransactionBaseCost", *chain, *question)
+        assert cost == expected
 
 
 LARGEST = 2**128 - 1

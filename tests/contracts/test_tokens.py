@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from eth_abi import abi
 
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -15,20 +15,11 @@ from tests.support.contracts.l1_contracts import (
     ETH_TOKEN,
     Deployed,
     asset_id,
-    burn_data,
-    two_bridges,
 )
+from tests.support.contracts.requests import deposit_token
 
 WORD = b"ODD".ljust(32, b"\0")
 ONE_WORD, REVERTS, NOTHING, TOO_MUCH, ALL_GAS, DEAR = range(6)
-
-
-def deposit(l1: Deployed, token: Contract, amount: int = 100) -> None:
-    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
-    inner = burn_data(amount, BOB, token.address)
-    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
-    asked = two_bridges(l1.router.address, data)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
 
 
 def description(l1: Deployed) -> list[bytes]:
@@ -57,7 +48,7 @@ def test_a_token_with_invalid_metadata_is_deposited(
     l1: Deployed, oddity: int, returned: bytes
 ) -> None:
     token = l1.token("OddToken", oddity)
-    deposit(l1, token)
+    deposit_token(l1, token, 100)
     assert description(l1) == [returned] * 3
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
 
@@ -69,7 +60,7 @@ def test_the_minimum_gas_of_a_deposit_is_enough_for_the_metadata(l1: Deployed) -
         trial = replace(l1, engine=l1.engine.fork())
         trial.engine.gas_limit = (too_little + enough) // 2
         try:
-            deposit(trial, token)
+            deposit_token(trial, token, 100)
         except Reverted:
             too_little = trial.engine.gas_limit
         else:
@@ -80,7 +71,7 @@ def test_the_minimum_gas_of_a_deposit_is_enough_for_the_metadata(l1: Deployed) -
 
 def test_a_token_whose_transfers_return_nothing_is_deposited(l1: Deployed) -> None:
     token = l1.token("SilentToken")
-    deposit(l1, token)
+    deposit_token(l1, token, 100)
     assert description(l1) == [b""] * 3
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 100
 
@@ -88,13 +79,13 @@ def test_a_token_whose_transfers_return_nothing_is_deposited(l1: Deployed) -> No
 def test_a_token_with_a_transfer_fee_is_rejected(l1: Deployed) -> None:
     token = l1.token("FeeToken")
     with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
-        deposit(l1, token)
+        deposit_token(l1, token, 100)
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 0
 
 
 def test_a_transfer_that_returns_false_is_rejected(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="TokenTransferFailed"):
-        deposit(l1, l1.token("RejectingToken"))
+        deposit_token(l1, l1.token("RejectingToken"), 100)
 
 
 def test_a_token_is_registered_once(l1: Deployed) -> None:

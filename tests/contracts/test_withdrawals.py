@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eth_abi import abi
 
 from entresol.primitives.values import Address
 from tests.support.contracts.engine import ETHER, Contract, Reverted, error_of
@@ -19,33 +18,17 @@ from tests.support.contracts.l1_contracts import (
     OPERATOR,
     OTHER_CHAIN_ID,
     Deployed,
-    asset_id,
-    burn_data,
-    direct,
-    mint_data,
-    two_bridges,
 )
 from tests.support.contracts.merkle_trees import proof_of
-from tests.support.rollup.messages import message_log
-
-FILLER = message_log(0, ALICE, b"something else")
-
-
-def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
-    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32) + extra
-
-
-def token_message(
-    token: Contract, receiver: Address, amount: int, chain_id: int = CHAIN_ID
-) -> bytes:
-    return b"".join(
-        [
-            bytes.fromhex("9c884fd1"),
-            chain_id.to_bytes(32),
-            asset_id(token.address),
-            mint_data(receiver, token.address, amount),
-        ]
-    )
+from tests.support.contracts.requests import (
+    FILLER,
+    claim,
+    deposit_ether,
+    deposit_token,
+    ether_message,
+    finalize,
+    token_message,
+)
 
 
 def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
@@ -54,42 +37,6 @@ def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
 
 def legacy_ether_message(receiver: Address, amount: int) -> bytes:
     return bytes.fromhex("11a2ccc1") + receiver + ETH_TOKEN + amount.to_bytes(32)
-
-
-def claim(l1: Deployed, message: bytes, sender: Address, /, **changes: Any) -> tuple[Any, ...]:
-    """Settle a batch with the message, and return the claim for the nullifier."""
-    logs = (FILLER, message_log(7, sender, message))
-    batch = l1.settle(*logs)
-    params = {
-        "chain_id": CHAIN_ID,
-        "batch": batch,
-        "index": 1,
-        "sender": sender,
-        "tx_number": 7,
-        "message": message,
-        "proof": proof_of(logs, 1),
-    }
-    assert changes.keys() <= params.keys()
-    return tuple((params | changes).values())
-
-
-def finalize(l1: Deployed, params: tuple[Any, ...]) -> None:
-    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", params)
-
-
-def deposit_ether(l1: Deployed, amount: int = 10 * ETHER, chain_id: int = CHAIN_ID) -> None:
-    asked = direct(mint_value=amount, chain_id=chain_id)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=amount)
-
-
-def deposited_token(l1: Deployed, amount: int, token: Contract | None = None) -> Contract:
-    token = token or l1.token()
-    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
-    inner = burn_data(amount, BOB, token.address)
-    data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
-    asked = two_bridges(l1.router.address, data)
-    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
-    return token
 
 
 # --- Paid ---
@@ -111,14 +58,16 @@ def test_ether_is_paid_out(l1: Deployed, extra: bytes) -> None:
 
 @pytest.mark.parametrize("message", [token_message, legacy_message])
 def test_a_token_is_paid_out(l1: Deployed, message: Any) -> None:
-    token = deposited_token(l1, 9)
+    token = l1.token()
+    deposit_token(l1, token, 9)
     finalize(l1, claim(l1, message(token, BOB, 4), L2_ASSET_ROUTER))
     assert l1.engine.read(token, "balanceOf", BOB) == 4
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 5
 
 
 def test_all_bridges_return_whether_a_withdrawal_was_finalized(l1: Deployed) -> None:
-    token = deposited_token(l1, 9)
+    token = l1.token()
+    deposit_token(l1, token, 9)
     params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
     _, batch, index, *_ = params
 
@@ -135,7 +84,8 @@ def test_all_bridges_return_whether_a_withdrawal_was_finalized(l1: Deployed) -> 
 
 
 def test_older_clients_withdraw_through_the_shared_bridge(l1: Deployed) -> None:
-    token = deposited_token(l1, 9)
+    token = l1.token()
+    deposit_token(l1, token, 9)
     for message, sender in (
         (ether_message(BOB, 1), L2_BASE_TOKEN),
         (token_message(token, BOB, 1), L2_ASSET_ROUTER),
@@ -146,16 +96,6 @@ def test_older_clients_withdraw_through_the_shared_bridge(l1: Deployed) -> None:
         l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
         with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
             l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
-    assert l1.engine.read(token, "balanceOf", BOB) == 2
-
-
-def test_the_oldest_clients_withdraw_through_the_legacy_bridge(l1: Deployed) -> None:
-    token = deposited_token(l1, 9)
-    _, batch, index, _, number, message, proof = claim(
-        l1, legacy_message(token, BOB, 2), L2_ASSET_ROUTER
-    )
-    arguments = (batch, index, number, message, proof)
-    l1.engine.send(OPERATOR, l1.legacy_bridge, "finalizeWithdrawal", *arguments)
     assert l1.engine.read(token, "balanceOf", BOB) == 2
 
 
@@ -196,27 +136,6 @@ def test_a_false_claim_is_not_paid(l1: Deployed, changes: dict[str, object]) -> 
         finalize(l1, params)
 
 
-def test_a_rejected_claim_can_be_made_again(l1: Deployed) -> None:
-    deposit_ether(l1)
-    *right, proof = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
-    with pytest.raises(Reverted, match="InvalidProof"):
-        finalize(l1, (*right, [*proof[:-1], b"\1" * 32]))
-    finalize(l1, (*right, proof))
-
-
-def test_a_claim_for_a_batch_that_was_not_executed_is_not_paid(l1: Deployed) -> None:
-    deposit_ether(l1)
-    with pytest.raises(Reverted, match="BatchNotExecuted"):
-        finalize(l1, claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, batch=2))
-
-
-@pytest.mark.parametrize("chain_id", [OTHER_CHAIN_ID, 999])
-def test_a_claim_for_an_unknown_chain_is_not_paid(l1: Deployed, chain_id: int) -> None:
-    deposit_ether(l1)
-    with pytest.raises(Reverted, match="ChainIdNotRegistered"):
-        finalize(l1, claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, chain_id=chain_id))
-
-
 @pytest.mark.parametrize(
     ("message", "sender", "error"),
     [
@@ -248,7 +167,8 @@ def test_clients_may_name_the_router_for_any_withdrawal(l1: Deployed) -> None:
 
 
 def test_a_message_for_another_chain_is_not_paid(l1: Deployed) -> None:
-    token = deposited_token(l1, 9)
+    token = l1.token()
+    deposit_token(l1, token, 9)
     message = token_message(token, BOB, 4, chain_id=OTHER_CHAIN_ID)
     with pytest.raises(Reverted) as rejection:
         finalize(l1, claim(l1, message, L2_ASSET_ROUTER))
@@ -302,20 +222,9 @@ def test_a_reentrant_receiver_is_not_paid_twice(l1: Deployed) -> None:
     assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
 
 
-def test_a_reentrant_receiver_cannot_finalize_another_withdrawal(l1: Deployed) -> None:
-    deposit_ether(l1)
-    actor = l1.engine.deploy("Actor", sender=ALICE)
-    other = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
-    params = claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN)
-    again = l1.nullifier.encode("finalizeDeposit", other)
-    l1.engine.send(ALICE, actor, "arm", l1.nullifier.address, again)
-    finalize(l1, params)
-    assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
-    finalize(l1, other)
-
-
 def test_a_reentrant_token_is_not_paid_twice(l1: Deployed) -> None:
-    token = deposited_token(l1, 9, l1.token("ReentrantToken"))
+    token = l1.token("ReentrantToken")
+    deposit_token(l1, token, 9)
     params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
     again = l1.nullifier.encode("finalizeDeposit", params)
     l1.engine.send(ALICE, token, "arm", l1.nullifier.address, again)

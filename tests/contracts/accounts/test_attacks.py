@@ -143,18 +143,6 @@ def test_a_validation_that_writes_for_others_is_not_admitted(l2: ScriptedWorld) 
     assert not any(l2.chain.latest.slot(counter, (1).to_bytes(32)))
 
 
-def test_a_context_of_many_kilobytes_is_rejected(l2: ScriptedWorld) -> None:
-    # It returns a magic, an offset of 64, and a length of 64 kB.
-    code = (
-        "63038a24bc60e01b5f52604060205262010000604052"
-        f"5f5f5f5f6a{COST:022x}73{BOOTLOADER.hex()}5af150620100605ff3"
-    )
-    paymaster = l2.put(code, at=0x48)
-    l2.chain.edit(paymaster, lambda it: it.set_balance(paymaster, ETHER))
-    with pytest.raises(AccountRejection, match="context that is too long"):
-        l2.open().run(l2.from_key(paymaster=paymaster, gas_limit=GAS * 6))
-
-
 def test_an_account_cannot_pay_with_what_the_bootloader_has(l2: ScriptedWorld) -> None:
     l2.chain.edit(BOOTLOADER, lambda it: it.set_balance(BOOTLOADER, ETHER))
     account = l2.account(fee=0)

@@ -17,9 +17,8 @@ from entresol.errors import (
     EstimateRejection,
     ExecutionReverted,
     InsufficientFunds,
-    TransactionRuleBroken,
 )
-from entresol.execution.calls import CallRequest, ZkCall, call, estimate_gas
+from entresol.execution.calls import CallRequest, ZkCall, estimate_gas
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.values import Address
@@ -47,7 +46,6 @@ from tests.support.contracts.layer_two import (
     SECRETS,
     artifact_for_tests,
     calldata,
-    decode,
     failure,
 )
 from tests.support.run.examples import examples
@@ -70,46 +68,11 @@ def estimate(l2: ScriptedWorld, **fields: object) -> int:
     return estimate_gas(l2.evm_env(), request).gas
 
 
-def test_the_estimate_of_a_multisig_transaction_suffices(
-    l2: ScriptedWorld, multisig: Address
-) -> None:
-    gas = estimate(l2, sender=multisig, value=5)
-    payload = fill(multisig, value=5, gas_limit=gas)
-    InlineSequencer(l2.chain).submit(sign_by(payload, *OWNERS).encode())
-    assert l2.last().succeeded
-    assert l2.balance(NOBODY) == 5
-
-
-def test_the_estimate_of_an_owner_suffices_for_the_account(
-    l2: ScriptedWorld, multisig: Address
-) -> None:
-    gas = estimate(l2, sender=ALICE, to=BOB, value=5, zk=ZkCall(has_meta=True))
-    assert gas == 21_000 + OWNER_MARGIN
-    payload = fill(multisig, to=BOB, value=5, gas_limit=gas)
-    InlineSequencer(l2.chain).submit(sign_by(payload, *OWNERS).encode())
-    assert l2.last().succeeded
-
-
 def test_the_estimate_of_an_owner_includes_what_a_new_recipient_costs(l2: ScriptedWorld) -> None:
     meta = ZkCall(has_meta=True)
     new = estimate(l2, value=5, zk=meta)
     assert new == 21_000 + OWNER_MARGIN + NEW_ACCOUNT_GAS
     assert estimate(l2, value=0, zk=meta) == estimate(l2, to=BOB, value=5, zk=meta)
-
-
-def test_a_sender_without_ether_has_an_estimate_with_a_paymaster(l2: ScriptedWorld) -> None:
-    secret = b"\x0c" * 32
-    poor = Address(address_of(public_key(secret)))
-    gas = estimate(l2, sender=poor, zk=FREE)
-    payload = fill(poor, gas_limit=gas, paymaster=TESTNET_PAYMASTER)
-    InlineSequencer(l2.chain).submit(sign_by(payload, secret).encode())
-    assert l2.last().succeeded
-
-
-def test_an_estimate_ignores_that_too_little_is_offered(l2: ScriptedWorld) -> None:
-    token = l2.token()
-    zk = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=approval_based(token, 1))
-    assert estimate(l2, zk=zk) > 21_000
 
 
 def test_an_estimate_with_a_custom_signature_uses_it(l2: ScriptedWorld, multisig: Address) -> None:
@@ -188,14 +151,6 @@ def test_a_given_nonce_is_taken_as_the_accounts(l2: ScriptedWorld, multisig: Add
     )
 
 
-def test_a_call_ignores_the_paymaster(l2: ScriptedWorld) -> None:
-    token = l2.token()
-    data = calldata("balanceOf(address)", ALICE)
-    zk = ZkCall(paymaster=NOBODY, paymaster_input=b"")
-    output = call(l2.evm_env(), CallRequest(sender=ALICE, to=token, data=data, zk=zk))
-    assert decode("(uint256)", output) == 1_000
-
-
 def test_a_traced_call_shows_the_steps(l2: ScriptedWorld, multisig: Address) -> None:
     request = CallRequest(sender=multisig, to=NOBODY, zk=ZkCall())
     budget = TraceBudget(TraceLimits())
@@ -203,14 +158,6 @@ def test_a_traced_call_shows_the_steps(l2: ScriptedWorld, multisig: Address) -> 
     root = json.loads(ran.trace or b"")
     assert root["to"] == str(BOOTLOADER)
     assert len(root["calls"]) == 3
-
-
-def test_a_chain_without_accounts_has_no_paymasters(l2: ScriptedWorld) -> None:
-    l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
-    l2.chain.builder.seal()
-    with pytest.raises(TransactionRuleBroken, match="paymasters are not supported"):
-        estimate(l2, zk=FREE)
-    assert estimate(l2, zk=ZkCall(has_meta=True)) == 21_000
 
 
 class Paying(NamedTuple):
@@ -308,18 +255,6 @@ def test_an_estimate_used_as_the_limit_succeeds(
     call = CallRequest(sender=sender, to=to, value=value, data=data, zk=zk)
     with reverted(paying.l2):
         assert paying.send(kind, call, estimate_gas(paying.l2.evm_env(), call).gas)
-
-
-@pytest.mark.parametrize("kind", ["2 of 2", "4 of 4", "session"])
-@pytest.mark.parametrize("is_by_owner", [False, True], ids=["account", "owner"])
-def test_the_estimate_of_a_tokens_transfer_suffices(
-    paying: Paying, kind: str, *, is_by_owner: bool
-) -> None:
-    sender = ALICE if is_by_owner else paying.accounts[kind][0]
-    data = calldata("transfer(address,uint256)", Address(b"\x96" * 20), 5)
-    zk = paying.zk("token", has_meta=is_by_owner)
-    call = CallRequest(sender=sender, to=paying.token, data=data, zk=zk)
-    assert paying.send(kind, call, estimate_gas(paying.l2.evm_env(), call).gas)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 from entresol.errors import AccountRejection, InsufficientFunds, NonceTooLow, TransactionRuleBroken
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
+from entresol.rollup.system_contracts import CONTRACT_DEPLOYER
 from tests.support.contracts.accounts import (
     AGREES,
     APPROVAL,
@@ -20,7 +20,6 @@ from tests.support.contracts.accounts import (
     GENERAL,
     INVALID,
     NOBODY,
-    PAYS,
     POST,
     PREPARE,
     REVERT,
@@ -36,7 +35,6 @@ from tests.support.contracts.accounts import (
 )
 from tests.support.contracts.layer_two import (
     ALICE,
-    BOB,
     ETHER,
     FEE,
     calldata,
@@ -101,20 +99,6 @@ def test_a_delegated_sender_is_asked_by_its_key(l2: ScriptedWorld) -> None:
     assert functions(result) == [ASK_PAYMASTER, POST]
 
 
-@pytest.mark.parametrize("number", [0x8001, 0xFFFF, 1])
-def test_a_system_contract_is_no_paymaster(l2: ScriptedWorld, number: int) -> None:
-    transaction = l2.from_key(paymaster=Address(number.to_bytes(20)))
-    assert rejection(l2, transaction).step == "form"
-
-
-def test_a_system_contract_is_no_sender(l2: ScriptedWorld) -> None:
-    for number in (0x8001, 0xFFFF, 1):
-        sender = Address(number.to_bytes(20))
-        l2.chain.edit(sender, lambda it, at=sender: it.set_code(at, b"\x00"))  # type: ignore[misc]
-        l2.chain.builder.seal()
-        assert rejection(l2, l2.from_contract(sender)).step == "form"
-
-
 # Nonces
 
 
@@ -137,17 +121,6 @@ def test_an_account_has_to_mark_its_nonce(l2: ScriptedWorld) -> None:
     account = l2.account()
     l2.script(account, VALIDATE, output=AGREES)
     assert "nonce was not marked" in str(rejection(l2, l2.from_contract(account)))
-
-
-def test_an_account_may_jump_over_nonces(l2: ScriptedWorld) -> None:
-    account = l2.account()
-    jump = (NONCE_HOLDER, 0, calldata("increaseMinNonce(uint256)", 5))
-    l2.script(account, VALIDATE, jump, output=AGREES)
-    l2.include(l2.from_contract(account))
-    assert l2.min_nonce(account) == 5
-    for used in range(5):
-        with pytest.raises(NonceTooLow):
-            l2.open().run(l2.from_contract(account, nonce=used))
 
 
 # What an account says
@@ -248,26 +221,6 @@ def test_nobody_sends_ether_to_the_bootloader_but_to_pay(l2: ScriptedWorld) -> N
 
 
 # Paymasters
-
-
-def test_a_key_without_ether_pays_by_token(l2: ScriptedWorld) -> None:
-    paymaster, token = l2.paymaster(), l2.token(BOB)
-    l2.script(
-        paymaster,
-        ASK_PAYMASTER,
-        (token, 0, calldata("transferFrom(address,address,uint256)", BOB, paymaster, 10)),
-        pay(COST),
-        output=PAYS,
-    )
-    l2.chain.edit(BOB, lambda it: it.set_balance(BOB, 0))
-    l2.chain.builder.seal()
-    transaction = l2.from_key(1, paymaster=paymaster, paymaster_input=approval_based(token, 10))
-    result = l2.include(transaction)
-    assert result.succeeded
-    assert (l2.balance(BOB), l2.nonce(BOB)) == (0, 1)
-    assert l2.token_balance(token, paymaster) == 10
-    assert l2.token_balance(token, BOB) == 990
-    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
 
 
 @pytest.mark.parametrize(

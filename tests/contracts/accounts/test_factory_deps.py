@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import msgspec
 import pytest
 
-from entresol.chain.genesis.genesis import GenesisAccount
-from entresol.contracts import artifact
-from entresol.contracts.slots import storage_of
 from entresol.errors import IntrinsicGasTooLow
 from entresol.execution.calls import CallRequest, estimate_gas, estimate_l1_to_l2_gas
 from entresol.primitives.bytecode import eravm_hash
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
@@ -71,16 +65,6 @@ def test_they_cost_what_calldata_costs(l2: ScriptedWorld) -> None:
     published = l2.include(l2.from_key(factory_deps=DEPS))
     sent = l2.include(l2.from_key(data=b"".join(DEPS)))
     assert published.gas_used == sent.gas_used == NEEDED
-
-
-@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
-def test_the_pool_rejects_a_gas_limit_that_does_not_cover_them(
-    l2: ScriptedWorld, multisig: Address, kind: str
-) -> None:
-    transaction = senders(l2, multisig, NEEDED - 1)[kind]
-    with pytest.raises(IntrinsicGasTooLow) as rejection:
-        InlineSequencer(l2.chain).submit(transaction.raw)
-    assert rejection.value.needed >= NEEDED
 
 
 @pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
@@ -143,17 +127,3 @@ def test_what_fills_a_disk_costs_more_than_a_block_has(l2: ScriptedWorld) -> Non
     transaction = l2.from_key(factory_deps=(b"\x01" * (65_535 * 32),), gas_limit=30_000_000)
     with pytest.raises(IntrinsicGasTooLow):
         InlineSequencer(l2.chain).submit(transaction.raw)
-
-
-def test_they_cost_nothing_where_the_bootloader_does_not_charge_them() -> None:
-    bootloader = artifact("Bootloader")
-    storage = storage_of(bootloader, {"supportedAccountVersion": 1})
-    account = GenesisAccount(code=bytes(bootloader.runtime), nonce=1, storage=storage)
-    with closing(ScriptedWorld(replaced={BOOTLOADER: account})) as l2:
-        InlineSequencer(l2.chain).submit(l2.from_key(factory_deps=DEPS, gas_limit=21_000).raw)
-        assert l2.last().gas_used == 21_000
-        assert l2.take(priority(21_000, *DEPS)).succeeded
-        meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]
-        plain = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta().call())
-        request = CallRequest(sender=ALICE, to=NOBODY, zk=meta.call())
-        assert estimate_gas(l2.evm_env(), request) == estimate_gas(l2.evm_env(), plain)

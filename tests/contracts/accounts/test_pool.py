@@ -71,17 +71,6 @@ def test_a_contract_account_sends_through_the_pool(l2: ScriptedWorld, account: A
     assert l2.chain.pool.next_nonce(account) == 1
 
 
-def test_a_paymaster_pays_through_the_pool(l2: ScriptedWorld) -> None:
-    paymaster, token = l2.paymaster(), l2.token()
-    before = l2.balance(ALICE)
-    message = approval_based(token, 10)
-    InlineSequencer(l2.chain).submit(
-        l2.from_key(paymaster=paymaster, paymaster_input=message, value=3).raw
-    )
-    assert l2.last().succeeded
-    assert l2.balance(ALICE) == before - 3
-
-
 def test_a_plain_contract_cannot_send(l2: ScriptedWorld) -> None:
     text = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
     assert "Sender is not an account" in text
@@ -102,40 +91,6 @@ def test_a_system_contract_neither_sends_nor_pays(l2: ScriptedWorld, number: int
 def test_a_contract_account_signs_with_something(l2: ScriptedWorld, account: Address) -> None:
     with pytest.raises(InvalidSignature, match="not signed"):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, b"").raw)
-
-
-@pytest.mark.parametrize("size", [64, 66])
-def test_a_key_signs_with_65_bytes(l2: ScriptedWorld, size: int) -> None:
-    payload = fill(ALICE, custom_signature=bytes(size))
-    with pytest.raises(InvalidSignature, match="65 bytes"):
-        InlineSequencer(l2.chain).submit(payload.encode())
-
-
-ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-
-
-@pytest.mark.parametrize("is_high", [False, True], ids=["v of 0 or 1", "high s"])
-def test_a_key_signs_in_one_way_only(l2: ScriptedWorld, *, is_high: bool) -> None:
-    payload = l2.from_key(1).payload
-    assert isinstance(payload, ZkTransaction)
-    r, s, v = (
-        payload.signature[:32],
-        int.from_bytes(payload.signature[32:64]),
-        payload.signature[64],
-    )
-    other = (
-        (ORDER - s).to_bytes(32) + bytes([55 - v]) if is_high else s.to_bytes(32) + bytes([v - 27])
-    )
-    with pytest.raises(InvalidSignature):
-        InlineSequencer(l2.chain).submit(fill(BOB, custom_signature=r + other).encode())
-
-
-def test_a_key_does_not_sign_for_another(l2: ScriptedWorld) -> None:
-    signed = l2.from_key(1).payload
-    assert isinstance(signed, ZkTransaction)
-    forged = fill(ALICE, custom_signature=signed.signature)
-    with pytest.raises(InvalidSignature, match="sent from"):
-        InlineSequencer(l2.chain).submit(forged.encode())
 
 
 def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> None:
@@ -185,17 +140,6 @@ def test_impersonated_and_own_transactions_do_not_mix(l2: ScriptedWorld, account
     InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     with pytest.raises(PoolRejection, match="the pool has transactions of this"):
         InlineSequencer(l2.chain).send(impersonate(fill(account, nonce=l2.nonce(account)), account))
-
-
-def test_an_old_genesis_rejects_as_before(l2: ScriptedWorld, account: Address) -> None:
-    paymaster = l2.paymaster()
-    l2.chain.edit(BOOTLOADER, lambda it: it.set_slot(BOOTLOADER, bytes(32), bytes(32)))
-    l2.chain.builder.seal()
-    with pytest.raises(TransactionRuleBroken, match="paymasters are not supported"):
-        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=paymaster).raw)
-    with pytest.raises(InvalidSignature):
-        InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
-    assert l2.chain.pool.next_nonce(account) == l2.nonce(account)
 
 
 # The texts of the network
@@ -282,12 +226,6 @@ def test_a_validation_reads_what_belongs_to_the_sender(
     l2.script(account, VALIDATE, use_nonce(0), (program, 0, b""), output=AGREES, is_logged=False)
     InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
     assert l2.last().succeeded
-
-
-def test_a_validation_calls_no_account_without_code(l2: ScriptedWorld, account: Address) -> None:
-    l2.script(account, VALIDATE, use_nonce(0), (NOBODY, 0, b""), output=AGREES, is_logged=False)
-    text = rejection(l2, l2.from_contract(account))
-    assert text.endswith(f"Called contract with no code: 0x{NOBODY.hex()}")
 
 
 def test_a_validation_calls_no_delegation(l2: ScriptedWorld, account: Address) -> None:
@@ -407,20 +345,6 @@ def test_an_account_that_fails_again_and_again_is_rejected_for_a_while(
     InlineSequencer(l2.chain).submit(l2.from_contract(account, b"5").raw)
 
 
-def test_a_checkpoint_restores_who_has_failed(l2: ScriptedWorld, account: Address) -> None:
-    manual(l2)
-    reverts = Reverts(l2.chain)
-    checkpoint = reverts.checkpoint()
-    for signature in (b"1", b"2", b"3"):
-        l2.chain.edit(account, lambda it: it.set_balance(account, ETHER))
-        InlineSequencer(l2.chain).submit(l2.from_contract(account, signature).raw)
-        l2.chain.edit(NOBODY, lambda it: it.set_balance(account, COST - 1))
-        l2.chain.builder.seal()
-    assert l2.chain.pool.checkpoint().size > 0
-    reverts.restore(checkpoint)
-    InlineSequencer(l2.chain).submit(l2.from_contract(account, b"4").raw)
-
-
 def test_an_account_that_resigns_loses_its_transactions(
     l2: ScriptedWorld, account: Address
 ) -> None:
@@ -447,8 +371,3 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
         InlineSequencer(l2.chain).submit(l2.from_key(1, paymaster=paymaster).raw)
     l2.chain.builder.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
-
-
-def test_a_nonce_beyond_32_bits_is_rejected(l2: ScriptedWorld, account: Address) -> None:
-    with pytest.raises(TransactionRuleBroken, match="nonce has max value"):
-        InlineSequencer(l2.chain).submit(fill(account, nonce=2**32, custom_signature=b"x").encode())

@@ -115,21 +115,6 @@ def post_call(payload: ZkTransaction, context: bytes, result: int, gas: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("signature", "selector"),
-    [
-        (f"validateTransaction(bytes32,bytes32,{T})", SELECTORS[VALIDATE]),
-        (f"payForTransaction(bytes32,bytes32,{T})", SELECTORS[PAY]),
-        (f"executeTransaction(bytes32,bytes32,{T})", SELECTORS[EXECUTE]),
-        (f"validateAndPayForPaymasterTransaction(bytes32,bytes32,{T})", SELECTORS[ASK_PAYMASTER]),
-        (f"postTransaction(bytes,{T},bytes32,bytes32,uint8,uint256)", SELECTORS[POST]),
-    ],
-    ids=["validate", "pay", "execute", "paymaster", "post"],
-)
-def test_functions_have_the_selectors_of_the_network(signature: str, selector: bytes) -> None:
-    assert keccak256(signature.encode())[:4] == selector
-
-
-@pytest.mark.parametrize(
     ("payload", "digest", "transaction"),
     [
         (
@@ -269,10 +254,3 @@ def test_nonce_and_version_are_in_the_slots_of_the_network(l2: ScriptedWorld) ->
     state = l2.chain.latest
     assert int.from_bytes(state.slot(CONTRACT_DEPLOYER, slot)) == 1
     assert int.from_bytes(state.slot(NONCE_HOLDER, slot)) == 9
-
-
-def test_money_moves_as_the_vectors_say(l2: ScriptedWorld) -> None:
-    l2.script(PAYMASTER, ASK_PAYMASTER, pay(2 * 200_000 * FEE), output=PAYS)
-    before = l2.balance(PAYMASTER)
-    result = l2.include(loaded(decoded(TOKEN_PAYMENT)))
-    assert before - l2.balance(PAYMASTER) == result.gas_used * FEE

@@ -65,16 +65,6 @@ def test_each_function_deploys_evm_code(l2: LayerTwo, signature: str, selector: 
     assert code_hash == evm_hash(l2.code(address))
 
 
-def test_a_deployment_returns_the_address(l2: LayerTwo) -> None:
-    answer = l2.call(CONTRACT_DEPLOYER, arguments(CREATE))
-    assert answer == padded(deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE)))[0])
-
-
-def test_create_returns_another_address_each_time(l2: LayerTwo) -> None:
-    results = [l2.send(CONTRACT_DEPLOYER, arguments(CREATE)) for _ in range(2)]
-    assert len({deployed(outcome) for outcome in results}) == 2
-
-
 def test_create2_deploys_at_the_computed_address(l2: LayerTwo) -> None:
     promised = l2.read(
         CONTRACT_DEPLOYER,
@@ -205,14 +195,6 @@ def test_only_the_deployer_increments_deployment_nonces(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(NONCE_HOLDER, calldata("incrementDeploymentNonce(address)", ALICE))
     assert caught.value.data == failure("Unauthorized(address)", ALICE)
-
-
-@pytest.mark.parametrize("function", ["getMinNonce(address)", "getRawNonce(address)"])
-def test_reading_transaction_nonces_reverts_with_the_method_to_use(
-    l2: LayerTwo, function: str
-) -> None:
-    with pytest.raises(ExecutionReverted, match="ask eth_getTransactionCount"):
-        l2.call(NONCE_HOLDER, calldata(function, ALICE))
 
 
 def version_setter(version: int) -> bytes:

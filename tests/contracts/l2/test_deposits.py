@@ -74,14 +74,6 @@ def test_the_first_deposit_deploys_the_token_at_the_computed_address(l2: LayerTw
     assert l2.token_balance(promised, ALICE) == 1_000
 
 
-def test_the_second_deposit_mints_more_of_it(l2: LayerTwo) -> None:
-    first, second = l2.deposit(1_000), l2.deposit(500, receiver=BOB)
-    token = l2_token(l2)
-    assert second.gas_used < first.gas_used / 2
-    assert l2.token_balance(token, BOB) == 500
-    assert l2.read(token, "totalSupply()(uint256)") == 1_500
-
-
 def test_a_bridged_token_returns_its_origin(l2: LayerTwo) -> None:
     l2.deposit()
     token = l2_token(l2)
@@ -168,18 +160,6 @@ def test_the_legacy_encoding_deploys_the_same_token(l2: LayerTwo) -> None:
     token = l2_token(l2)
     assert described(l2, token) == ("Crown", "CRWN", 6)
     assert l2.read(token, "assetId()(bytes32)") == L1_ASSET
-
-
-@pytest.mark.parametrize("deposited", [False, True], ids=["first", "later"])
-def test_clients_can_estimate_a_deposit_by_the_legacy_encoding(
-    l2: LayerTwo, deposited: bool
-) -> None:
-    if deposited:
-        l2.deposit()
-    call = calldata(LEGACY, ALICE, BOB, L1_TOKEN, 5, LEGACY_CROWN)
-    request = CallRequest(sender=ROUTER_ALIAS, to=ASSET_ROUTER, data=call)
-    estimate = estimate_gas(l2.evm_env(), request)
-    assert l2.from_l1(deposit_call(5, BOB), gas=estimate.gas).succeeded
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["first", "later"])
@@ -339,10 +319,6 @@ def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
     assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN), 16) == 0
 
 
-def test_there_is_no_wrapped_base_token(l2: LayerTwo) -> None:
-    assert int(l2.read(NATIVE_TOKEN_VAULT, "WETH_TOKEN()(address)"), 16) == 0
-
-
 def test_the_vault_has_a_token_only_after_its_first_deposit_and_predicts_it_before(
     l2: LayerTwo,
 ) -> None:
@@ -356,10 +332,3 @@ def test_the_vault_has_a_token_only_after_its_first_deposit_and_predicts_it_befo
     assert l2_token(l2) == predicted
     assert l2.deposit(1).succeeded
     assert known() == l2_token(l2) == predicted
-
-
-def test_a_token_without_deposits_is_unknown(l2: LayerTwo) -> None:
-    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", L1_TOKEN) == bytes(32)
-    assert l2.read(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == 0
-    assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", L1_TOKEN), 16) == 0
-    assert int(l2.read(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET), 16) == 0

@@ -126,12 +126,6 @@ def test_the_events_of_a_bundle_come_in_the_order_that_clients_count_on(street: 
     assert sent.bundle_hash == keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, sent.bundle]))
 
 
-def test_two_bundles_of_the_same_calls_are_two(street: Street) -> None:
-    assert (
-        street.here.send(starter(CAROL)).bundle_hash != street.here.send(starter(CAROL)).bundle_hash
-    )
-
-
 def test_what_happens_to_a_bundle_is_found_by_its_hash(street: Street) -> None:
     sent = street.here.send(starter(CAROL), starter(BOB))
     street.deliver(sent)
@@ -302,10 +296,6 @@ def test_the_values_of_a_bundle_are_bounded_together(street: Street) -> None:
 def test_a_recipient_that_is_none_is_rejected_when_it_is_sent(street: Street, to: bytes) -> None:
     with pytest.raises(Reverted, match=r"InvalidRecipient|InvalidInteroperableAddress"):
         street.here.send((to, b"", []))
-
-
-def test_a_recipient_may_name_the_destination(street: Street) -> None:
-    street.deliver(street.here.send((on_chain(OTHER_CHAIN_ID, CAROL), b"", [])))
 
 
 @pytest.mark.parametrize(

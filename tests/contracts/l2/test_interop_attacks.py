@@ -8,7 +8,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.primitives.values import Address, create_address
 from entresol.rollup.system_contracts import MULTICALL
-from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle
+from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle, asset_call, mint_of
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
 from tests.support.contracts.interop_chains import (
@@ -50,7 +50,6 @@ from tests.support.contracts.l1_contracts import (
 DELEGATION = bytes.fromhex("ef0100") + b"\xdd" * 20
 DELEGATE = Address(b"\xdd" * 20)
 LARGEST_TRANSACTION = 16_777_216
-FINALIZE = bytes.fromhex("9c884fd1")
 
 
 @pytest.fixture
@@ -98,14 +97,6 @@ def test_the_sender_divides_its_bundle_also_if_it_delegates_to_code(street: Stre
     assert street.there.engine.balance(CAROL) == 1
 
 
-def test_code_that_only_resembles_a_delegation_is_a_contract(street: Street) -> None:
-    for code in (DELEGATION + b"\0", b"\xef\x01\x01" + DELEGATION[3:]):
-        street.here.engine.overlay.set_code(ALICE, code)
-        sent = verified(street, starter(CAROL))
-        with pytest.raises(Reverted, match="UnbundlingNotAllowed"):
-            unbundle(street, sent, CANCEL)
-
-
 def test_nobody_divides_the_bundle_that_a_contract_sends_while_it_is_constructed(
     street: Street,
 ) -> None:
@@ -139,12 +130,6 @@ def test_an_account_that_delegates_to_a_recipient_takes_messages(street: Street)
     assert there.balance(CAROL) == 3
 
 
-def test_a_delegate_that_takes_no_message_gets_none(street: Street) -> None:
-    street.there.engine.overlay.set_code(CAROL, DELEGATION)
-    with pytest.raises(Reverted):
-        street.deliver(street.here.send(starter(CAROL, b"hello")))
-
-
 # --- Encodings ---
 
 
@@ -174,14 +159,6 @@ def test_an_attribute_has_one_encoding(street: Street, name: str) -> None:
     for it in (plain + bytes(32), plain + b"\0", moved, dirty):
         with pytest.raises(Reverted, match="AttributeMalformed"):
             street.here.send(starter(CAROL), attributes=[it])
-
-
-def test_a_destination_with_the_address_of_nobody_is_no_chain(street: Street) -> None:
-    destination = on_chain(OTHER_CHAIN_ID, Address.zero())
-    with pytest.raises(Reverted, match="InvalidInteroperableAddress"):
-        street.here.engine.send(
-            ALICE, street.here.center, "sendBundle", destination, [starter(CAROL)], [], value=FEE
-        )
 
 
 @pytest.mark.parametrize("name", ["executionAddress(bytes)", "unbundlerAddress(bytes)"])
@@ -401,27 +378,15 @@ def test_no_system_contract_but_the_router_takes_messages(street: Street, target
 
 def test_the_base_token_is_not_minted_as_an_asset(street: Street) -> None:
     ether = street.there.base_asset
-    mint = abi.encode(
-        ["address", "address", "address", "uint256", "bytes"],
-        [ALICE, BOB, street.there.base_token, 5, b""],
-    )
-    data = FINALIZE + abi.encode(["uint256", "bytes32", "bytes"], [CHAIN_ID, ether, mint])
-    call = Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
-        street.deliver(forged(street, call))
+        street.deliver(forged(street, asset_call(ether, mint_of(street.there.base_token, 5))))
 
 
 def test_a_token_of_the_destination_that_never_left_is_not_minted(street: Street) -> None:
     own = asset_id(L1_TOKEN, OTHER_CHAIN_ID)
     texts = abi.encode(["uint256", "bytes", "bytes", "bytes"], [OTHER_CHAIN_ID, b"", b"", b""])
-    mint = abi.encode(
-        ["address", "address", "address", "uint256", "bytes"],
-        [ALICE, BOB, L1_TOKEN, 5, b"\1" + texts],
-    )
-    data = FINALIZE + abi.encode(["uint256", "bytes32", "bytes"], [CHAIN_ID, own, mint])
-    call = Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
-        street.deliver(forged(street, call))
+        street.deliver(forged(street, asset_call(own, mint_of(L1_TOKEN, 5, b"\1" + texts))))
 
 
 # --- Gas ---

@@ -55,17 +55,6 @@ def test_a_message_emits_an_event_and_an_l2_to_l1_log(l2: LayerTwo) -> None:
     assert log.is_service
 
 
-def test_the_messenger_returns_the_hash_of_the_message(l2: LayerTwo) -> None:
-    hash_ = l2.read(L1_MESSENGER, "sendToL1(bytes)(bytes32)", b"hello")
-    assert hash_ == keccak256(b"hello")
-
-
-@pytest.mark.parametrize("message", [b"", b"\0" * 100_000], ids=["empty", "long"])
-def test_a_message_has_any_size(l2: LayerTwo, message: bytes) -> None:
-    outcome = l2.send(L1_MESSENGER, calldata("sendToL1(bytes)", message))
-    assert [log.value for log in messages_of(outcome)] == [keccak256(message)]
-
-
 def test_l2_to_l1_logs_are_in_the_order_of_the_messages(l2: LayerTwo) -> None:
     words = [b"one", b"two", b"two", b"three"]
     calls = [(L1_MESSENGER, False, calldata("sendToL1(bytes)", word)) for word in words]
@@ -179,15 +168,6 @@ def test_a_withdrawal_with_a_message_contains_its_sender(l2: LayerTwo) -> None:
         padded(RECEIVER),
     )
     assert decode("(uint256,bytes)", data) == (AMOUNT, b"note")
-
-
-def test_withdrawn_ether_moves_from_the_sender_to_the_base_token(l2: LayerTwo) -> None:
-    before = l2.balance(ALICE)
-    for _ in range(2):
-        l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=ETHER)
-    assert before - l2.balance(ALICE) > 2 * ETHER
-    assert l2.balance(BASE_TOKEN) == 2 * ETHER
-    assert l2.read(BASE_TOKEN, "totalWithdrawn()(uint256)") == 2 * ETHER
 
 
 def test_a_withdrawal_to_the_zero_address_is_rejected(l2: LayerTwo) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from entresol._native import keccak256
 from entresol.errors import ExecutionReverted
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
@@ -24,20 +23,6 @@ NAME = calldata("name()")
 ETHER_NAME = encode("(string)", "Ether")
 REJECTED = failure("NothingToCall()")
 TARGET = Address(b"\x66" * 20)
-
-
-def test_the_selectors_are_those_of_clients() -> None:
-    selectors = {
-        "aggregate((address,bytes)[])": "252dba42",
-        "tryAggregate(bool,(address,bytes)[])": "bce38bd7",
-        "tryBlockAndAggregate(bool,(address,bytes)[])": "399542e9",
-        "blockAndAggregate((address,bytes)[])": "c3077fa9",
-        "aggregate3((address,bool,bytes)[])": "82ad56cb",
-        "aggregate3Value((address,bool,uint256,bytes)[])": "174dea71",
-    }
-    assert {
-        signature: keccak256(signature.encode())[:4].hex() for signature in selectors
-    } == selectors
 
 
 def test_aggregate3_returns_a_result_for_each_call(l2: LayerTwo) -> None:

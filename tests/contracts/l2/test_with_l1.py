@@ -172,28 +172,3 @@ def test_a_deposit_that_fails_on_l2_is_refunded(l1: Deployed, l2: LayerTwo) -> N
         proof,
     )
     assert l1.engine.read(token, "balanceOf", DEPOSITOR) == before
-
-
-def test_a_token_without_metadata_is_deposited(l1: Deployed, l2: LayerTwo) -> None:
-    token = l1.token("SilentToken")
-    assert deposit(l1, l2, token).succeeded
-    arrived = l2_token(l2, token)
-    assert l2.token_balance(arrived, ALICE) == AMOUNT
-    assert l2.read(arrived, "name()(string)") == l2.read(arrived, "symbol()(string)") == ""
-    assert l2.read(arrived, "decimals()(uint8)") == 18
-
-
-@pytest.mark.parametrize(
-    ("oddity", "name"),
-    [(0, "ODD"), (1, ""), (2, ""), (3, ""), (4, "")],
-    ids=["one word", "reverts", "nothing", "too much", "all gas"],
-)
-def test_a_token_with_invalid_metadata_is_deposited(
-    l1: Deployed, l2: LayerTwo, oddity: int, name: str
-) -> None:
-    token = l1.token("OddToken", oddity)
-    assert deposit(l1, l2, token).succeeded
-    arrived = l2_token(l2, token)
-    assert l2.token_balance(arrived, ALICE) == AMOUNT
-    assert l2.read(arrived, "name()(string)") == name
-    assert l2.read(arrived, "decimals()(uint8)") == 18

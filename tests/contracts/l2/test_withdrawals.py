@@ -32,7 +32,6 @@ from tests.support.contracts.layer_two import (
     messages_of,
     metadata,
     padded,
-    topic,
 )
 
 RECEIVER = Address(b"\x91" * 20)
@@ -92,22 +91,6 @@ def test_the_message_is_the_call_that_finalizes_the_withdrawal(
         + L1_ASSET
         + encode("(address,address,address,uint256,bytes)", ALICE, RECEIVER, L1_TOKEN, 400, CROWN)
     )
-
-
-@pytest.mark.parametrize(
-    ("signature", "selector"), [(BY_ASSET, "4a2e35ba"), (BY_ADDRESS, "d9caed12")]
-)
-def test_the_selectors_are_those_of_clients(signature: str, selector: str) -> None:
-    assert keccak256(signature.encode())[:4].hex() == selector
-
-
-def test_a_withdrawal_burns_the_token(l2: LayerTwo, crown: Address) -> None:
-    outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
-    assert l2.token_balance(crown, ALICE) == 600
-    assert l2.read(crown, "totalSupply()(uint256)") == 600
-    ((_, topics, data),) = logs_of(outcome, crown, topic("Transfer(address,address,uint256)"))
-    assert topics[1:] == (padded(ALICE), bytes(32))
-    assert decode("(uint256)", data) == 400
 
 
 def test_a_withdrawal_emits_its_events(l2: LayerTwo, crown: Address) -> None:

@@ -10,11 +10,18 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.l1_contracts import CHAIN_ID, OTHER_CHAIN_ID
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    L2_ASSET_ROUTER,
+    OTHER_CHAIN_ID,
+)
 from tests.support.rollup.messages import message_log
 
 INTEROP_CENTER = Address((0x1000D).to_bytes(20))
 BUNDLE = "(bytes1,uint256,uint256,bytes32,bytes32,(bytes1,bool,address,address,uint256,bytes)[],(bytes,bytes,bool))"
+FINALIZE = bytes.fromhex("9c884fd1")
 EMPTY_ENTRY = keccak256(bytes(96))
 BATCH_LEAF = keccak256(b"zkSync:BatchLeaf")
 CHAIN_LEAF = keccak256(b"zkSync:ChainIdLeaf")
@@ -63,6 +70,25 @@ class PlainBundle:
     def log(self, tx_number: int = 0) -> L2ToL1Log:
         """Return the log of the message."""
         return message_log(tx_number, INTEROP_CENTER, self.message())
+
+
+def described(origin: int) -> bytes:
+    """Return what a router says of a token that comes from a chain."""
+    texts = [abi.encode(["string"], [name]) for name in ("Two", "TWO")]
+    types = ["uint256", "bytes", "bytes", "bytes"]
+    return b"\1" + abi.encode(types, [origin, *texts, abi.encode(["uint8"], [6])])
+
+
+def mint_of(token: Address, amount: int, metadata: bytes = b"", receiver: Address = BOB) -> bytes:
+    """Return by which data a vault pays an asset of Alice's to somebody."""
+    types = ["address", "address", "address", "uint256", "bytes"]
+    return abi.encode(types, [ALICE, receiver, token, amount, metadata])
+
+
+def asset_call(asset: Hash32, mint: bytes, source: int = CHAIN_ID) -> Call:
+    """Return the call of a router that carries an asset."""
+    arguments = abi.encode(["uint256", "bytes32", "bytes"], [source, asset, mint])
+    return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=FINALIZE + arguments)
 
 
 def tree_levels(leaves: Sequence[bytes]) -> list[list[bytes]]:

@@ -109,7 +109,9 @@ class Engine:
 
     def fork(self) -> Engine:
         """Return a copy that goes its own way."""
-        return Engine(self.overlay.fork(), timestamp=self.timestamp)
+        forked = Engine(self.overlay.fork(), timestamp=self.timestamp)
+        forked.chain_id = self.chain_id
+        return forked
 
     def deploy(self, name: str, *arguments: object, sender: Address) -> Contract:
         """Deploy a contract by a transaction of `sender`."""

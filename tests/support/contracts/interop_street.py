@@ -7,6 +7,7 @@ from typing import Any
 from eth_abi import abi
 
 from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.bundles import described, mint_of
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import L1_CHAIN_ID, Contract
 from tests.support.contracts.interop_chains import (
@@ -66,14 +67,7 @@ class Street:
 
 def deposit(chain: InteropChain, amount: int, token: Address = L1_TOKEN) -> None:
     """Let a token of L1 arrive for Alice."""
-    texts = [abi.encode(["string"], [name]) for name in ("Crown", "CRWN")]
-    description = b"\1" + abi.encode(
-        ["uint256", "bytes", "bytes", "bytes"], [L1_CHAIN_ID, *texts, abi.encode(["uint8"], [6])]
-    )
-    mint = abi.encode(
-        ["address", "address", "address", "uint256", "bytes"],
-        [ALICE, ALICE, token, amount, description],
-    )
+    mint = mint_of(token, amount, described(L1_CHAIN_ID), ALICE)
     chain.engine.send(
         alias(L1_ROUTER), chain.router, "finalizeDeposit(uint256,bytes32,bytes)",
         L1_CHAIN_ID, asset_id(token), mint,

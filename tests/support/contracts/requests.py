@@ -1,20 +1,76 @@
-"""Priority transactions that the contracts of L1 emitted, and their fee."""
+"""Deposits to L2 and withdrawals from it through the contracts of L1, and the priority transactions that these emit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eth_abi import abi
 
+from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction
-
-if TYPE_CHECKING:
-    from tests.support.contracts.l1_contracts import Deployed
+from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.engine import ETHER, Contract
+from tests.support.contracts.l1_contracts import (
+    ALICE,
+    BOB,
+    CHAIN_ID,
+    OPERATOR,
+    Deployed,
+    asset_id,
+    burn_data,
+    direct,
+    mint_data,
+    two_bridges,
+)
+from tests.support.contracts.merkle_trees import proof_of
+from tests.support.rollup.messages import message_log
 
 CANONICAL = (
     "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
     "uint256[4],bytes,bytes,uint256[],bytes,bytes)"
 )
+FILLER = message_log(0, ALICE, b"something else")
+
+
+def request(
+    l1: Deployed, *, sender: Address = ALICE, value: int | None = None, **fields: Any
+) -> Hash32:
+    """Ask for a transaction of the sender's on L2, and return its hash there."""
+    asked = direct(**fields)
+    paid = asked[1] if value is None else value
+    function = "requestL2TransactionDirect"
+    return Hash32(l1.engine.send(sender, l1.bridgehub, function, asked, value=paid))
+
+
+def deposit_ether(l1: Deployed, amount: int = 10 * ETHER, chain_id: int = CHAIN_ID) -> None:
+    """Deposit ether of Alice's to a chain whose gas is paid in it."""
+    request(l1, mint_value=amount, chain_id=chain_id)
+
+
+def new_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+    """Return what the router is told to deposit, by the asset id."""
+    inner = burn_data(amount, receiver, token.address)
+    return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
+
+
+def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+    """Return what the router is told to deposit, by the address of the token."""
+    return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
+
+
+def deposit(l1: Deployed, data: bytes, *, bridge: Address | None = None, **fields: Any) -> Hash32:
+    """Deposit an asset of Alice's through a second bridge, which is the router if none is given."""
+    asked = two_bridges(bridge or l1.router.address, data, **fields)
+    function, value = "requestL2TransactionTwoBridges", asked[1] + asked[7]
+    return Hash32(l1.engine.send(ALICE, l1.bridgehub, function, asked, value=value))
+
+
+def deposit_token(
+    l1: Deployed, token: Contract, amount: int, *, legacy: bool = False, **fields: Any
+) -> Hash32:
+    """Approve a token of Alice's, and deposit it."""
+    l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
+    return deposit(l1, (old_form if legacy else new_form)(token, amount), **fields)
 
 
 def requested(l1: Deployed) -> dict[str, Any]:
@@ -36,3 +92,51 @@ def fee(gas_price: int) -> int:
     by_gas = 250_000_000 + 1_000_000 * gas_price // 80_000_000
     by_pubdata = 17 * gas_price + 1_000_000 * gas_price // 120_000
     return max(by_gas, -(-by_pubdata // 800))
+
+
+def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
+    """Return the message of a withdrawal of the base token."""
+    return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32) + extra
+
+
+def token_message(
+    token: Contract, receiver: Address, amount: int, chain_id: int = CHAIN_ID
+) -> bytes:
+    """Return the message of a withdrawal of a token of L1."""
+    mint = mint_data(receiver, token.address, amount)
+    return asset_message(asset_id(token.address), mint, chain_id)
+
+
+def asset_message(asset: Hash32, mint: bytes, chain_id: int = CHAIN_ID) -> bytes:
+    """Return the message of a withdrawal of any asset."""
+    return bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + asset + mint
+
+
+def claim(
+    l1: Deployed, message: bytes, sender: Address, /, chain: Contract | None = None, **changes: Any
+) -> tuple[Any, ...]:
+    """Settle a batch with the message, and return the claim for the nullifier."""
+    logs = (FILLER, message_log(7, sender, message))
+    batch = l1.settle(*logs, chain=chain)
+    params = {
+        "chain_id": CHAIN_ID,
+        "batch": batch,
+        "index": 1,
+        "sender": sender,
+        "tx_number": 7,
+        "message": message,
+        "proof": proof_of(logs, 1),
+    }
+    assert changes.keys() <= params.keys()
+    return tuple((params | changes).values())
+
+
+def finalize(l1: Deployed, claimed: tuple[Any, ...]) -> None:
+    """Have a withdrawal paid."""
+    l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claimed)
+
+
+def status_proof(l1: Deployed, tx_hash: Hash32, *, succeeded: bool = False) -> tuple[Any, ...]:
+    """Settle a batch that says how a deposit ended, and return its hash with the proof."""
+    logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=succeeded),)
+    return (tx_hash, l1.settle(*logs), 0, 0, proof_of(logs, 0))

@@ -52,16 +52,6 @@ def test_an_account_is_deployed_once(l2: ScriptedWorld, factory: Address) -> Non
     assert not l2.send(factory, calldata(DEPLOY, SALT, *OWNERS), by=1).succeeded
 
 
-def test_a_salt_gives_another_account(l2: ScriptedWorld, factory: Address) -> None:
-    assert address(l2, factory) != address(l2, factory, bytes(32))
-
-
-def test_other_owners_have_another_account(l2: ScriptedWorld, factory: Address) -> None:
-    function = "accountAddress(bytes32,address[],uint256)(address)"
-    other = l2.read(factory, function, SALT, [BOB, ALICE], 2)
-    assert Address.parse(other) != address(l2, factory)
-
-
 def test_an_account_deploys_through_the_factory(l2: ScriptedWorld, factory: Address) -> None:
     """An account's own transaction may create another account."""
     first = l2.multisig()

@@ -7,7 +7,6 @@ import pytest
 
 from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection
-from entresol.execution.calls import CallRequest, ZkCall, estimate_gas
 from entresol.primitives.transactions import ZkTransaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
@@ -72,11 +71,6 @@ def budget_of(l2: ScriptedWorld, account: Address) -> int:
     """Return what the session may still spend."""
     _, budget = l2.read(account, "sessions(address)(address,uint256)", SESSION)
     return int(budget)
-
-
-def test_the_owner_sends_anything(l2: ScriptedWorld, account: Address) -> None:
-    send(l2, fill(account, value=5), OWNER)
-    assert l2.balance(NOBODY) == 5
 
 
 def test_a_session_calls_its_contract_and_spends(
@@ -149,16 +143,6 @@ def test_a_signature_has_one_size(l2: ScriptedWorld, account: Address, size: int
     assert not l2.is_signed(account, MESSAGE, signature)
 
 
-def test_the_estimate_suffices_for_a_session(
-    l2: ScriptedWorld, account: Address, game: Address
-) -> None:
-    open_session(l2, account, game, ETHER)
-    request = CallRequest(sender=account, to=game, value=5, zk=ZkCall())
-    gas = estimate_gas(l2.evm_env(), request).gas
-    send(l2, fill(account, to=game, value=5, gas_limit=gas), KEY)
-    assert l2.last().succeeded
-
-
 FREE = {"to": Address.zero(), "paymaster": TESTNET_PAYMASTER}
 """What costs the account nothing, on the target of a session that nobody has opened."""
 
@@ -203,16 +187,3 @@ def test_the_owner_signs_messages_and_a_session_does_not(
     open_session(l2, account, game, ETHER)
     assert l2.is_signed(account, MESSAGE, sign_message(l2, account, MESSAGE, OWNER))
     assert not l2.is_signed(account, MESSAGE, sign_message(l2, account, MESSAGE, KEY))
-
-
-def test_a_signed_message_is_not_another_accounts(l2: ScriptedWorld, account: Address) -> None:
-    other = l2.deploy(artifact_for_tests("SessionAccount"), "(address)", ALICE)
-    signature = sign_message(l2, account, MESSAGE, OWNER)
-    assert l2.is_signed(account, MESSAGE, signature)
-    assert not l2.is_signed(other, MESSAGE, signature)
-
-
-def test_a_signed_transaction_is_not_a_signed_message(l2: ScriptedWorld, account: Address) -> None:
-    payload = fill(account)
-    signature = sign_by(payload, OWNER).custom_signature
-    assert not l2.is_signed(account, payload.signing_hash(), signature)
