@@ -206,20 +206,6 @@ def test_it_is_withdrawn_once_and_in_the_token(
 # --- Other assets on such a chain ---
 
 
-def test_ether_is_deposited_and_withdrawn_as_an_asset(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    there.deposit(ETH_TOKEN, 5 * ETHER)
-    assert (payload(there.l1).to_mint, payload(there.l1).value) == (ETHER, 0)
-    assert (there.balance(ETH_TOKEN), there.balance()) == (5 * ETHER, ETHER)
-    assert l1.engine.balance(l1.vault.address) == 5 * ETHER
-    assert held(l1, token, l1.vault.address) == ETHER
-    before = l1.engine.balance(BOB)
-    there.claim(there.withdraw(ETH_TOKEN, 2 * ETHER))
-    assert l1.engine.balance(BOB) == before + 2 * ETHER
-    assert (there.balance(ETH_TOKEN), there.balance()) == (3 * ETHER, ETHER)
-
-
 def test_ether_in_the_old_encoding_is_what_was_paid_and_is_refunded(
     l1: Deployed, there: TokenChain
 ) -> None:
@@ -244,20 +230,6 @@ def test_ether_of_another_amount_than_is_deposited_is_rejected(
     with pytest.raises(Reverted) as rejection:
         there.deposit(ETH_TOKEN, 5, ether=sent)
     assert rejection.value.args == ("MsgValueMismatch", 5, sent)
-
-
-def test_another_token_is_deposited_and_withdrawn(
-    l1: Deployed, token: Contract, there: TokenChain
-) -> None:
-    other = l1.token()
-    l1.engine.send(ALICE, other, "approve", l1.router.address, 7)
-    there.deposit(other.address, 7)
-    assert (there.balance(other.address), there.balance()) == (7, ETHER)
-    assert held(l1, token, l1.vault.address) == ETHER
-    there.claim(there.withdraw(other.address, 4))
-    assert (held(l1, other, BOB), held(l1, other, l1.vault.address)) == (4, 3)
-    with pytest.raises(Reverted, match="MsgValueMismatch"):
-        there.deposit(other.address, 3, ether=ETHER)
 
 
 # --- Failed deposits ---

@@ -81,33 +81,6 @@ def test_several_batches_are_proven_and_executed_at_once(operator: Operator) -> 
     assert operator.totals() == (3, 3, 3)
 
 
-def test_a_validium_commits_to_no_data(l1: Deployed) -> None:
-    chain = l1.add_chain(OTHER_CHAIN_ID, da=1)
-    validium = Operator(l1, chain, [l1.genesis])
-    validium.settle(da_scheme=1, chain_id=OTHER_CHAIN_ID)
-    assert validium.totals() == (1, 1, 1)
-
-
-def test_the_requests_of_batches_are_checked_in_order(operator: Operator) -> None:
-    requests = tuple(operator.request() for _ in range(11))
-    known = {"all_requests": requests}
-    operator.settle(requests=requests[:3], first_request=0, **known)
-    operator.settle()
-    operator.settle(requests=requests[3:4], first_request=3, **known)
-    operator.settle(requests=requests[4:10], first_request=4, **known)
-    operator.settle(requests=requests[10:], first_request=10, **known)
-    assert operator.l1.engine.read(operator.chain, "getFirstUnprocessedPriorityTx") == 11
-    assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 0
-
-
-def test_paths_to_an_earlier_root_of_the_tree_are_accepted(operator: Operator) -> None:
-    requests = tuple(operator.request() for _ in range(3))
-    for _ in range(6):
-        operator.request()
-    operator.settle(requests=requests, all_requests=requests)
-    assert operator.l1.engine.read(operator.chain, "getPriorityQueueSize") == 6
-
-
 def test_batches_that_were_not_executed_are_reverted(operator: Operator) -> None:
     operator.settle()
     operator.prove(operator.commit())

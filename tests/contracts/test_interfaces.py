@@ -53,22 +53,22 @@ def _shape(entry: dict[str, Any]) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("contract", "theirs", "used"),
     [
-        ("Bridgehub", "IBridgehub", "baseToken getZKChain getHyperchain baseTokenAssetId assetRouter "
+        ("Bridgehub", "IBridgehub", ("baseToken getZKChain getHyperchain baseTokenAssetId assetRouter "
          "sharedBridge chainTypeManager getAllZKChainChainIDs l2TransactionBaseCost "
-         "requestL2TransactionDirect requestL2TransactionTwoBridges proveL2MessageInclusion"),
-        ("ZKChain", "IZkSyncHyperchain", "l2TransactionBaseCost proveL2MessageInclusion "
+         "requestL2TransactionDirect requestL2TransactionTwoBridges proveL2MessageInclusion")),
+        ("ZKChain", "IZkSyncHyperchain", ("l2TransactionBaseCost proveL2MessageInclusion "
          "proveL2LogInclusion proveL1ToL2TransactionStatus storedBatchHash l2LogsRootHash "
          "getTotalBatchesCommitted getTotalBatchesVerified getTotalBatchesExecuted "
          "getTotalPriorityTxs getPubdataPricingMode NewPriorityRequest BlockCommit "
-         "BlocksVerification BlockExecution BlocksRevert"),
-        ("L1AssetRouter", "IL1AssetRouter", "L1_NULLIFIER nativeTokenVault isWithdrawalFinalized "
+         "BlocksVerification BlockExecution BlocksRevert")),
+        ("L1AssetRouter", "IL1AssetRouter", ("L1_NULLIFIER nativeTokenVault isWithdrawalFinalized "
          "finalizeWithdrawal bridgeRecoverFailedTransfer bridgehubDeposit finalizeDeposit "
-         "BridgehubDepositBaseTokenInitiated BridgehubDepositInitiated DepositFinalizedAssetRouter"),
+         "BridgehubDepositBaseTokenInitiated BridgehubDepositInitiated DepositFinalizedAssetRouter")),
         ("L1AssetRouter", "IL1SharedBridge", "l2BridgeAddress"),
-        ("L1Nullifier", "IL1Nullifier", "finalizeDeposit isWithdrawalFinalized "
-         "BridgehubDepositFinalized"),
-        ("L1NativeTokenVault", "IL1NativeTokenVault", "assetId tokenAddress originChainId "
-         "registerToken"),
+        ("L1Nullifier", "IL1Nullifier", ("finalizeDeposit isWithdrawalFinalized "
+         "BridgehubDepositFinalized")),
+        ("L1NativeTokenVault", "IL1NativeTokenVault", ("assetId tokenAddress originChainId "
+         "registerToken")),
         ("L1ERC20Bridge", "IL1ERC20Bridge", "finalizeWithdrawal"),
         ("TestERC20", "IERC20", "name symbol decimals balanceOf allowance approve"),
     ],

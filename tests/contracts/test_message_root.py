@@ -192,15 +192,6 @@ def test_more_logs_than_a_batch_with_bundles_has_are_rejected(l1: Deployed) -> N
 # --- Books ---
 
 
-def test_what_a_bundle_carries_moves_from_the_books_of_one_chain_to_those_of_another(
-    chains: Deployed,
-) -> None:
-    settle(chains, bundles=(ether(ETHER // 4), ether(ETHER // 2)))
-
-    assert balance(chains, CHAIN_ID) == ETHER // 4
-    assert balance(chains, OTHER_CHAIN_ID) == 3 * ETHER // 4
-
-
 def test_a_bundle_that_is_not_covered_is_left_out_and_the_others_of_its_batch_are_booked(
     chains: Deployed,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.errors import AccountRejection, InsufficientFunds, NonceTooLow, TransactionRuleBroken
+from entresol.errors import AccountRejection, InsufficientFunds
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER
@@ -109,14 +109,6 @@ def test_the_first_nonce_of_a_contract_account_is_0(l2: ScriptedWorld) -> None:
     assert (l2.min_nonce(account), l2.nonce(account)) == (1, before)
 
 
-def test_a_nonce_is_used_once(l2: ScriptedWorld) -> None:
-    account = l2.account()
-    transaction = l2.from_contract(account)
-    l2.include(transaction)
-    with pytest.raises(NonceTooLow):
-        l2.open().run(transaction)
-
-
 def test_an_account_has_to_mark_its_nonce(l2: ScriptedWorld) -> None:
     account = l2.account()
     l2.script(account, VALIDATE, output=AGREES)
@@ -204,12 +196,6 @@ def test_the_base_fee_is_charged_whatever_is_offered(l2: ScriptedWorld) -> None:
     assert {called.gas_price for called in calls_of(result)} == {FEE}
 
 
-def test_an_offer_below_the_base_fee_is_rejected(l2: ScriptedWorld) -> None:
-    transaction = l2.from_contract(l2.account(), max_fee_per_gas=FEE - 1)
-    with pytest.raises(TransactionRuleBroken, match="max fee per gas less than block base fee"):
-        l2.open().run(transaction)
-
-
 def test_nobody_sends_ether_to_the_bootloader_but_to_pay(l2: ScriptedWorld) -> None:
     account = l2.account()
     l2.script(account, EXECUTE, pay(1))
@@ -238,11 +224,6 @@ def test_a_key_prepares_for_what_it_knows(l2: ScriptedWorld, message: bytes, rea
     refused = rejection(l2, l2.from_key(paymaster=l2.paymaster(), paymaster_input=message))
     assert refused.step == "preparation"
     assert reason in refused.reason
-
-
-def test_four_bytes_are_enough_for_the_general_flow(l2: ScriptedWorld) -> None:
-    transaction = l2.from_key(paymaster=l2.paymaster(), paymaster_input=GENERAL[:4])
-    assert l2.include(transaction).succeeded
 
 
 @pytest.mark.parametrize(("allowed", "approvals"), [(10, []), (11, []), (9, [0, 10]), (0, [0, 10])])
@@ -291,13 +272,6 @@ def test_the_sender_of_a_sponsored_transaction_has_its_value(l2: ScriptedWorld) 
     transaction = l2.from_key(paymaster=l2.paymaster(), value=1000 * ETHER)
     with pytest.raises(InsufficientFunds):
         l2.open().run(transaction)
-
-
-def test_a_paymaster_without_ether_changes_nothing(l2: ScriptedWorld) -> None:
-    paymaster = l2.paymaster(ether=0)
-    before = l2.nonce(ALICE)
-    assert rejection(l2, l2.from_key(paymaster=paymaster)).step == "paymaster"
-    assert l2.nonce(ALICE) == before
 
 
 def test_a_paymaster_that_does_not_agree_is_reported_as_the_network_does(
@@ -404,18 +378,6 @@ def test_a_failed_post_transaction_undoes_only_itself(l2: ScriptedWorld, ending:
     assert (result.gas_used == GAS) == (ending != REVERT)
 
 
-def test_the_refund_goes_to_the_paymaster(l2: ScriptedWorld) -> None:
-    paymaster = l2.paymaster(fee=2 * COST)
-    before, supply = l2.balance(ALICE), l2.supply()
-    result = l2.include(
-        l2.from_key(paymaster=paymaster, value=3, max_fee_per_gas=2 * FEE, to=NOBODY)
-    )
-    assert l2.balance(ALICE) == before - 3
-    assert l2.balance(paymaster) == ETHER - result.gas_used * FEE
-    assert l2.supply() == supply - result.gas_used * FEE
-    assert l2.balance(BOOTLOADER) == 0
-
-
 def test_post_transaction_learns_how_much_gas_is_left(l2: ScriptedWorld) -> None:
     result = l2.include(l2.from_key(paymaster=l2.paymaster()))
     post = calls_of(result)[-1]
@@ -494,15 +456,6 @@ def test_a_key_that_pays_itself_is_like_type_2(l2: ScriptedWorld) -> None:
     assert zk.logs == plain.logs
 
 
-def test_paymaster_input_and_signature_cost_like_calldata(l2: ScriptedWorld) -> None:
-    paymaster = l2.paymaster(fee=COST)
-    short = l2.include(l2.from_key(paymaster=paymaster, paymaster_input=GENERAL[:4]))
-    more = GENERAL[:4] + b"\x01" * 10
-    longer = l2.include(l2.from_key(paymaster=paymaster, paymaster_input=more))
-    # It is also in the logs of the paymaster, and in their calldata.
-    assert longer.gas_used - short.gas_used >= 10 * 16
-
-
 # Tracing
 
 
@@ -547,19 +500,6 @@ def test_the_trace_of_a_failed_transaction_has_the_logs_of_the_steps_that_succee
     assert [[log["address"][2:], log["data"][2:]] for log in logs] == emitted
     assert [log["index"] for log in logs] == [hex(at) for at in range(len(emitted))]
     assert root["error"] == "execution reverted"
-
-
-def test_struct_logs_show_the_steps_at_depth_2(l2: ScriptedWorld) -> None:
-    l2.include(l2.from_contract(l2.account()))
-    depths = {entry["depth"] for entry in l2.trace(b"{}")["structLogs"]}
-    assert min(depths) == 2
-
-
-def test_the_prestate_has_the_payer_and_the_bootloader(l2: ScriptedWorld) -> None:
-    paymaster = l2.paymaster()
-    l2.include(l2.from_key(paymaster=paymaster))
-    accounts = l2.trace(b'{"tracer":"prestateTracer"}')
-    assert {str(ALICE), str(paymaster), str(BOOTLOADER)} <= accounts.keys()
 
 
 # Chains without accounts

@@ -148,15 +148,6 @@ def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
 
 
-def test_an_account_may_be_its_own_paymaster(l2: ScriptedWorld) -> None:
-    account = l2.account(is_logged=False)
-    l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
-    InlineSequencer(l2.chain).submit(l2.from_contract(account, paymaster=account).raw)
-    result = l2.last()
-    assert result.succeeded
-    assert l2.balance(account) == ETHER - result.gas_used * FEE
-
-
 def test_the_ether_of_a_sender_that_is_its_paymaster_counts_once(l2: ScriptedWorld) -> None:
     account = l2.account(is_logged=False, ether=GAS * FEE)
     l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
@@ -270,17 +261,6 @@ def test_a_block_beyond_its_budget_leaves_pool_queue_and_penalties_as_they_were(
     chain.verify()
 
 
-def test_steps_beyond_the_budget_of_a_block_are_not_rejected(world: World) -> None:
-    late = world.key(1)
-    world.send(late)
-    world.replace_paymaster(LOOP)
-    with pytest.raises(GasBudgetSpent):
-        world.chain.builder.seal(budget=WorkBudget(100_000))
-    assert late.hash in world.chain.pool
-    world.chain.builder.seal(budget=WorkBudget(INLINE_GAS))
-    assert str(world.chain.rejections.of(late.hash)).endswith(RULES)
-
-
 def test_what_a_block_rejects_counts_in_its_budget_by_its_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,17 +274,6 @@ def test_what_a_block_rejects_counts_in_its_budget_by_its_time(
 
 
 # Who is to blame
-
-
-def test_a_wrong_magic_of_the_paymaster_is_the_paymasters(world: World) -> None:
-    wrong = paymaster_code(b"\1\2\3\4", fee=MUCH * FEE)
-    for nonce in range(MAX_FAILURES):
-        world.fail(world.key(1, data=bytes([nonce])), code=wrong)
-    with pytest.raises(PoolRejection, match=f"0x{world.paymaster.hex()}"):
-        world.send(world.key(2))
-    other = world.l2.put(paymaster_code(fee=MUCH * FEE), at=0x56)
-    world.chain.edit(other, lambda it: it.set_balance(other, ETHER))
-    world.send(world.key(1, paymaster=other))
 
 
 def test_a_transaction_that_is_sent_again_counts_once(world: World) -> None:

@@ -9,7 +9,6 @@ from entresol.chain.mempool.account_rules import ACCOUNT_LIMIT, THROTTLE_BLOCKS
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
-    AlreadyKnown,
     InsufficientFunds,
     InvalidSignature,
     NonceTooLow,
@@ -18,8 +17,7 @@ from entresol.errors import (
 )
 from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.primitives.transactions import Transaction, decode, impersonate
-from entresol.primitives.transactions.zk import ZkTransaction
+from entresol.primitives.transactions import Transaction, impersonate
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
@@ -64,13 +62,6 @@ def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
 # Admission
 
 
-def test_a_contract_account_sends_through_the_pool(l2: ScriptedWorld, account: Address) -> None:
-    InlineSequencer(l2.chain).submit(l2.from_contract(account).raw)
-    assert l2.last().succeeded
-    assert l2.min_nonce(account) == 1
-    assert l2.chain.pool.next_nonce(account) == 1
-
-
 def test_a_plain_contract_cannot_send(l2: ScriptedWorld) -> None:
     text = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
     assert "Sender is not an account" in text
@@ -91,23 +82,6 @@ def test_a_system_contract_neither_sends_nor_pays(l2: ScriptedWorld, number: int
 def test_a_contract_account_signs_with_something(l2: ScriptedWorld, account: Address) -> None:
     with pytest.raises(InvalidSignature, match="not signed"):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, b"").raw)
-
-
-def test_both_forms_of_a_signature_are_one_transaction(l2: ScriptedWorld) -> None:
-    paymaster = l2.paymaster()
-    manual(l2)
-    plain = l2.from_key(paymaster=paymaster)
-    assert isinstance(plain.payload, ZkTransaction)
-    custom = fill(
-        ALICE,
-        nonce=plain.payload.nonce,
-        paymaster=paymaster,
-        custom_signature=plain.payload.signature,
-    )
-    assert decode(custom.encode()).hash == plain.hash
-    InlineSequencer(l2.chain).submit(plain.raw)
-    with pytest.raises(AlreadyKnown):
-        InlineSequencer(l2.chain).submit(custom.encode())
 
 
 def test_a_used_nonce_is_too_low_and_a_gap_waits(l2: ScriptedWorld, account: Address) -> None:

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.mempool.validation import intrinsic_gas
-from entresol.contracts import artifact
-from entresol.contracts.slots import storage_of
 from entresol.errors import IntrinsicGasTooLow
 from entresol.execution.calls import CallRequest, estimate_gas
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import (
     Access,
     Authorization,
@@ -32,21 +28,14 @@ from tests.support.contracts.accounts import NOBODY, ScriptedWorld, fill, sign_b
 from tests.support.contracts.layer_two import ALICE, SECRETS
 
 UNREAD = bytes(100) + b"\x01" * 900
-DEPS = (b"\x5b" * (9 * 32),)
 NEEDED = 21_000 + 10 * (100 + 4 * 900)
 NO_ADDRESS = Address.zero()
 
 
 @pytest.fixture
 def l2() -> Iterator[ScriptedWorld]:
-    """Return a chain that publishes, and whose bootloader does not say that factory dependencies have a price."""
-    bootloader = artifact("Bootloader")
-    old = GenesisAccount(
-        code=bytes(bootloader.runtime),
-        nonce=1,
-        storage=storage_of(bootloader, {"supportedAccountVersion": 1}),
-    )
-    layer = ScriptedWorld(replaced={BOOTLOADER: old}, publishes=True)
+    """Return a chain that publishes."""
+    layer = ScriptedWorld(publishes=True)
     yield layer
     layer.close()
 
@@ -79,11 +68,6 @@ def test_the_input_of_no_paymaster_costs_what_calldata_costs(l2: ScriptedWorld) 
     assert published.gas_used == sent.gas_used == NEEDED
 
 
-def test_it_costs_nothing_where_nothing_is_published(before: ScriptedWorld) -> None:
-    InlineSequencer(before.chain).submit(unread(before, 21_000).raw)
-    assert before.last().gas_used == 21_000
-
-
 @pytest.mark.parametrize("kind", ["key", "account"])
 def test_pool_and_block_reject_the_same_gas_limit(l2: ScriptedWorld, kind: str) -> None:
     transaction = unread(l2, NEEDED - 1, kind)
@@ -103,19 +87,6 @@ def test_the_estimate_covers_it(l2: ScriptedWorld, before: ScriptedWorld) -> Non
     assert estimate_gas(before.evm_env(), request) == estimate_gas(before.evm_env(), plain)
     InlineSequencer(l2.chain).submit(unread(l2, with_input).raw)
     assert l2.last().succeeded
-
-
-def test_factory_dependencies_have_a_price_whatever_the_genesis_says(l2: ScriptedWorld) -> None:
-    needed = 21_000 + 40 * len(DEPS[0])
-    with pytest.raises(IntrinsicGasTooLow):
-        InlineSequencer(l2.chain).submit(l2.from_key(factory_deps=DEPS, gas_limit=needed - 1).raw)
-    InlineSequencer(l2.chain).submit(l2.from_key(factory_deps=DEPS, gas_limit=needed).raw)
-    assert l2.last().gas_used == needed
-
-
-def test_a_transfer_costs_what_it_costs_everywhere(l2: ScriptedWorld) -> None:
-    InlineSequencer(l2.chain).submit(l2.from_key(gas_limit=21_000).raw)
-    assert l2.last().gas_used == 21_000
 
 
 LARGE: dict[str, Any] = {"nonce": 2**64 - 2, "gas_limit": 2**64 - 1, "value": 2**256 - 1}

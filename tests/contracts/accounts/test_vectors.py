@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from eth_abi.abi import encode as abi_encode
 
 from entresol._native import keccak256
-from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction, sign
+from entresol.primitives.transactions import Paymaster, Transaction, ZkTransaction
 from entresol.primitives.transactions.envelope import load
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import CONTRACT_DEPLOYER, NONCE_HOLDER
@@ -30,7 +29,6 @@ from tests.support.contracts.accounts import (
 )
 from tests.support.contracts.layer_two import ETHER, FEE, artifact_for_tests, calldata, padded
 
-KEY = bytes.fromhex("7726827caac94a7f9e1b160f7ea819f172f7b6f9d2a97f992c38edeab82d4110")
 SENDER = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
 CROWN = Address.parse("0x2dc3685cA34163952CF4A5395b0039c00DFa851D")
 PAYMASTER = Address.parse("0x0EEc6f45108B4b806e27B81d9002e162BD910670")
@@ -45,15 +43,6 @@ TOKEN_PAYMENT = bytes.fromhex(
     "0000000000000000000000000000000000000001000000000000000000000000000000000000000000000000"
     "00000000000000600000000000000000000000000000000000000000000000000000000000000000"
 )
-TOKEN_PAYMENT_PLAIN = bytes.fromhex(
-    "71f90128038405f5e1008405f5e10083030d4094a61464658afeaf65cccaafd3a512b69a83b776188501a13b"
-    "86008001a04db362f877d4c8011520a91f090300b1dce2995cff6ffb74c36b26aef3d61f28a01d9965d8c639"
-    "d5db27007d4cd090a1f92be7108e9d7f13ea1df59d95251a59c982010e9436615cf349d7f6344891b1e7ca7c"
-    "72883f5dc04982c350c080f89b940eec6f45108b4b806e27b81d9002e162bd910670b884949431dc00000000"
-    "00000000000000002dc3685ca34163952cf4a5395b0039c00dfa851d00000000000000000000000000000000"
-    "0000000000000000000000000000000100000000000000000000000000000000000000000000000000000000"
-    "000000600000000000000000000000000000000000000000000000000000000000000000"
-)
 MULTISIG_CALL = bytes.fromhex(
     "71f8f0808405f5e1008405f5e100830493e094a61464658afeaf65cccaafd3a512b69a83b7761880a460fe47"
     "b100000000000000000000000000000000000000000000000000000000000001f482010e808082010e941234"
@@ -67,15 +56,6 @@ MULTISIG_CALL = bytes.fromhex(
 def decoded(raw: bytes) -> ZkTransaction:
     """Return the payload of a vector."""
     return ZkTransaction.decode(raw)
-
-
-def sponsored() -> ZkTransaction:
-    """Return the transfer of the first vector with the next nonce and a general paymaster."""
-    paymaster = Paymaster(PAYMASTER, GENERAL)
-    payload = msgspec.structs.replace(decoded(TOKEN_PAYMENT), nonce=4, paymaster=paymaster)
-    signed = sign(payload, KEY).payload
-    assert isinstance(signed, ZkTransaction)
-    return signed
 
 
 def encoded(payload: ZkTransaction) -> tuple[object, ...]:
@@ -115,39 +95,6 @@ def post_call(payload: ZkTransaction, context: bytes, result: int, gas: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("payload", "digest", "transaction"),
-    [
-        (
-            decoded(TOKEN_PAYMENT),
-            "f58fb02483b3a9fe8fd3d5ba865c11c5c281e157798e7a317a08cdac2cb7b7d7",
-            "7eb2da92f9997bb4f9fd8d3f315de27ebfde29b7de4aebdda6afd32599424474",
-        ),
-        (
-            decoded(TOKEN_PAYMENT_PLAIN),
-            "f58fb02483b3a9fe8fd3d5ba865c11c5c281e157798e7a317a08cdac2cb7b7d7",
-            "7eb2da92f9997bb4f9fd8d3f315de27ebfde29b7de4aebdda6afd32599424474",
-        ),
-        (
-            sponsored(),
-            "1f5eb3104a4cace8a11cac888bdea1b82ed9cc71dd7da8363b92ca23cfa26833",
-            "8d896a0f78de35df5afb9bedd3565b98446daa65030312a2ecfaae4e79c39fef",
-        ),
-        (
-            decoded(MULTISIG_CALL),
-            "b535e2074c86442f1125d06d4ae7808d2311851e67135f79d4b5faf0612d4ea4",
-            "56a600e409a2d4b3ad47534b14468a9bbcd10f1b59049978e593b3c404e4a16e",
-        ),
-    ],
-    ids=["token", "token, plain signature", "sponsored", "multisig"],
-)
-def test_hashes_are_those_of_the_clients(
-    payload: ZkTransaction, digest: str, transaction: str
-) -> None:
-    assert payload.signing_hash().hex() == digest
-    assert payload.hash().hex() == transaction
-
-
-@pytest.mark.parametrize(
     ("data", "size", "expected"),
     [
         (
@@ -166,22 +113,17 @@ def test_hashes_are_those_of_the_clients(
             "58db11cc6fbb9ac97d8cff03a3e1750b2f28de3f72ac88bff951de44c64f5fc4",
         ),
         (
-            call(ASK_PAYMASTER, sponsored()),
-            None,
-            "d4cdf1094600f0017d8a6565e8e22847e55d79c6ebbf8b09e38c9cdcc6a6a1e4",
-        ),
-        (
             call(VALIDATE, decoded(MULTISIG_CALL)),
             1_092,
             "8f83fb13ca7dee307a04750425e8d5afb2f564c44a4a63acae6db756e157415d",
         ),
     ],
-    ids=["validate", "paymaster", "post", "sponsored", "multisig"],
+    ids=["validate", "paymaster", "post", "multisig"],
 )
 def test_the_other_implementation_agrees_with_the_vectors(
-    data: bytes, size: int | None, expected: str
+    data: bytes, size: int, expected: str
 ) -> None:
-    assert size is None or len(data) == size
+    assert len(data) == size
     assert keccak256(data).hex() == expected
 
 
@@ -221,8 +163,6 @@ def test_a_paymaster_is_called_as_the_vectors_say(l2: ScriptedWorld) -> None:
     l2.script(PAYMASTER, ASK_PAYMASTER, pay(200_000 * FEE), output=PAYS, is_logged=True)
     asked, *_ = calls_of(l2.include(loaded(decoded(TOKEN_PAYMENT))))
     assert asked.data == call(ASK_PAYMASTER, decoded(TOKEN_PAYMENT))
-    asked, *_ = calls_of(l2.include(loaded(sponsored())))
-    assert asked.data == call(ASK_PAYMASTER, sponsored())
 
 
 def test_post_transaction_is_called_as_the_vectors_say(l2: ScriptedWorld) -> None:

@@ -17,10 +17,7 @@ from tests.support.contracts.layer_two import (
     SECRETS,
     LayerTwo,
     calldata,
-    decode,
     failure,
-    padded,
-    topic,
 )
 
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -74,14 +71,6 @@ def permit(
     v, s = (55 - signed.v, CURVE_ORDER - signed.s) if high_s else (signed.v, signed.s)
     r = signed.r.to_bytes(32)
     return calldata(PERMIT, ALICE, BOB, value, deadline, v, r, s.to_bytes(32))
-
-
-def test_owners_transfer_it(l2: LayerTwo, crown: Address) -> None:
-    outcome = l2.send(crown, calldata("transfer(address,uint256)", BOB, 10))
-    assert l2.token_balance(crown, BOB) == 10
-    ((_, topics, data),) = outcome.logs
-    assert topics == (topic("Transfer(address,address,uint256)"), padded(ALICE), padded(BOB))
-    assert decode("(uint256)", data) == 10
 
 
 def test_a_spender_transfers_its_allowance(l2: LayerTwo, crown: Address) -> None:

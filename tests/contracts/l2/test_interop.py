@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from eth_abi import abi
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address
@@ -50,9 +48,7 @@ from tests.support.contracts.l1_contracts import (
     L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
     asset_id,
-    burn_data,
 )
-from tests.support.run.examples import examples
 
 
 @pytest.fixture
@@ -150,65 +146,6 @@ def test_the_fee_is_in_the_base_token_and_burnt(street: Street) -> None:
 
 
 # --- Assets ---
-
-
-def test_a_token_of_l1_crosses_and_returns(street: Street) -> None:
-    deposit(street.here, 100)
-    street.deliver(street.here.send(asset(L1_ASSET, 40, bridged(street))))
-
-    assert street.here.token_balance(L1_ASSET, ALICE) == 60
-    assert street.there.token_balance(L1_ASSET, BOB) == 40
-    data = b"\1" + abi.encode(
-        ["bytes32", "bytes"], [L1_ASSET, burn_data(10, ALICE, Address.zero())]
-    )
-    back = street.there.send(starter(L2_ASSET_ROUTER, data, indirect=0), to=CHAIN_ID, sender=BOB)
-    street.deliver(back)
-
-    assert street.here.token_balance(L1_ASSET, ALICE) == 70
-    assert street.there.token_balance(L1_ASSET, BOB) == 30
-
-
-def bridged(street: Street) -> Address:
-    return Address(
-        bytes.fromhex(street.here.engine.read(street.here.vault, "tokenAddress", L1_ASSET)[2:])
-    )
-
-
-def test_a_token_of_an_l2_crosses_and_returns_to_its_origin(street: Street) -> None:
-    here, there = street.here, street.there
-    token = here.engine.deploy("TestERC20", "Own", "OWN", 18, sender=ALICE)
-    own = asset_id(token.address, CHAIN_ID)
-    here.engine.send(ALICE, token, "mint", ALICE, 100)
-    here.engine.send(ALICE, token, "approve", here.vault.address, 100)
-    here.engine.send(BOB, here.vault, "ensureTokenIsRegistered", token.address)
-    street.deliver(here.send(asset(own, 40, token.address)))
-
-    assert here.engine.read(token, "balanceOf", here.vault.address) == 40
-    assert there.token_balance(own, BOB) == 40
-    data = b"\1" + abi.encode(["bytes32", "bytes"], [own, burn_data(40, CAROL, Address.zero())])
-    street.deliver(there.send(starter(L2_ASSET_ROUTER, data, indirect=0), to=CHAIN_ID, sender=BOB))
-
-    assert here.engine.read(token, "balanceOf", CAROL) == 40
-
-
-def test_the_base_token_of_the_source_arrives_as_a_token_where_gas_is_paid_in_another(
-    tokens: Street,
-) -> None:
-    ether = tokens.here.base_asset
-    sent = tokens.here.send(asset(ether, 9, tokens.here.base_token, value=9), value=9)
-    tokens.deliver(sent)
-
-    assert tokens.here.engine.balance(HOLDER) == HELD + 9 + FEE
-    assert tokens.there.token_balance(ether, BOB) == 9
-
-
-def test_ether_returns_as_the_value_of_a_call(tokens: Street) -> None:
-    ether = tokens.here.base_asset
-    tokens.deliver(tokens.here.send(asset(ether, 9, tokens.here.base_token, value=9), value=9))
-    tokens.deliver(tokens.there.send(starter(CAROL, value=4), to=CHAIN_ID, sender=BOB))
-
-    assert tokens.there.token_balance(ether, BOB) == 5
-    assert tokens.here.engine.balance(CAROL) == 4
 
 
 def test_ether_is_not_sent_as_an_asset_to_where_it_pays_for_gas(tokens: Street) -> None:
@@ -356,17 +293,6 @@ def test_a_bundle_is_not_executed_before_its_root_has_arrived(street: Street) ->
         street.there.execute(sent, street.l1.proof(sent))
 
 
-def test_a_bundle_of_many_batches_and_chains_is_proven(street: Street) -> None:
-    bundles = [street.here.send(starter(CAROL, value=1), value=1) for _ in range(5)]
-    for sent in bundles:
-        street.l1.add(sent)
-    street.there.import_root(street.l1.root)
-    for batch, sent in enumerate(bundles, start=1):
-        street.there.execute(sent, street.l1.proof(sent, batch))
-
-    assert street.there.engine.balance(CAROL) == 5
-
-
 def test_every_word_of_a_proof_counts(street: Street) -> None:
     sent = street.here.send(starter(CAROL))
     street.l1.add(street.here.send(starter(BOB)))
@@ -387,20 +313,6 @@ def test_every_word_of_a_proof_counts(street: Street) -> None:
         with pytest.raises(Reverted):
             street.there.execute(sent, tuple(proof))
     street.there.execute(sent, (source, batch, index, message, words))
-
-
-@settings(max_examples=examples(50))
-@given(st.lists(st.binary(min_size=32, max_size=32), max_size=40), st.integers(0, 2**256 - 1))
-def test_no_made_up_proof_is_accepted(words: list[bytes], index: int) -> None:
-    street = _STREET
-    sent = _SENT
-    message = (0, Address((0x1000D).to_bytes(20)), b"\1" + sent.bundle)
-    with pytest.raises(Reverted):
-        street.there.execute(sent, (CHAIN_ID, 1, index, message, words))
-
-
-_STREET = Street()
-_SENT = _STREET.here.send(starter(CAROL))
 
 
 @pytest.mark.parametrize(
