@@ -126,10 +126,7 @@ class TokenChain:
 
 
 def chain_of(
-    l1: Deployed,
-    token: Contract,
-    ratio: tuple[int, int] = RATIO,
-    chain_id: int = OTHER_CHAIN_ID,
+    l1: Deployed, token: Contract, ratio: tuple[int, int] = RATIO, chain_id: int = OTHER_CHAIN_ID
 ) -> TokenChain:
     """Register a chain with this base token, of which Alice gives the router any amount."""
     l1.engine.send(BOB, l1.vault, "ensureTokenIsRegistered", token.address)

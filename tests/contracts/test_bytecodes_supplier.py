@@ -95,8 +95,7 @@ def test_a_list_with_one_that_is_published_publishes_none(
 
 
 @pytest.mark.parametrize(
-    ("code", "error"),
-    [(b"\x01", "LengthIsNotDivisibleBy32"), (bytes(64), "MalformedBytecode")],
+    ("code", "error"), [(b"\x01", "LengthIsNotDivisibleBy32"), (bytes(64), "MalformedBytecode")]
 )
 def test_what_is_no_eravm_bytecode_is_rejected(
     engine: Engine, supplier: Contract, code: bytes, error: str

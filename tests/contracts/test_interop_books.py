@@ -19,9 +19,9 @@ from tests.support.contracts.interop_chains import (
     InteropChain,
     LayerOne,
     Sent,
+    deposit,
     starter,
 )
-from tests.support.contracts.interop_street import deposit
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,

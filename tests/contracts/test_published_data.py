@@ -342,9 +342,7 @@ ACTIONS = st.one_of(
 @settings(max_examples=examples(80), deadline=None)
 @given(st.sampled_from([1, 3]), st.booleans(), st.lists(ACTIONS, max_size=25))
 def test_any_order_of_steps_and_reverts_keeps_times_data_and_settings(
-    scheme: int,
-    is_development: bool,
-    actions: list[tuple[Any, ...]],
+    scheme: int, is_development: bool, actions: list[tuple[Any, ...]]
 ) -> None:
     chain = Modelled(scheme, is_development=is_development)
     for name, *arguments in actions:
@@ -454,10 +452,7 @@ def test_a_production_chain_has_no_wider_clock_limits(
 
 @pytest.mark.parametrize(
     ("first", "last", "error"),
-    [
-        (NOW - MAX_AGE - 1, NOW, "TimestampTooOld"),
-        (NOW, NOW + MAX_LEAD + 1, "L2TimestampTooBig"),
-    ],
+    [(NOW - MAX_AGE - 1, NOW, "TimestampTooOld"), (NOW, NOW + MAX_LEAD + 1, "L2TimestampTooBig")],
 )
 def test_a_batch_beyond_a_clock_limit_is_not_committed(
     production: Production, first: int, last: int, error: str

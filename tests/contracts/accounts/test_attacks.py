@@ -1,18 +1,27 @@
-"""Accounts and paymasters that want more than they are owed."""
+"""Accounts and paymasters that want more than they are owed, who judges a signature, and the testnet paymaster."""
 
 from __future__ import annotations
 
 import pytest
 
-from entresol.errors import AccountRejection, NonceTooLow
+from entresol.errors import (
+    AccountRejection,
+    ExecutionReverted,
+    InvalidSignature,
+    NonceTooLow,
+    ReplayMismatch,
+)
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.rollup.system_contracts import NONCE_HOLDER
+from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.values import Address
+from entresol.rollup.system_contracts import NONCE_HOLDER, TESTNET_PAYMASTER
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,
     EXECUTE,
     GAS,
+    GENERAL,
     PAY,
     PAYS,
     POST,
@@ -26,7 +35,15 @@ from tests.support.contracts.accounts import (
     pay,
     use_nonce,
 )
-from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, artifact_for_tests, calldata
+from tests.support.contracts.layer_two import (
+    ALICE,
+    BOB,
+    ETHER,
+    FEE,
+    artifact_for_tests,
+    calldata,
+    failure,
+)
 from tests.support.evm.assembler import assemble
 
 COST = GAS * FEE
@@ -167,3 +184,145 @@ def test_an_impostor_of_the_bootloader_is_not_believed(l2: ScriptedWorld) -> Non
     data = calldata(f"executeTransaction(bytes32,bytes32,{T})", bytes(32), bytes(32), transaction)
     assert not l2.send(account, data).succeeded
     assert l2.balance(account) == ETHER
+
+
+# --- Who judges a signature ---
+
+
+@pytest.fixture
+def account(l2: ScriptedWorld) -> Address:
+    """Return an account that keeps the rules of a pool."""
+    return l2.account(is_logged=False)
+
+
+def rejected(l2: ScriptedWorld, transaction: Transaction, code: bytes) -> Exception:
+    """Build a block in which the sender of a pending transaction has another code; return why that is dropped."""
+    l2.chain.schedule.seal_on_request()
+    l2.chain.add(transaction)
+    executor = l2.open()
+    executor.overlay.set_code(transaction.sender, code)
+    best = l2.chain.filler.best_for(executor)
+    assert best.take()
+    best.execute()
+    assert not executor.transactions
+    l2.chain.rejections.apply(executor.rejected)
+    assert l2.chain.pool.get(transaction.hash) is None
+    error = l2.chain.rejections.of(transaction.hash)
+    assert error is not None
+    return error
+
+
+def test_an_account_that_has_lost_its_code_has_not_signed(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    error = rejected(l2, l2.from_contract(account), b"")
+    assert isinstance(error, InvalidSignature)
+
+
+def test_an_account_that_became_a_delegation_has_not_signed(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    error = rejected(l2, l2.from_contract(account), b"\xef\x01\x00" + ALICE)
+    assert isinstance(error, InvalidSignature)
+
+
+def test_a_key_whose_address_has_code_no_longer_sends(l2: ScriptedWorld) -> None:
+    error = rejected(l2, l2.from_key(), b"\x00")
+    assert isinstance(error, AccountRejection)
+    assert "Sender is not an account" in str(error)
+
+
+def test_the_code_of_a_contract_account_judges_when_its_block_is_replayed(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    assert l2.include(l2.from_contract(account, b"whatever")).succeeded
+
+
+def test_a_replayed_block_without_the_account_is_rejected(
+    l2: ScriptedWorld, account: Address
+) -> None:
+    # As a producer without this check would seal it.
+    unjudged = load(l2.from_contract(account, nonce=l2.nonce(account)).raw, account)
+    l2.chain.edit(account, lambda state: state.set_code(account, b""))
+    block = l2.chain.filler.open(l2.chain.head.timestamp + 1, *l2.chain.edits.stored())
+    block.run(unjudged)
+    record = block.finish(l2.chain.ledger.trie).record
+    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
+        l2.chain.import_block(record, execute=True)
+
+
+def test_a_rewound_transaction_is_judged_anew(l2: ScriptedWorld) -> None:
+    start = l2.chain.number
+    address = l2.account(is_logged=False)
+    l2.chain.history.rewind(start)
+    l2.chain.drop_pending()
+    l2.chain.edit(address, lambda state: state.set_balance(address, ETHER))
+    l2.chain.builder.seal()
+    before = l2.chain.number
+    assert l2.account(is_logged=False) == address
+    sent = l2.from_contract(address)
+    l2.chain.schedule.seal_on_request()
+    l2.chain.add(sent)
+    l2.chain.builder.seal()
+    assert l2.last().succeeded
+    l2.chain.history.rewind(before)
+    # Without its code the account is one of a key, which has not signed.
+    assert l2.chain.pool.get(sent.hash) is None
+
+
+# --- The testnet paymaster ---
+
+
+def unpaid(l2: ScriptedWorld, message: bytes) -> str:
+    """Return why the paymaster does not pay."""
+    transaction = l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=message)
+    with pytest.raises(AccountRejection) as raised:
+        l2.open().run(transaction)
+    return raised.value.reason
+
+
+def test_it_takes_what_was_approved(l2: ScriptedWorld) -> None:
+    token = l2.token(amount=2 * COST)
+    before = l2.balance(ALICE)
+    message = approval_based(token, COST)
+    result = l2.include(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=message))
+    assert result.succeeded
+    assert l2.balance(ALICE) == before
+    assert l2.token_balance(token, TESTNET_PAYMASTER) == COST
+    assert l2.token_balance(token, ALICE) == COST
+    assert l2.balance(TESTNET_PAYMASTER) == 100 * ETHER - result.gas_used * FEE
+
+
+def test_less_than_the_fee_is_not_enough(l2: ScriptedWorld) -> None:
+    token = l2.token(amount=2 * COST)
+    reason = unpaid(l2, approval_based(token, COST - 1))
+    assert reason.startswith("Paymaster validation returned invalid magic value")
+
+
+def test_general_is_free(l2: ScriptedWorld) -> None:
+    result = l2.include(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL))
+    assert l2.balance(TESTNET_PAYMASTER) == 100 * ETHER - result.gas_used * FEE
+
+
+def test_tokens_that_the_sender_does_not_have_are_not_taken(l2: ScriptedWorld) -> None:
+    token = l2.token(amount=1)
+    message = approval_based(token, COST)
+    with pytest.raises(AccountRejection):
+        l2.open().run(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=message))
+
+
+def test_only_the_bootloader_asks_it(l2: ScriptedWorld) -> None:
+    values = (0,) * 10
+    transaction: tuple[object, ...] = (*values, [0] * 4, b"", b"", [], b"", b"")
+    data = calldata(
+        f"validateAndPayForPaymasterTransaction(bytes32,bytes32,{T})",
+        bytes(32),
+        bytes(32),
+        transaction,
+    )
+    with pytest.raises(ExecutionReverted) as raised:
+        l2.call(TESTNET_PAYMASTER, data)
+    assert raised.value.data == failure("Unauthorized(address)", ALICE)
+    with pytest.raises(ExecutionReverted) as raised:
+        l2.call(TESTNET_PAYMASTER, data, sender=BOOTLOADER)
+    assert raised.value.data == failure("InvalidInput()")

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
 from entresol.dev.reverts import Reverts
-from entresol.errors import (
-    EstimateRejection,
-    ExecutionReverted,
-    InsufficientFunds,
-)
+from entresol.errors import EstimateRejection, ExecutionReverted, InsufficientFunds
 from entresol.execution.calls import CallRequest, ZkCall, estimate_gas
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
@@ -215,10 +211,7 @@ def paying(l2: ScriptedWorld) -> Paying:
         "key": (ALICE, OWNERS[:1]),
         "2 of 2": (l2.multisig(), OWNERS),
         "2 of 3": (l2.multisig(*three), [OWNERS[0], MORE_KEYS[0]]),
-        "4 of 4": (
-            l2.multisig(ALICE, BOB, *MORE_OWNERS, threshold=4),
-            [*OWNERS, *MORE_KEYS],
-        ),
+        "4 of 4": (l2.multisig(ALICE, BOB, *MORE_OWNERS, threshold=4), [*OWNERS, *MORE_KEYS]),
         "session": (session, OWNERS[:1]),
     }
     token = l2.token()
@@ -240,14 +233,7 @@ def paying(l2: ScriptedWorld) -> Paying:
     data=st.binary(max_size=300),
 )
 def test_an_estimate_used_as_the_limit_succeeds(
-    paying: Paying,
-    *,
-    kind: str,
-    is_by_owner: bool,
-    flow: str,
-    value: int,
-    to: Address,
-    data: bytes,
+    paying: Paying, *, kind: str, is_by_owner: bool, flow: str, value: int, to: Address, data: bytes
 ) -> None:
     """Also the estimate of an owner, which is how zksync-ethers estimates for an account."""
     sender = ALICE if is_by_owner else paying.accounts[kind][0]

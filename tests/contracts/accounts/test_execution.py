@@ -274,9 +274,7 @@ def test_the_sender_of_a_sponsored_transaction_has_its_value(l2: ScriptedWorld) 
         l2.open().run(transaction)
 
 
-def test_a_paymaster_that_does_not_agree_is_reported_as_the_network_does(
-    l2: ScriptedWorld,
-) -> None:
+def test_a_paymaster_that_does_not_agree_is_reported_as_the_network_does(l2: ScriptedWorld) -> None:
     paymaster = l2.paymaster(output=encode("(bytes4,bytes)", bytes(4), b""))
     assert str(rejection(l2, l2.from_key(paymaster=paymaster))) == (
         "failed to validate the transaction. reason: Validation revert: Account validation error: "

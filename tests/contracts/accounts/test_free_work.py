@@ -137,9 +137,7 @@ def test_a_key_that_names_itself_as_its_paymaster_is_not_admitted(l2: ScriptedWo
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE).raw)
 
 
-def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(
-    l2: ScriptedWorld,
-) -> None:
+def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(l2: ScriptedWorld) -> None:
     program = l2.put(LOOP)
     delegation = bytes.fromhex("ef0100") + program
     l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, delegation))

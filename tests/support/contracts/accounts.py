@@ -126,12 +126,7 @@ class ScriptedWorld(LayerTwo):
         return self.send(contract, b"do!!")
 
     def account(
-        self,
-        *,
-        ether: int = ETHER,
-        fee: int = GAS * FEE,
-        nonce: int = 0,
-        is_logged: bool = True,
+        self, *, ether: int = ETHER, fee: int = GAS * FEE, nonce: int = 0, is_logged: bool = True
     ) -> Address:
         """Deploy a contract account that agrees to a transaction with this nonce, and pays for it.
 

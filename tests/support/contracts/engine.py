@@ -124,12 +124,7 @@ class Engine:
         return Contract(create_address(sender, nonce), artifact)
 
     def send(
-        self,
-        sender: Address,
-        contract: Contract,
-        function: str,
-        *arguments: object,
-        value: int = 0,
+        self, sender: Address, contract: Contract, function: str, *arguments: object, value: int = 0
     ) -> Any:
         """Call a function by a transaction, and return its result."""
         data = contract.encode(function, *arguments)

@@ -1,4 +1,4 @@
-"""L2s with the contracts of bundles, on engines of their own, and the roots that L1 has of them."""
+"""L2s with the contracts of bundles, on engines of their own, the roots that L1 has of them, and two that talk."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from tests.support.contracts.bundles import (
     INTEROP_CENTER,
     batch_leaf,
     chain_leaf,
+    described,
+    mint_of,
     tree_levels,
     tree_path,
 )
@@ -35,8 +37,10 @@ from tests.support.contracts.l1_contracts import (
     BOB,
     CHAIN_ID,
     ETH_TOKEN,
+    L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
     asset_id,
+    burn_data,
 )
 from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, HEIGHT, path_of, root_of
 from tests.support.rollup.messages import message_log
@@ -251,3 +255,79 @@ class LayerOne:
             root = tree_levels(batches)[-1][0] if batches else bytes(32)
             leaves.append(chain_leaf(root, chain_id))
         return tree_levels(leaves)
+
+
+CAROL = Address(b"\xca" * 20)
+L1_TOKEN = Address(b"\x70" * 20)
+L1_ASSET = asset_id(L1_TOKEN)
+ZOO = Address(b"\x20" * 20)
+SKIP, EXECUTE, CANCEL = 0, 1, 2
+
+
+class Street:
+    """Two chains that know each other, and the L1 below them."""
+
+    def __init__(self, base_token: Address | None = None) -> None:
+        self.here = InteropChain()
+        self.there = InteropChain(
+            OTHER_CHAIN_ID, self.here.base_token if base_token is None else base_token
+        )
+        self.here.knows(self.there)
+        self.there.knows(self.here)
+        self.l1 = LayerOne(self.here, self.there)
+        self._blocks = 0
+
+    def arrive(self, sent: Sent) -> tuple[Any, ...]:
+        """Let the root with a bundle arrive at the other chain, and return the proof."""
+        batch = self.l1.add(sent)
+        self._blocks += 1
+        destination = self.there if sent.source == CHAIN_ID else self.here
+        destination.import_root(self.l1.root, self._blocks)
+        return self.l1.proof(sent, batch, block=self._blocks)
+
+    def deliver(self, sent: Sent, sender: Address = BOB) -> None:
+        """Let a bundle arrive, and execute it."""
+        destination = self.there if sent.source == CHAIN_ID else self.here
+        destination.execute(sent, self.arrive(sent), sender)
+
+    def recipient(self) -> Contract:
+        """Deploy a contract at the destination that takes messages."""
+        return self.there.engine.deploy("Recipient", sender=BOB)
+
+
+def deposit(chain: InteropChain, amount: int, token: Address = L1_TOKEN) -> None:
+    """Let a token of L1 arrive for Alice."""
+    mint = mint_of(token, amount, described(L1_CHAIN_ID), ALICE)
+    chain.engine.send(
+        alias(L1_ROUTER), chain.router, "finalizeDeposit(uint256,bytes32,bytes)",
+        L1_CHAIN_ID, asset_id(token), mint,
+    )  # fmt: skip
+
+
+def asset(
+    asset_: Hash32, amount: int, token: Address, *, value: int = 0
+) -> tuple[bytes, bytes, list[bytes]]:
+    """Return the call of the router that sends an asset to Bob."""
+    data = b"\1" + abi.encode(["bytes32", "bytes"], [asset_, burn_data(amount, BOB, token)])
+    return starter(L2_ASSET_ROUTER, data, indirect=value)
+
+
+def status(street: Street, sent: Sent) -> int:
+    """Return what has happened to a bundle."""
+    return int(street.there.engine.read(street.there.handler, "bundleStatus", sent.bundle_hash))
+
+
+def verified(street: Street, *starters: Any, **options: Any) -> Sent:
+    """Send a bundle, and verify it where it goes."""
+    sent = street.here.send(*starters, **options)
+    proof = street.arrive(sent)
+    street.there.engine.send(BOB, street.there.handler, "verifyBundle", sent.bundle, proof)
+    return sent
+
+
+def unbundle(street: Street, sent: Sent, *statuses: int, sender: Address = ALICE) -> None:
+    """Execute, skip or cancel each call of a bundle."""
+    there = street.there
+    there.engine.send(
+        sender, there.handler, "unbundleBundle", CHAIN_ID, sent.bundle, list(statuses)
+    )

@@ -12,14 +12,7 @@ from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32, create_address
 from tests.support.contracts.batches import Batch, stored
-from tests.support.contracts.engine import (
-    ETHER,
-    L1_CHAIN_ID,
-    Contract,
-    Engine,
-    Reverted,
-    error_of,
-)
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Engine, Reverted, error_of
 from tests.support.contracts.merkle_trees import proof_of, root_of
 
 CHAIN_ID = 270

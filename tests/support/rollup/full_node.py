@@ -16,12 +16,7 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
-from entresol.primitives.transactions import (
-    FeeMarketTransaction,
-    Transaction,
-    ZkTransaction,
-    sign,
-)
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, ZkTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import CAPACITY
 from entresol.rpc.types.log_filter import LogFilter

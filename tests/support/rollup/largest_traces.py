@@ -10,12 +10,7 @@ from entresol.rpc.namespaces.ots import MAX_PAGE
 from entresol.rpc.services.call_runner import MAX_CALLS
 from entresol.rpc.types.trace_request import MAX_ADDRESSES, MAX_BLOCKS
 from tests.support.rollup.full_node import LOOPER, RECEIVER, TRANSACTION_GAS, FullNode
-from tests.support.rollup.largest_requests import (
-    BODY_BYTES,
-    LONG_DATA,
-    Request,
-    addresses,
-)
+from tests.support.rollup.largest_requests import BODY_BYTES, LONG_DATA, Request, addresses
 
 CALL_TRACER: Final = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
 PRESTATE_TRACER: Final = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}

@@ -18,14 +18,7 @@ from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneRejected
 from entresol.l1.contracts import REQUEST_TYPES, decode_deposit
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.layer_one import (
-    DEFAULT_SENDER,
-    L1Block,
-    L1Finality,
-    L1Log,
-    L1Receipt,
-    LayerOne,
-)
+from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Finality, L1Log, L1Receipt, LayerOne
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.primitives import abi
 from entresol.primitives.transactions import PriorityTransaction

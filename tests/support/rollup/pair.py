@@ -16,12 +16,7 @@ from entresol.l1.contracts import NEW_PRIORITY_REQUEST
 from entresol.primitives.base_token import asset_id
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import (
-    ASSET_ROUTER,
-    BASE_TOKEN,
-    MULTICALL,
-    NATIVE_TOKEN_VAULT,
-)
+from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL, NATIVE_TOKEN_VAULT
 from tests.support.contracts.engine import Contract, find, types
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node

@@ -50,10 +50,7 @@ class DeployedContracts(msgspec.Struct, frozen=True):
     async def deposit(self, to: Address, value: int, *, data: bytes = b"") -> Hash32:
         """Have L1 send a transaction to L2."""
         mint = value + GAS_LIMIT * L2_GAS_PRICE
-        request = (
-            *(self.chain_id, mint, to, value, data, GAS_LIMIT, 800, ()),
-            self.owner.address,
-        )
+        request = (*(self.chain_id, mint, to, value, data, GAS_LIMIT, 800, ()), self.owner.address)
         l1 = self.chain.l1
         fees = await l1.fees()
         payload = FeeMarketTransaction(

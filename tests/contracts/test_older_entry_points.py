@@ -1,9 +1,10 @@
-"""Deposits of tokens through the legacy bridge, and their refunds."""
+"""What older clients call: requests and withdrawals by the contract of the chain, and the legacy bridge."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from eth_abi import abi
 
@@ -17,12 +18,182 @@ from tests.support.contracts.l1_contracts import (
     CHAIN_ID,
     ETH_TOKEN,
     L2_ASSET_ROUTER,
+    L2_BASE_TOKEN,
     OPERATOR,
+    OTHER_CHAIN_ID,
     Deployed,
     asset_id,
+    direct,
     two_bridges,
 )
-from tests.support.contracts.requests import payload, status_proof
+from tests.support.contracts.requests import claim as settled
+from tests.support.contracts.requests import ether_message, payload, requested, status_proof
+
+
+def arguments(**fields: Any) -> tuple[Any, ...]:
+    """Return a request with the fields of one by the bridgehub, without chain and value."""
+    _, _, *rest = direct(**fields)
+    return tuple(rest)
+
+
+def request(
+    l1: Deployed,
+    *,
+    value: int = ETHER,
+    chain: Contract | None = None,
+    sender: Address = ALICE,
+    **fields: Any,
+) -> bytes:
+    answer: bytes = l1.engine.send(
+        sender, chain or l1.chain, "requestL2Transaction", *arguments(**fields), value=value
+    )
+    return answer
+
+
+def balance(l1: Deployed, chain_id: int = CHAIN_ID, token: Address = ETH_TOKEN) -> int:
+    found: int = l1.engine.read(l1.vault, "chainBalance", chain_id, asset_id(token))
+    return found
+
+
+def test_a_request_is_the_same_as_by_the_bridgehub(l1: Deployed) -> None:
+    tx_hash = request(l1, l2_value=5, l2_calldata=b"\x12", factory_deps=[bytes(32)])
+    assert requested(l1)["txHash"] == tx_hash == payload(l1).hash()
+    assert payload(l1).nonce == 0
+    assert (payload(l1).sender, payload(l1).to_mint, payload(l1).value) == (ALICE, ETHER, 5)
+    assert [event.name for event in l1.engine.events(l1.chain)][-1] == "NewPriorityRequest"
+    assert l1.engine.balance(l1.vault.address) == balance(l1) == ETHER
+    assert l1.engine.balance(l1.chain.address) == 0
+    by_chain = payload(l1)
+    asked = direct(l2_value=5, l2_calldata=b"\x12", factory_deps=[bytes(32)])
+    l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionDirect", asked, value=ETHER)
+    assert msgspec.structs.replace(payload(l1), nonce=0) == by_chain
+    assert balance(l1) == 2 * ETHER
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"value": 0}, "EmptyDeposit"),
+        ({"gas_per_pubdata": 50_000}, "GasPerPubdataMismatch"),
+        ({"l2_gas_limit": 9_999}, "TxnBodyGasLimitNotEnoughGas"),
+        ({"l2_gas_limit": 72_010_001, "value": 100 * ETHER}, "TooMuchGas"),
+        ({"l2_calldata": b"\1" * 30_000, "l2_gas_limit": 1_220_999}, "ValidateTxnNotEnoughGas"),
+        ({"factory_deps": [bytes(64)]}, "MalformedBytecode"),
+    ],
+)
+def test_a_wrong_request_is_rejected(l1: Deployed, fields: dict[str, Any], error: str) -> None:
+    with pytest.raises(Reverted, match=error):
+        request(l1, **fields)
+    assert balance(l1) == 0
+
+
+@pytest.mark.parametrize("refund_recipient", [Address.zero(), BOB])
+def test_a_contract_acts_under_its_alias(l1: Deployed, refund_recipient: Address) -> None:
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    asked = arguments(refund_recipient=refund_recipient)
+    data = l1.chain.encode("requestL2Transaction", *asked)
+    l1.engine.send(ALICE, actor, "act", l1.chain.address, data, value=ETHER)
+    assert payload(l1).sender == alias(actor.address)
+    expected = alias(actor.address) if refund_recipient == Address.zero() else BOB
+    assert payload(l1).refund_recipient == expected
+
+
+def test_a_chain_with_another_base_token_takes_no_ether(l1: Deployed) -> None:
+    token = l1.token()
+    l1.engine.send(ALICE, l1.vault, "registerToken", token.address)
+    chain = l1.add_chain(token=token.address)
+    l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
+    for value in (0, ETHER):
+        with pytest.raises(Reverted, match="BaseTokenIsNotEther"):
+            request(l1, chain=chain, value=value)
+    with pytest.raises(Reverted, match="BaseTokenIsNotEther"):
+        l1.engine.send(OPERATOR, chain, "finalizeEthWithdrawal", 1, 0, 0, b"", [])
+
+
+def test_a_contract_of_a_chain_takes_nothing_by_the_allowances_of_users(l1: Deployed) -> None:
+    """A chain's contract is whatever was registered; it may be hostile."""
+    token = l1.token()
+    l1.engine.send(ALICE, l1.vault, "registerToken", token.address)
+    chain = l1.add_chain(token=token.address)
+    l1.engine.send(ALICE, token, "approve", l1.router.address, 2**256 - 1)
+    deposit = ("bridgehubDepositBaseToken", OTHER_CHAIN_ID, asset_id(token.address), ALICE, 7)
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(chain.address, l1.router, *deposit)
+    assert l1.engine.read(token, "balanceOf", ALICE) == 1000 * ETHER
+
+
+def test_a_contract_of_a_chain_deposits_only_ether_that_it_sends(l1: Deployed) -> None:
+    l1.engine.overlay.set_balance(l1.chain.address, ETHER)
+    deposit = ("bridgehubDepositBaseToken", CHAIN_ID, asset_id(ETH_TOKEN), ALICE, 7)
+    with pytest.raises(Reverted, match="ValueMismatch"):
+        l1.engine.send(l1.chain.address, l1.router, *deposit)
+    with pytest.raises(Reverted, match="ValueMismatch"):
+        l1.engine.send(l1.chain.address, l1.router, *deposit, value=6)
+    elsewhere = (deposit[0], OTHER_CHAIN_ID, *deposit[2:])
+    l1.add_chain()
+    with pytest.raises(Reverted, match="Unauthorized"):
+        l1.engine.send(l1.chain.address, l1.router, *elsewhere, value=7)
+
+
+def test_a_chain_that_is_not_registered_takes_no_requests(l1: Deployed) -> None:
+    with pytest.raises(Reverted, match="BaseTokenIsNotEther"):
+        request(l1, chain=l1.new_chain())
+
+
+# --- Withdrawals ---
+
+
+def withdrawal(l1: Deployed, message: bytes, sender: Address = L2_BASE_TOKEN) -> tuple[Any, ...]:
+    _, batch, index, _, number, _, proof = settled(l1, message, sender)
+    return batch, index, number, message, proof
+
+
+def test_ether_is_withdrawn_once(l1: Deployed) -> None:
+    request(l1, value=3 * ETHER)
+    claim = withdrawal(l1, ether_message(BOB, ETHER))
+    assert l1.engine.read(l1.chain, "isEthWithdrawalFinalized", *claim[:2]) is False
+    before = l1.engine.balance(BOB)
+    l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
+    assert l1.engine.balance(BOB) == before + ETHER
+    assert balance(l1) == 2 * ETHER
+    assert l1.engine.read(l1.chain, "isEthWithdrawalFinalized", *claim[:2]) is True
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
+    batch, index, number, message, proof = claim
+    params = (CHAIN_ID, batch, index, L2_BASE_TOKEN, number, message, proof)
+    with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
+        l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", params)
+
+
+@pytest.mark.parametrize("sender", [ALICE, L2_ASSET_ROUTER])
+def test_a_message_of_another_sender_withdraws_nothing(l1: Deployed, sender: Address) -> None:
+    request(l1)
+    claim = withdrawal(l1, ether_message(BOB, 1), sender)
+    with pytest.raises(Reverted, match="InvalidProof"):
+        l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
+
+
+def test_a_withdrawal_of_one_chain_is_not_paid_by_another(l1: Deployed) -> None:
+    request(l1)
+    claim = withdrawal(l1, ether_message(BOB, 1))
+    other = l1.add_chain()
+    with pytest.raises(Reverted, match="BatchNotExecuted"):
+        l1.engine.send(OPERATOR, other, "finalizeEthWithdrawal", *claim)
+
+
+def test_a_receiver_that_withdraws_again_while_being_paid_is_not_paid_twice(l1: Deployed) -> None:
+    request(l1, value=3 * ETHER)
+    actor = l1.engine.deploy("Actor", sender=ALICE)
+    claim = withdrawal(l1, ether_message(actor.address, ETHER))
+    again = l1.chain.encode("finalizeEthWithdrawal", *claim)
+    l1.engine.send(ALICE, actor, "arm", l1.chain.address, again)
+    l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
+    assert l1.engine.read(actor, "succeeded") is False
+    assert l1.engine.balance(actor.address) == ETHER
+
+
+# --- The legacy bridge ---
+
 
 AMOUNT = 7 * ETHER
 SHORT = "deposit(address,address,uint256,uint256,uint256)"
