@@ -433,24 +433,6 @@ def test_reverting_no_batch_is_rejected(operator: Operator, last: int) -> None:
 # --- Who may ---
 
 
-@pytest.mark.parametrize("step", ["commit", "prove", "execute"])
-def test_only_validators_settle(operator: Operator, step: str) -> None:
-    with pytest.raises(Reverted, match="Unauthorized"):
-        operator.call(step, 1, 1, b"", sender=ALICE)
-    function = f"{step}BatchesSharedBridge"
-    arguments = (operator.chain.address, 1, 1, b"")
-    with pytest.raises(Reverted, match="Unauthorized"):
-        operator.l1.engine.send(OPERATOR, operator.chain, function, *arguments)
-
-
-def test_only_validators_revert_batches(operator: Operator) -> None:
-    operator.commit()
-    arguments = ("revertBatchesSharedBridge", operator.chain.address, 0)
-    for sender, contract in ((ALICE, operator.l1.timelock), (OPERATOR, operator.chain)):
-        with pytest.raises(Reverted, match="Unauthorized"):
-            operator.l1.engine.send(sender, contract, *arguments)
-
-
 def test_a_batch_of_one_chain_is_not_settled_on_another(operator: Operator) -> None:
     # The chain trusts the timelock, and is still called with the address of the chain that is meant.
     operator.l1.engine.send(DEPLOYER, operator.chain, "setValidator", OPERATOR, True)
@@ -467,12 +449,6 @@ def test_an_operator_of_one_chain_does_not_settle_another(l1: Deployed) -> None:
     with pytest.raises(Reverted, match="Unauthorized"):
         Operator(l1, other, [l1.genesis]).commit(chain_id=OTHER_CHAIN_ID)
     Operator(l1, l1.chain, [l1.genesis]).commit()
-
-
-def test_only_the_admin_of_a_chain_sets_its_validators(l1: Deployed) -> None:
-    for function in ("addValidator", "removeValidator"):
-        with pytest.raises(Reverted, match="Unauthorized"):
-            l1.engine.send(OPERATOR, l1.timelock, function, l1.chain.address, ALICE)
 
 
 def test_a_batch_is_executed_only_after_the_delay(operator: Operator) -> None:

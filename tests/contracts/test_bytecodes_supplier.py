@@ -6,7 +6,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.primitives.bytecode import eravm_hash
-from tests.support.contracts.engine import Contract, Engine, Reverted, selector
+from tests.support.contracts.engine import Contract, Engine, Reverted
 from tests.support.contracts.l1_contracts import ALICE, BOB, DEPLOYER, deploy
 
 ERA = b"\x01" * 32
@@ -103,16 +103,3 @@ def test_what_is_no_eravm_bytecode_is_rejected(
     with pytest.raises(Reverted) as rejection:
         engine.send(ALICE, supplier, "publishBytecode", code)
     assert rejection.value.error == error
-
-
-def test_its_functions_are_those_of_the_zk_stack(supplier: Contract) -> None:
-    known = {
-        "publishBytecode(bytes)", "publishBytecodes(bytes[])",
-        "publishEraBytecode(bytes)", "publishEraBytecodes(bytes[])",
-        "publishEVMBytecode(bytes)", "publishEVMBytecodes(bytes[])",
-        "publishingBlock(bytes32)", "evmPublishingBlock(bytes32)",
-    }  # fmt: skip
-    functions = [entry for entry in supplier.artifact.abi if entry["type"] == "function"]
-    assert {selector(function) for function in functions} == {
-        keccak256(it.encode())[:4] for it in known
-    }

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from entresol._native import keccak256
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address
 from tests.support.contracts.create2 import alias
@@ -19,7 +18,6 @@ from tests.support.contracts.l1_contracts import (
     CHAIN_ID,
     ETH_TOKEN,
     L2_ASSET_ROUTER,
-    OPERATOR,
     Deployed,
     asset_id,
     burn_data,
@@ -104,13 +102,6 @@ def test_a_wrong_request_is_rejected(
     with pytest.raises(Reverted) as rejection:
         request(l1, **fields)
     assert rejection.value.args == error
-
-
-def test_only_the_bridgehub_sends_requests_to_a_chain(l1: Deployed) -> None:
-    no_deps: list[bytes] = []
-    asked = (ALICE, BOB, ETHER, 0, b"", 1_000_000, 800, no_deps, ALICE)
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(ALICE, l1.chain, "bridgehubRequestL2Transaction", asked)
 
 
 # --- Gas ---
@@ -252,22 +243,6 @@ def test_a_token_is_deposited(l1: Deployed, form: Any) -> None:
     assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) != bytes(32)
 
 
-def test_a_deposit_emits_what_was_collected(l1: Deployed) -> None:
-    token = approved(l1)
-    deposit(l1, new_form(token, 7))
-    names = [event.name for event in l1.engine.events(*l1.all)]
-    assert names == [
-        "BridgehubDepositBaseTokenInitiated",
-        "BridgeBurn",
-        "TokenRegistered",
-        "BridgeBurn",
-        "BridgehubDepositInitiated",
-        "NewPriorityRequestId",
-        "NewPriorityRequest",
-        "BridgehubDepositFinalized",
-    ]
-
-
 def test_an_allowance_for_the_vault_is_accepted_as_well(l1: Deployed) -> None:
     token = approved(l1, l1.vault)
     deposit(l1, new_form(token, 7))
@@ -333,52 +308,6 @@ def test_a_second_bridge_without_the_magic_value_is_rejected(l1: Deployed) -> No
         deposit(l1, b"", bridge=BOB)
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("bridgehubDeposit", (CHAIN_ID, ALICE, 0, b"")),
-        ("bridgehubDepositBaseToken", (CHAIN_ID, bytes(32), ALICE, 1)),
-        ("bridgehubConfirmL2Transaction", (CHAIN_ID, bytes(32), bytes(32))),
-        ("transferFundsToNTV", (bytes(32), 1, ALICE)),
-        ("finalizeDeposit", (CHAIN_ID, bytes(32), b"")),
-        ("bridgeRecoverFailedTransfer(uint256,address,bytes32,bytes)",
-         (CHAIN_ID, ALICE, bytes(32), b"")),
-    ],
-)  # fmt: skip
-def test_only_the_bridgehub_and_the_nullifier_call_the_router(
-    l1: Deployed, function: str, arguments: tuple[object, ...]
-) -> None:
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(OPERATOR, l1.router, function, *arguments)
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments"),
-    [
-        ("bridgeBurn", (CHAIN_ID, 0, bytes(32), ALICE, b"")),
-        ("bridgeMint", (CHAIN_ID, bytes(32), b"")),
-        ("bridgeRecoverFailedTransfer", (CHAIN_ID, bytes(32), ALICE, b"")),
-    ],
-)
-def test_only_the_router_calls_the_vault(
-    l1: Deployed, function: str, arguments: tuple[object, ...]
-) -> None:
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(OPERATOR, l1.vault, function, *arguments)
-
-
-def test_only_the_router_records_deposits(l1: Deployed) -> None:
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(
-            ALICE,
-            l1.nullifier,
-            "bridgehubConfirmL2TransactionForwarded",
-            CHAIN_ID,
-            bytes(32),
-            bytes(32),
-        )
-
-
 def test_the_record_of_a_deposit_is_not_overwritten(l1: Deployed) -> None:
     record = ("bridgehubConfirmL2TransactionForwarded", CHAIN_ID, b"\1" * 32, b"\2" * 32)
     l1.engine.send(l1.router.address, l1.nullifier, *record)
@@ -398,10 +327,3 @@ def test_a_reentrant_deposit_is_rejected(l1: Deployed) -> None:
     assert l1.engine.read(token, "succeeded") is False
     assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 7
-
-
-def test_a_legacy_deposit_has_the_legacy_hash(l1: Deployed) -> None:
-    token = approved(l1)
-    tx_hash = deposit(l1, old_form(token, 7))
-    named = abi.encode(["address", "address", "uint256"], [ALICE, token.address, 7])
-    assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == keccak256(named)

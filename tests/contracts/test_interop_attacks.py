@@ -13,7 +13,6 @@ from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch, execute_data
 from tests.support.contracts.bundles import (
     FINALIZE,
-    INTEROP_CENTER,
     Call,
     PlainBundle,
     asset_call,
@@ -308,57 +307,6 @@ def test_a_log_of_a_bundle_counts_whatever_its_first_bytes_are(
 # --- What is encoded otherwise ---
 
 
-def _with(encoded: bytes, place: int, word: int) -> bytes:
-    return encoded[:place] + word.to_bytes(32) + encoded[place + 32 :]
-
-
-def _of_words(*changes: tuple[int, int]) -> bytes:
-    encoded = bundle(Call(to=BOB, sender=ALICE), Call(to=BOB, sender=ALICE)).encode()
-    for place, word in changes:
-        encoded = _with(encoded, 32 * place, word)
-    return b"\1" + encoded
-
-
-# The words of a bundle: its offset, seven fields, the number of calls, their offsets, and the calls.
-CALL = 11
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        b"",
-        b"\1",
-        b"\2" + bundle(Call(to=BOB, sender=ALICE)).encode(),
-        b"\1" + bytes(512),
-        b"\1" + b"\xff" * 512,
-        b"\1" + bundle(Call(to=BOB, sender=ALICE)).encode()[:-1],
-        _of_words((0, 64)),
-        _of_words((1, 1 << 248 | 1)),
-        _of_words((8, MOST)),
-        _of_words((9, MOST)),
-        _of_words((10, 64)),
-        _of_words((CALL, 1 << 248 | 1)),
-        _of_words((CALL + 1, 2)),
-        _of_words((CALL + 2, 1 << 160 | int.from_bytes(BOB))),
-        _of_words((CALL + 3, 1 << 255 | int.from_bytes(ALICE))),
-        _of_words((CALL + 6, 1)),
-    ],
-)
-def test_a_message_that_is_no_bundle_or_encoded_otherwise_is_in_no_root(
-    books: Books, message: bytes
-) -> None:
-    log = message_log(0, INTEROP_CENTER, message)
-    left_out = [0]
-    try:
-        books.add(CHAIN_ID, (log,), [message])
-        left_out = list(books.l1.left_out())
-    except Reverted as error:
-        rejected = error.error
-    else:
-        rejected = "BundleNotReadable"
-    assert (left_out, rejected) == ([0], "BundleNotReadable")
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -474,12 +422,3 @@ def test_anyone_tells_a_chain_what_calls_cost_at_a_new_price_once(
 def test_a_chain_that_is_not_registered_is_told_no_fee(books: Books) -> None:
     with pytest.raises(Reverted, match="ChainIdNotRegistered"):
         books.l1.engine.send(BOB, books.l1.registrar, "updateInteropFee", 999)
-
-
-@pytest.mark.parametrize("caller", [ALICE, DEPLOYER, OPERATOR])
-def test_nobody_but_the_registrar_makes_requests_that_cost_nothing(
-    l1: Deployed, caller: Address
-) -> None:
-    chain = Contract(l1.chain.address, find("MailboxFacet"))
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(caller, chain, "requestL2ServiceTransaction", BOB, b"")

@@ -156,7 +156,6 @@ class World:
             self.cancelled[it.destination, it.asset] += it.amount
 
     def booked(self, chain_id: int, asset: Hash32) -> int:
-        """Return what L1 has in its books."""
         return int(self.l1.engine.read(self.l1.vault, "chainBalance", chain_id, asset))
 
     def on_its_way(self, chain_id: int, asset: Hash32) -> int:

@@ -132,7 +132,6 @@ class World:
         return replace(made, salt=next(self._salts).to_bytes(32))
 
     def _book(self, bundle: PlainBundle) -> bool:
-        """Book a bundle plainly, whole or not at all."""
         amounts = {ETHER_ID: bundle.calls[0].value, self.crown_id: 0}
         for call in bundle.calls[1:]:
             _, asset, mint = abi.decode(["uint256", "bytes32", "bytes"], call.data[4:])

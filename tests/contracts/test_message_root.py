@@ -354,14 +354,6 @@ def test_a_bundle_that_lies_is_left_out(
     assert appended(chains) == root_of([NO_LOG])
 
 
-def test_a_bundle_has_one_encoding(chains: Deployed) -> None:
-    message = ether(1).message() + bytes(32)
-    log = message_log(0, Address((0x1000D).to_bytes(20)), message)
-    number = chains.settle(log)
-    add(chains, number, (log,), [message])
-    assert left_out_for(chains) == ["BundleNotCanonical"]
-
-
 def test_no_bundle_of_a_batch_can_be_left_out_added_or_replaced(chains: Deployed) -> None:
     bundle, other = ether(1), ether(2)
     logs = (bundle.log(),)
@@ -416,17 +408,6 @@ def test_only_registered_chains_have_roots(l1: Deployed) -> None:
     for caller in (DEPLOYER, ALICE):
         with pytest.raises(Reverted, match="Unauthorized"):
             l1.engine.send(caller, l1.message_root, "addNewChain", OTHER_CHAIN_ID)
-
-
-def test_only_the_message_root_changes_the_books(l1: Deployed) -> None:
-    for function, arguments in (
-        ("moveChainBalance", (CHAIN_ID, OTHER_CHAIN_ID, 1, ETHER_ID, 1)),
-        ("ensureAssetOfChain", (CHAIN_ID, ETHER_ID, b"")),
-    ):
-        with pytest.raises(Reverted, match="Unauthorized"):
-            l1.engine.send(DEPLOYER, l1.vault, function, *arguments)
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(DEPLOYER, l1.message_root, "bookBundle", CHAIN_ID, 1, ether(1).message())
 
 
 # --- Imported roots ---

@@ -17,7 +17,6 @@ from tests.support.contracts.l1_contracts import (
     BOB,
     CHAIN_ID,
     ETH_TOKEN,
-    L2_ASSET_ROUTER,
     L2_BASE_TOKEN,
     OPERATOR,
     OTHER_CHAIN_ID,
@@ -165,14 +164,6 @@ def test_ether_is_withdrawn_once(l1: Deployed) -> None:
         l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", params)
 
 
-@pytest.mark.parametrize("sender", [ALICE, L2_ASSET_ROUTER])
-def test_a_message_of_another_sender_withdraws_nothing(l1: Deployed, sender: Address) -> None:
-    request(l1)
-    claim = withdrawal(l1, ether_message(BOB, 1), sender)
-    with pytest.raises(Reverted, match="InvalidProof"):
-        l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
-
-
 def test_a_withdrawal_of_one_chain_is_not_paid_by_another(l1: Deployed) -> None:
     request(l1)
     claim = withdrawal(l1, ether_message(BOB, 1))
@@ -222,21 +213,6 @@ def held(l1: Deployed, token: Contract) -> tuple[int, int, int]:
     return alice, bridge, vault
 
 
-def test_a_token_is_deposited_as_by_the_bridgehub(l1: Deployed) -> None:
-    token = approved(l1)
-    tx_hash = deposit(l1, token)
-    sent = payload(l1)
-    assert sent.hash() == tx_hash
-    assert (sent.sender, sent.to) == (alias(l1.router.address), L2_ASSET_ROUTER)
-    assert (sent.to_mint, sent.refund_recipient) == (ETHER, ALICE)
-    assert held(l1, token) == (993 * ETHER, 0, AMOUNT)
-    asset = asset_id(token.address)
-    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset) == AMOUNT
-    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(ETH_TOKEN)) == ETHER
-    allowance = l1.engine.read(token, "allowance", l1.legacy_bridge.address, l1.router.address)
-    assert allowance == 0
-
-
 def test_l2_sees_the_depositor_and_not_the_bridge(l1: Deployed) -> None:
     token = approved(l1)
     deposit(l1, token)
@@ -250,42 +226,6 @@ def test_l2_sees_the_depositor_and_not_the_bridge(l1: Deployed) -> None:
     assert metadata == l1.engine.read(l1.vault, "getERC20Getters", token.address, L1_CHAIN_ID)
 
 
-def test_a_deposit_is_recorded_and_emitted(l1: Deployed) -> None:
-    token = approved(l1)
-    tx_hash = deposit(l1, token)
-    recorded = (ALICE, token.address, tx_hash)
-    assert l1.engine.read(l1.legacy_bridge, "depositAmount", *recorded) == AMOUNT
-    (event,) = l1.engine.events(l1.legacy_bridge)
-    assert event.name == "DepositInitiated"
-    assert event.fields == {
-        "l2DepositTxHash": tx_hash,
-        "from": str(ALICE),
-        "to": str(BOB),
-        "l1Token": str(token.address),
-        "amount": AMOUNT,
-    }
-    named = abi.encode(["address", "address", "uint256"], [ALICE, token.address, AMOUNT])
-    assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == keccak256(named)
-
-
-def test_the_recipient_of_the_refund_can_be_chosen(l1: Deployed) -> None:
-    token = approved(l1)
-    deposit(l1, token, 1, BOB)
-    assert payload(l1).refund_recipient == BOB
-    deposit(l1, token, 1, l1.vault.address)
-    assert payload(l1).refund_recipient == alias(l1.vault.address)
-
-
-def test_the_alias_of_a_contract_gets_the_refund(l1: Deployed) -> None:
-    actor = l1.engine.deploy("Actor", sender=ALICE)
-    token = l1.token(holder=actor.address)
-    approval = token.encode("approve", l1.legacy_bridge.address, AMOUNT)
-    l1.engine.send(ALICE, actor, "act", token.address, approval)
-    data = l1.legacy_bridge.encode(SHORT, BOB, token.address, AMOUNT, *GAS)
-    l1.engine.send(ALICE, actor, "act", l1.legacy_bridge.address, data, value=ETHER)
-    assert payload(l1).refund_recipient == alias(actor.address)
-
-
 # --- Rejected ---
 
 
@@ -293,13 +233,6 @@ def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
     token = approved(l1)
     with pytest.raises(Reverted, match="InsufficientAllowance"):
         l1.engine.send(BOB, l1.legacy_bridge, SHORT, BOB, token.address, 1, *GAS, value=ETHER)
-
-
-def test_a_token_with_a_transfer_fee_is_rejected(l1: Deployed) -> None:
-    token = l1.token("FeeToken")
-    l1.engine.send(ALICE, token, "approve", l1.legacy_bridge.address, AMOUNT)
-    with pytest.raises(Reverted, match="TokensWithFeesNotSupported"):
-        deposit(l1, token)
 
 
 def test_a_token_that_deposits_again_during_a_deposit_is_rejected(l1: Deployed) -> None:

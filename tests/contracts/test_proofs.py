@@ -10,7 +10,7 @@ from entresol._native import keccak256
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import Contract, Reverted
-from tests.support.contracts.l1_contracts import ALICE, CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
+from tests.support.contracts.l1_contracts import CHAIN_ID, DEPLOYER, OTHER_CHAIN_ID, Deployed
 from tests.support.contracts.merkle_trees import METADATA, path_of, proof_of, root_of
 from tests.support.rollup.messages import message_log
 
@@ -66,25 +66,6 @@ def test_a_bare_path_proves_a_message_as_well(l1: Deployed) -> None:
     assert proven(l1, proof_of(LOGS, 1)[1:])
 
 
-def test_a_log_is_proven(l1: Deployed) -> None:
-    batch, proof = l1.settled_proof(*LOGS, index=2)
-    it = LOGS[2]
-    log = (it.shard_id, it.is_service, it.tx_number, it.sender, it.key, it.value)
-    for contract, chain in ((l1.bridgehub, [CHAIN_ID]), (l1.chain, [])):
-        assert l1.engine.read(contract, "proveL2LogInclusion", *chain, batch, 2, log, proof)
-
-
-@pytest.mark.parametrize(("status", "expected"), [(1, True), (0, False)])
-def test_the_status_of_a_priority_transaction_is_proven(
-    l1: Deployed, status: int, expected: bool
-) -> None:
-    batch, proof = l1.settled_proof(*LOGS, index=0)
-    claim = (PRIORITY_TX, batch, 0, 0, proof, status)
-    assert l1.engine.read(l1.chain, "proveL1ToL2TransactionStatus", *claim) is expected
-    hub_answer = l1.engine.read(l1.bridgehub, "proveL1ToL2TransactionStatus", CHAIN_ID, *claim)
-    assert hub_answer is expected
-
-
 # --- Rejected ---
 
 
@@ -95,24 +76,6 @@ def test_a_flipped_bit_in_any_word_proves_nothing(l1: Deployed, word: int, bit: 
     flipped = int.from_bytes(proof[word]) ^ 1 << bit
     proof[word] = flipped.to_bytes(32)
     assert not proven(l1, proof)
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        {"index": 0},
-        {"index": 2},
-        {"index": 1 + 2**14},
-        {"tx_number": 2},
-        {"sender": ALICE},
-        {"message": MESSAGE + b"\0"},
-        {"message": MESSAGE[:-1]},
-    ],
-    ids=str,
-)
-def test_a_wrong_claim_is_not_proven(l1: Deployed, claim: dict[str, object]) -> None:
-    _, proof = l1.settled_proof(*LOGS, index=1)
-    assert not proven(l1, proof, **claim)  # type: ignore[arg-type]
 
 
 def test_a_proof_is_invalid_for_another_batch(l1: Deployed) -> None:
@@ -241,8 +204,3 @@ def test_a_chain_does_not_settle_on_itself(l1: Deployed) -> None:
     with pytest.raises(Reverted) as rejection:
         proven(l1, proof, batch=5)
     assert rejection.value.args == ("InvalidSettlementLayer", CHAIN_ID)
-
-
-def test_only_the_owner_registers_settlement_layers(l1: Deployed) -> None:
-    with pytest.raises(Reverted, match="Unauthorized"):
-        l1.engine.send(ALICE, l1.bridgehub, "registerSettlementLayer", CHAIN_ID, True)

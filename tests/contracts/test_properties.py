@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,18 +179,3 @@ def test_l2_can_start_every_request_that_l1_accepts(
     assert accepts(l1, gas_limit, data, codes) is (gas_limit >= least)
     if gas_limit >= least:
         start(payload(l1))
-
-
-@pytest.mark.parametrize("zeros", [0, 128, 256])
-@pytest.mark.parametrize("size", [131_072, 250_000])
-def test_l2_can_start_requests_as_large_as_a_transaction_of_l1_admits(
-    size: int, zeros: int
-) -> None:
-    l1 = deploy()
-    l1.engine.gas_limit = L1_TRANSACTION_GAS
-    data = mixed(size, zeros)
-    assert accepts(l1, 20_000_000, data, [])
-    least = min_gas_limit(payload(l1))
-    assert not accepts(l1, least - 1, data, [])
-    assert accepts(l1, least, data, [])
-    start(payload(l1))

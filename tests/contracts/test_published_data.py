@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from entresol import contracts
 from entresol._native import keccak256
-from entresol.primitives.values import Address
 from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import Batch, commit_data, stored
 from tests.support.contracts.engine import NOW, Contract, Event, Reverted
@@ -22,7 +21,6 @@ from tests.support.contracts.l1_contracts import (
     DEPLOYER,
     ETH_TOKEN,
     FEE_PARAMS,
-    OPERATOR,
     OTHER_CHAIN_ID,
     PRODUCTION_LIMITS,
     Deployed,
@@ -92,12 +90,6 @@ def test_the_admin_publishes_the_genesis_in_parts(l1: Deployed) -> None:
         (event,) = l1.engine.events(l1.chain)
         assert event.name == "GenesisData"
         assert event.fields == {"part": part, "parts": 2, "data": data}
-
-
-@pytest.mark.parametrize("sender", [ALICE, OPERATOR], ids=["stranger", "operator"])
-def test_nobody_else_publishes_a_genesis(l1: Deployed, sender: Address) -> None:
-    with rejected("Unauthorized"):
-        l1.engine.send(sender, l1.chain, "publishGenesis", 0, 1, b"genesis")
 
 
 def test_a_genesis_is_published_after_a_commit_too(l1: Deployed, operator: Operator) -> None:
@@ -393,7 +385,6 @@ class Production(Operator):
     """The operator of a production chain."""
 
     def commit(self, batch: Batch | None = None, **fields: Any) -> Batch:
-        """Commit to the next batch of it."""
         return super().commit(batch, chain_id=OTHER_CHAIN_ID, **fields)
 
 

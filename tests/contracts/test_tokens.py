@@ -14,7 +14,6 @@ from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
     CHAIN_ID,
-    ETH_TOKEN,
     L2_ASSET_ROUTER,
     OPERATOR,
     OTHER_CHAIN_ID,
@@ -122,16 +121,6 @@ def test_an_account_without_code_is_no_token(l1: Deployed) -> None:
     for function in ("registerToken", "ensureTokenIsRegistered"):
         with pytest.raises(Reverted, match="NotAToken"):
             l1.engine.send(BOB, l1.vault, function, BOB)
-
-
-def test_ether_has_metadata(l1: Deployed) -> None:
-    metadata = l1.engine.read(l1.vault, "getERC20Getters", ETH_TOKEN, L1_CHAIN_ID)
-    answers = [
-        abi.encode([kind], [value])
-        for kind, value in (("string", "Ether"), ("string", "ETH"), ("uint8", 18))
-    ]
-    kinds = ["uint256", "bytes", "bytes", "bytes"]
-    assert metadata == b"\x01" + abi.encode(kinds, [L1_CHAIN_ID, *answers])
 
 
 def test_the_test_token_is_a_standard_token(l1: Deployed) -> None:

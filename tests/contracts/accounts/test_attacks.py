@@ -9,10 +9,9 @@ from entresol.errors import (
     ExecutionReverted,
     InvalidSignature,
     NonceTooLow,
-    ReplayMismatch,
 )
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.primitives.transactions import Transaction, load
+from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import NONCE_HOLDER, TESTNET_PAYMASTER
 from entresol.sequencer.sequencer import InlineSequencer
@@ -21,7 +20,6 @@ from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
     EXECUTE,
     GAS,
-    GENERAL,
     PAY,
     PAYS,
     POST,
@@ -232,25 +230,6 @@ def test_a_key_whose_address_has_code_no_longer_sends(l2: ScriptedWorld) -> None
     assert "Sender is not an account" in str(error)
 
 
-def test_the_code_of_a_contract_account_judges_when_its_block_is_replayed(
-    l2: ScriptedWorld, account: Address
-) -> None:
-    assert l2.include(l2.from_contract(account, b"whatever")).succeeded
-
-
-def test_a_replayed_block_without_the_account_is_rejected(
-    l2: ScriptedWorld, account: Address
-) -> None:
-    # As a producer without this check would seal it.
-    unjudged = load(l2.from_contract(account, nonce=l2.nonce(account)).raw, account)
-    l2.chain.edit(account, lambda state: state.set_code(account, b""))
-    block = l2.chain.filler.open(l2.chain.head.timestamp + 1, *l2.chain.edits.stored())
-    block.run(unjudged)
-    record = block.finish(l2.chain.ledger.trie).record
-    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
-        l2.chain.import_block(record, execute=True)
-
-
 def test_a_rewound_transaction_is_judged_anew(l2: ScriptedWorld) -> None:
     start = l2.chain.number
     address = l2.account(is_logged=False)
@@ -297,18 +276,6 @@ def test_less_than_the_fee_is_not_enough(l2: ScriptedWorld) -> None:
     token = l2.token(amount=2 * COST)
     reason = unpaid(l2, approval_based(token, COST - 1))
     assert reason.startswith("Paymaster validation returned invalid magic value")
-
-
-def test_general_is_free(l2: ScriptedWorld) -> None:
-    result = l2.include(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL))
-    assert l2.balance(TESTNET_PAYMASTER) == 100 * ETHER - result.gas_used * FEE
-
-
-def test_tokens_that_the_sender_does_not_have_are_not_taken(l2: ScriptedWorld) -> None:
-    token = l2.token(amount=1)
-    message = approval_based(token, COST)
-    with pytest.raises(AccountRejection):
-        l2.open().run(l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=message))
 
 
 def test_only_the_bootloader_asks_it(l2: ScriptedWorld) -> None:

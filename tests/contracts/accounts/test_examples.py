@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
-
 import msgspec
 import pytest
-from eth_account.messages import encode_typed_data
 
 from entresol._native import address_of, keccak256, public_key
 from entresol.errors import AccountRejection, ExecutionReverted
@@ -27,7 +24,6 @@ from tests.support.contracts.accounts import (
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
-    CHAIN_ID,
     ETHER,
     FEE,
     SECRETS,
@@ -70,12 +66,6 @@ def multisig(l2: ScriptedWorld) -> Address:
     return l2.multisig(*OWNERS)
 
 
-@pytest.mark.parametrize("keys", [*combinations(KEYS, 2)], ids=["1 and 2", "1 and 3", "2 and 3"])
-def test_any_two_owners_send(l2: ScriptedWorld, multisig: Address, keys: tuple[bytes, ...]) -> None:
-    submit(l2, fill(multisig, value=5), *keys)
-    assert l2.balance(NOBODY) == 5
-
-
 @pytest.mark.parametrize(
     "keys",
     [KEYS[:1], KEYS, [KEYS[0]] * 2, [KEYS[1], KEYS[0]], [KEYS[0], STRANGER]],
@@ -84,32 +74,6 @@ def test_any_two_owners_send(l2: ScriptedWorld, multisig: Address, keys: tuple[b
 def test_nothing_else_is_signed(l2: ScriptedWorld, multisig: Address, keys: list[bytes]) -> None:
     with UNSIGNED:
         submit(l2, fill(multisig, value=5), *keys)
-
-
-def test_a_signature_is_for_one_transaction(l2: ScriptedWorld, multisig: Address) -> None:
-    signature = sign_by(fill(multisig, value=5), *KEYS[:2]).custom_signature
-    with UNSIGNED:
-        InlineSequencer(l2.chain).submit(l2.from_contract(multisig, signature, value=6).raw)
-
-
-def test_contracts_can_check_signatures(l2: ScriptedWorld, multisig: Address) -> None:
-    for keys in permutations(KEYS, 2):
-        signature = sign_message(l2, multisig, MESSAGE, *keys)
-        is_ordered = KEYS.index(keys[0]) < KEYS.index(keys[1])
-        assert l2.is_signed(multisig, MESSAGE, signature) is is_ordered
-
-
-def test_what_is_signed_is_typed_data_of_the_account(l2: ScriptedWorld, multisig: Address) -> None:
-    domain = {
-        "name": "ExampleAccount",
-        "version": "1",
-        "chainId": CHAIN_ID,
-        "verifyingContract": str(multisig),
-    }
-    types = {"AccountMessage": [{"name": "hash", "type": "bytes32"}]}
-    signable = encode_typed_data(domain, types, {"hash": MESSAGE})
-    digest = keccak256(b"\x19" + signable.version + signable.header + signable.body)
-    assert l2.read(multisig, "replaySafeHash(bytes32)(bytes32)", MESSAGE) == digest
 
 
 @pytest.mark.parametrize("kind", ["multisig", "session"])
@@ -225,18 +189,6 @@ def test_no_session_is_for_the_account_itself(l2: ScriptedWorld, account: Addres
     assert budget_of(l2, account) == 0
 
 
-def test_nobody_else_opens_a_session(l2: ScriptedWorld, account: Address, game: Address) -> None:
-    data = calldata("setSession(address,address,uint256)", SESSION, game, ETHER)
-    for by in (0, 1):
-        assert not l2.send(account, data, by=by).succeeded
-
-
-def test_a_paymaster_leaves_the_budget(l2: ScriptedWorld, account: Address, game: Address) -> None:
-    open_session(l2, account, game, 10)
-    submit(l2, fill(account, to=game, value=7, paymaster=TESTNET_PAYMASTER), KEY)
-    assert budget_of(l2, account) == 3
-
-
 def test_a_session_gives_no_tokens_to_a_paymaster(
     l2: ScriptedWorld, account: Address, game: Address
 ) -> None:
@@ -248,12 +200,6 @@ def test_a_session_gives_no_tokens_to_a_paymaster(
         submit(l2, payload, KEY)
     submit(l2, payload, OWNER)
     assert l2.token_balance(token, TESTNET_PAYMASTER) == COST
-
-
-@pytest.mark.parametrize("size", [0, 64, 66])
-def test_a_signature_has_one_size(l2: ScriptedWorld, account: Address, size: int) -> None:
-    signature = sign_message(l2, account, MESSAGE, OWNER).ljust(66, b"\0")[:size]
-    assert not l2.is_signed(account, MESSAGE, signature)
 
 
 FREE = {"to": Address.zero(), "paymaster": TESTNET_PAYMASTER}
@@ -332,15 +278,6 @@ def test_its_owner_alone_changes_the_list_and_withdraws(
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=sponsor).raw)
     assert l2.send(sponsor, calldata("withdraw(uint256)", l2.balance(sponsor))).succeeded
     assert l2.balance(sponsor) == 0
-
-
-def test_it_takes_no_tokens(l2: ScriptedWorld, sponsor: Address) -> None:
-    transaction = l2.from_key(
-        1, paymaster=sponsor, paymaster_input=approval_based(l2.token(BOB), 1)
-    )
-    reason = calldata("UnsupportedPaymasterFlow()").hex()
-    with pytest.raises(AccountRejection, match=reason):
-        InlineSequencer(l2.chain).submit(transaction.raw)
 
 
 # --- A paymaster that takes a token ---

@@ -6,19 +6,16 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-import msgspec
 import pytest
 
-from entresol._native import address_of, execute, public_key, zk_parties
+from entresol._native import address_of, public_key
 from entresol.chain.mempool.account_rules import MAX_FAILURES, PAYMASTER_LIMIT, THROTTLE_BLOCKS
 from entresol.chain.sealing.block_builder import BlockBuilder
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.dev.reverts import Reverts
 from entresol.errors import AccountRejection, GasBudgetSpent, InsufficientFunds, PoolRejection
-from entresol.execution.account_senders import Involved, runs_in_steps
-from entresol.execution.evm_env import tx_env_of
 from entresol.execution.limits import GAS_PER_SECOND, MAX_REJECTED_GAS, WorkBudget
-from entresol.primitives.transactions import Paymaster, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import deposit, long_transaction
@@ -27,12 +24,11 @@ from tests.support.contracts.accounts import (
     GAS,
     PAYS,
     ScriptedWorld,
-    approval_based,
     fill,
     pay,
     paymaster_code,
 )
-from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE, SECRETS
+from tests.support.contracts.layer_two import ALICE, BOB, ETHER, FEE
 
 MUCH = 2_000_000
 """A gas limit that is far above that of a validation."""
@@ -98,52 +94,9 @@ def world(l2: ScriptedWorld) -> World:
 # Whether there is a paymaster
 
 
-@pytest.mark.parametrize(
-    ("named", "has_one"),
-    [
-        (None, False),
-        (Address.zero(), False),
-        (ALICE, True),
-        (BOB, True),
-        (Address(b"\x77" * 20), True),
-    ],
-    ids=["none", "zero", "sender", "key", "contract"],
-)
-def test_python_and_the_crate_agree_whether_there_is_a_paymaster(
-    l2: ScriptedWorld, *, named: Address | None, has_one: bool
-) -> None:
-    l2.put("5f5ffd")
-    paymaster = None if named is None else Paymaster(named, b"\x8c\x5a\x34\x45")
-    payload = msgspec.structs.replace(fill(ALICE, nonce=l2.nonce(ALICE)), paymaster=paymaster)
-    transaction = sign(payload, SECRETS[0])
-    assert runs_in_steps(transaction, l2.chain.latest) == has_one
-    parties = zk_parties(transaction.raw)
-    assert parties is not None
-    assert (parties[1] is not None) == has_one
-    found = Involved.of_raw(transaction.raw)
-    assert found is not None
-    assert (found.paymaster is not None) == has_one
-    env = l2.evm_env()
-    try:
-        execute(env.state, env.rules, env.block.native, tx_env_of(transaction))
-        asked = None
-    except AccountRejection as rejection:
-        asked = rejection.party
-    assert asked == ("paymaster" if has_one else None)
-
-
 def test_a_key_that_names_itself_as_its_paymaster_is_not_admitted(l2: ScriptedWorld) -> None:
     with pytest.raises(AccountRejection, match="invalid context"):
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE).raw)
-
-
-def test_a_delegated_key_that_names_itself_as_its_paymaster_is_validated(l2: ScriptedWorld) -> None:
-    program = l2.put(LOOP)
-    delegation = bytes.fromhex("ef0100") + program
-    l2.chain.edit(ALICE, lambda it: it.set_code(ALICE, delegation))
-    l2.chain.builder.seal()
-    with pytest.raises(AccountRejection, match=RULES):
-        InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE, gas_limit=MUCH).raw)
 
 
 def test_the_ether_of_a_sender_that_is_its_paymaster_counts_once(l2: ScriptedWorld) -> None:
@@ -294,26 +247,6 @@ def test_a_checkpoint_restores_which_transactions_have_failed(world: World) -> N
     world.send(world.key(1))
 
 
-def test_who_has_paid_is_not_rejected_with_a_paymaster_that_others_fail_with(world: World) -> None:
-    world.send(world.key(9))
-    world.chain.builder.seal()
-    for number in range(MAX_FAILURES):
-        world.fail(world.key(number))
-    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
-        world.send(world.key(8))
-    world.send(world.key(9, nonce=1))
-
-
-def test_a_token_of_ones_own_bans_the_paymaster_only_with_that_token(world: World) -> None:
-    token = world.l2.put("7f" + "ff" * 32 + "5f5260205ff3")
-    fields = {"paymaster_input": approval_based(token, 1)}
-    for number in range(MAX_FAILURES):
-        world.fail(world.key(number, **fields))
-    with pytest.raises(PoolRejection, match="has let transactions fail that it had"):
-        world.send(world.key(8, **fields))
-    world.send(world.key(8))
-
-
 # What waits for a nonce
 
 
@@ -341,14 +274,6 @@ def test_what_becomes_pending_beyond_the_limit_of_its_paymaster_is_dropped(world
         world.send(world.key(number))
     world.send(world.key(1, nonce=0))
     assert world.chain.pool.counts() == (PAYMASTER_LIMIT, 0)
-
-
-def test_a_paymaster_is_free_again_once_what_was_pending_waits_for_a_nonce(world: World) -> None:
-    world.chain.edit(world.paymaster, lambda it: it.set_balance(world.paymaster, 2 * MUCH * FEE))
-    first = world.key(1)
-    world.send(first, world.key(1, nonce=1))
-    world.chain.pool.remove(first.hash, "a test")
-    world.send(world.key(2), world.key(3))
 
 
 # Automine

@@ -61,7 +61,6 @@ def senders(l2: ScriptedWorld, multisig: Address, gas_limit: int) -> dict[str, T
 
 
 def priority(gas_limit: int, *deps: bytes) -> PriorityTransaction:
-    """Return a priority transaction that publishes."""
     return PriorityTransaction(
         sender=ALICE,
         to=NOBODY,

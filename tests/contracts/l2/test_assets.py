@@ -41,7 +41,6 @@ from tests.support.contracts.layer_two import (
     messages_of,
     metadata,
     padded,
-    topic,
 )
 
 LEGACY = "finalizeDeposit(address,address,address,uint256,bytes)"
@@ -88,41 +87,6 @@ def test_a_bridged_token_returns_its_origin(l2: LayerTwo) -> None:
     assert l2.read(token, "assetId()(bytes32)") == L1_ASSET
 
 
-def test_the_vault_returns_the_token_of_an_asset(l2: LayerTwo) -> None:
-    l2.deposit()
-    token = l2_token(l2)
-    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", token) == L1_ASSET
-    assert l2.read(NATIVE_TOKEN_VAULT, "originChainId(bytes32)(uint256)", L1_ASSET) == L1_CHAIN_ID
-    found = l2.read(NATIVE_TOKEN_VAULT, "tokenAddress(bytes32)(address)", L1_ASSET)
-    assert Address.parse(found) == token
-    assert l2.read(NATIVE_TOKEN_VAULT, "bridgedTokensCount()(uint256)") == 1
-    assert l2.read(NATIVE_TOKEN_VAULT, "bridgedTokens(uint256)(bytes32)", 0) == L1_ASSET
-    assert (
-        Address.parse(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", token)) == L1_TOKEN
-    )
-    assert (
-        Address.parse(l2.read(ASSET_ROUTER, "assetHandlerAddress(bytes32)(address)", L1_ASSET))
-        == NATIVE_TOKEN_VAULT
-    )
-
-
-def test_a_deposit_emits_its_events(l2: LayerTwo) -> None:
-    outcome = l2.deposit(1_000)
-    ((_, topics, data),) = logs_of(
-        outcome,
-        ASSET_ROUTER,
-        bytes.fromhex("44eb9a840094a49b3cd0a5205042598a1c08c4e87bafb5760bc2d8efa170c541"),
-    )
-    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET)
-    transfer = decode("(bytes)", data)
-    assert decode("(address,address,address,uint256,bytes)", transfer)[3:] == (1_000, CROWN)
-    ((_, topics, data),) = logs_of(
-        outcome, NATIVE_TOKEN_VAULT, topic("BridgeMint(uint256,bytes32,address,uint256)")
-    )
-    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET)
-    assert data == padded(ALICE) + (1_000).to_bytes(32)
-
-
 @pytest.mark.parametrize("sender", [L1_ASSET_ROUTER, alias(ALICE), ALICE, ASSET_ROUTER], ids=str)
 @pytest.mark.parametrize(
     "call",
@@ -137,24 +101,6 @@ def test_only_the_alias_of_the_l1_router_finalizes_deposits(
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(ASSET_ROUTER, call, sender=sender)
     assert caught.value.data == failure("Unauthorized(address)", sender)
-
-
-def test_only_the_router_mints_and_burns_through_the_vault(l2: LayerTwo) -> None:
-    calls = (
-        calldata("bridgeMint(uint256,bytes32,bytes)", L1_CHAIN_ID, L1_ASSET, b""),
-        calldata(
-            "bridgeBurn(uint256,uint256,bytes32,address,bytes)",
-            L1_CHAIN_ID,
-            0,
-            L1_ASSET,
-            ALICE,
-            b"",
-        ),
-    )
-    for call in calls:
-        with pytest.raises(ExecutionReverted) as caught:
-            l2.call(NATIVE_TOKEN_VAULT, call)
-        assert caught.value.data == failure("Unauthorized(address)", ALICE)
 
 
 def test_the_legacy_encoding_deploys_the_same_token(l2: LayerTwo) -> None:
@@ -320,21 +266,6 @@ def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
     assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN), 16) == 0
 
 
-def test_the_vault_has_a_token_only_after_its_first_deposit_and_predicts_it_before(
-    l2: LayerTwo,
-) -> None:
-    def known() -> Address:
-        found = l2.read(NATIVE_TOKEN_VAULT, "l2TokenAddress(address)(address)", L1_TOKEN)
-        return Address.parse(found)
-
-    prediction = "calculateCreate2TokenAddress(uint256,address)(address)"
-    predicted = Address.parse(l2.read(NATIVE_TOKEN_VAULT, prediction, L1_CHAIN_ID, L1_TOKEN))
-    assert known() == Address.zero()
-    assert l2_token(l2) == predicted
-    assert l2.deposit(1).succeeded
-    assert known() == l2_token(l2) == predicted
-
-
 # --- Withdrawals ---
 
 
@@ -368,7 +299,6 @@ def by_asset(asset: Hash32, amount: int, token: Address, receiver: Address = REC
 
 
 def message_of(outcome: TransactionResult) -> bytes:
-    """Return the only message of a transaction."""
     assert outcome.succeeded
     (log,) = logs_of(outcome, L1_MESSENGER, L1_MESSAGE_SENT)
     assert log[1][1] == padded(ASSET_ROUTER)
@@ -404,27 +334,6 @@ def test_the_message_is_the_call_that_finalizes_the_withdrawal(
             WITHDRAWN_CROWN,
         )
     )
-
-
-def test_a_withdrawal_emits_its_events(l2: LayerTwo, crown: Address) -> None:
-    outcome = l2.send(ASSET_ROUTER, by_asset(L1_ASSET, 400, crown))
-    ((_, topics, data),) = logs_of(
-        outcome,
-        ASSET_ROUTER,
-        bytes.fromhex("55362fc62473cb1255e770af5d5e02ba6ee5bc7ed6969c30eb11ca31b92384dc"),
-    )
-    assert topics[1:] == (padded(ALICE), L1_ASSET)
-    assert decode("(uint256,bytes)", data) == (
-        L1_CHAIN_ID,
-        encode("(uint256,address,address)", 400, RECEIVER, crown),
-    )
-    ((_, topics, data),) = logs_of(
-        outcome,
-        NATIVE_TOKEN_VAULT,
-        bytes.fromhex("1cd02155ad1064c60598a8bd0e4e795d7e7d0a0f3c38aad04d261f1297fb2545"),
-    )
-    assert topics[1:] == (L1_CHAIN_ID.to_bytes(32), L1_ASSET, padded(ALICE))
-    assert data == padded(RECEIVER) + (400).to_bytes(32)
 
 
 def test_the_router_returns_the_hash_of_the_message(l2: LayerTwo, crown: Address) -> None:

@@ -22,7 +22,6 @@ from tests.support.contracts.layer_two import (
     BOB,
     CHAIN_ID,
     ETHER,
-    L1_ASSET,
     L1_CHAIN_ID,
     L1_TOKEN,
     ROUTER_ALIAS,
@@ -151,23 +150,6 @@ def test_a_bridged_token_moves_no_more_than_its_owner_has(
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(token, call)
     assert caught.value.data == error
-
-
-def test_the_alias_of_the_router_has_no_power_outside_of_the_router(l2: LayerTwo) -> None:
-    # A second bridge of L1 acts under its own alias, the router under this one.
-    l2.deposit(1_000)
-    for to, call in (
-        (NATIVE_TOKEN_VAULT, calldata("bridgeMint(uint256,bytes32,bytes)", 1, L1_ASSET, b"")),
-        (
-            NATIVE_TOKEN_VAULT,
-            calldata(
-                "bridgeBurn(uint256,uint256,bytes32,address,bytes)", 1, 0, L1_ASSET, ALICE, b""
-            ),
-        ),
-    ):
-        with pytest.raises(ExecutionReverted) as caught:
-            l2.call(to, call, sender=ROUTER_ALIAS)
-        assert caught.value.data == failure("Unauthorized(address)", ROUTER_ALIAS)
 
 
 def test_a_callee_cannot_take_the_ether_of_other_calls_from_multicall(l2: LayerTwo) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from entresol.errors import ExecutionReverted
 from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
-from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, BRIDGED_TOKEN_CODE
+from entresol.rollup.system_contracts import ASSET_ROUTER, BRIDGED_TOKEN_CODE
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
@@ -170,16 +170,6 @@ def test_the_supply_is_what_was_deposited_and_not_withdrawn(
             supply[token] += _do(l2, kind, token, who, amount)
         for token, expected in supply.items():
             _check(l2, _address_of(l2, token), expected)
-
-
-@settings(max_examples=5)
-@given(st.lists(AMOUNTS, max_size=5))
-def test_the_base_token_contract_holds_what_was_withdrawn(amounts: list[int]) -> None:
-    with closing(LayerTwo()) as l2:
-        for amount in amounts:
-            assert l2.send(BASE_TOKEN, calldata("withdraw(address)", BOB), value=amount).succeeded
-        assert l2.balance(BASE_TOKEN) == sum(amounts)
-        assert l2.read(BASE_TOKEN, "totalWithdrawn()(uint256)") == sum(amounts)
 
 
 def _do(l2: LayerTwo, kind: str, l1_token: Address, who: int, amount: int) -> int:

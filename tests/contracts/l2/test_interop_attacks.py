@@ -46,7 +46,6 @@ from tests.support.contracts.l1_contracts import (
 )
 
 DELEGATION = bytes.fromhex("ef0100") + b"\xdd" * 20
-DELEGATE = Address(b"\xdd" * 20)
 LARGEST_TRANSACTION = 16_777_216
 
 
@@ -108,26 +107,6 @@ def test_nobody_divides_the_bundle_that_a_contract_sends_while_it_is_constructed
     assert anywhere(contract) not in sent.bundle
 
 
-def test_an_account_that_delegates_to_code_takes_value(street: Street) -> None:
-    there = street.there.engine
-    there.overlay.set_code(CAROL, DELEGATION)
-    there.overlay.set_code(DELEGATE, b"\x36\x60\x05\x57\x00\x5b\x5f\x5f\xfd")
-    street.deliver(street.here.send(starter(CAROL, value=3), value=3))
-
-    assert there.balance(CAROL) == 3
-
-
-def test_an_account_that_delegates_to_a_recipient_takes_messages(street: Street) -> None:
-    there = street.there.engine
-    recipient = street.recipient()
-    there.overlay.set_code(CAROL, bytes.fromhex("ef0100") + recipient.address)
-    there.send(BOB, Contract(CAROL, find("Recipient")), "answer", bytes.fromhex("2432ef26"))
-    street.deliver(street.here.send(starter(CAROL, b"hello", value=3), value=3))
-
-    assert there.read(Contract(CAROL, find("Recipient")), "payload") == b"hello"
-    assert there.balance(CAROL) == 3
-
-
 # --- Encodings ---
 
 
@@ -175,27 +154,6 @@ def test_an_executor_on_a_chain_that_is_not_the_destination_is_rejected_when_it_
     executor = attribute("executionAddress(bytes)", on_chain(named, BOB))
     with pytest.raises(Reverted, match="InvalidExecutor"):
         street.here.send(starter(CAROL), attributes=[executor])
-
-
-def test_a_bundle_with_dirty_words_or_shared_calls_is_not_executed(street: Street) -> None:
-    good = forged(street, *[Call(to=CAROL, sender=ALICE, value=1)] * 2).bundle
-    call = 32 * 11
-    for place, word in (
-        (0, 64),
-        (32, 1 << 248 | 1),
-        (32 * 10, 64),
-        (call + 32, 2),
-        (call + 64, 1 << 160 | int.from_bytes(CAROL)),
-        (call + 96, 1 << 160 | int.from_bytes(ALICE)),
-    ):
-        bundle = good[:place] + word.to_bytes(32) + good[place + 32 :]
-        bundle_hash = keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, bundle]))
-        with pytest.raises(Reverted):
-            street.deliver(Sent(bundle_hash, bundle, CHAIN_ID))
-    street.deliver(
-        Sent(keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, good])), good, CHAIN_ID)
-    )
-    assert street.there.engine.balance(CAROL) == 2
 
 
 def test_a_bundle_whose_unbundler_is_none_is_executed_but_not_divided(street: Street) -> None:

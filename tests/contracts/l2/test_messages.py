@@ -143,18 +143,6 @@ def test_the_message_of_a_withdrawal_is_selector_receiver_and_amount(l2: LayerTw
     assert log.value.hex() == "f5d05ab07f85804d4673664019def552e59b9564cb3ee49848a54c9f5f5c6d1d"
 
 
-def test_a_withdrawal_emits_its_event(l2: LayerTwo) -> None:
-    outcome = l2.send(BASE_TOKEN, calldata("withdraw(address)", RECEIVER), value=AMOUNT)
-    address, topics, data = outcome.logs[-1]
-    assert address == BASE_TOKEN
-    assert topics == (
-        bytes.fromhex("2717ead6b9200dd235aad468c9809ea400fe33ac69b5bfaa6d3e90fc922b6398"),
-        padded(ALICE),
-        padded(RECEIVER),
-    )
-    assert decode("(uint256)", data) == AMOUNT
-
-
 def test_a_withdrawal_with_a_message_contains_its_sender(l2: LayerTwo) -> None:
     call = calldata("withdrawWithMessage(address,bytes)", RECEIVER, b"note")
     outcome = l2.send(BASE_TOKEN, call, value=AMOUNT)

@@ -39,7 +39,6 @@ from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     CHAIN_ID,
-    ETHER,
     FEE,
     L1_CHAIN_ID,
     LayerTwo,
@@ -91,20 +90,6 @@ def test_each_function_deploys_evm_code(l2: LayerTwo, signature: str, selector: 
     address, code_hash = deployed(l2.send(CONTRACT_DEPLOYER, call))
     assert l2.read(address, "name()(string)") == "Local"
     assert code_hash == evm_hash(l2.code(address))
-
-
-def test_create2_deploys_at_the_computed_address(l2: LayerTwo) -> None:
-    promised = l2.read(
-        CONTRACT_DEPLOYER,
-        "getNewAddressCreate2(address,bytes32,bytes32,bytes)(address)",
-        ALICE,
-        INIT_HASH,
-        SALT,
-        INIT,
-    )
-    address, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE2)))
-    assert address == Address.parse(promised)
-    assert not l2.send(CONTRACT_DEPLOYER, arguments(CREATE2)).succeeded
 
 
 def test_create2_has_separate_addresses_for_each_deployer(l2: LayerTwo) -> None:
@@ -209,22 +194,6 @@ def test_a_delegated_address_is_still_an_externally_owned_account(l2: LayerTwo) 
     assert l2.read(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
 
 
-def test_deployments_are_counted_for_each_deployer(l2: LayerTwo) -> None:
-    count = "getDeploymentNonce(address)(uint256)"
-    assert l2.read(NONCE_HOLDER, count, ALICE) == 0
-    l2.send(CONTRACT_DEPLOYER, arguments(CREATE))
-    l2.send(CONTRACT_DEPLOYER, arguments(CREATE2))
-    l2.send(CREATE2_FACTORY, arguments(CREATE2))
-    counts = [l2.read(NONCE_HOLDER, count, who) for who in (ALICE, BOB, CREATE2_FACTORY)]
-    assert counts == [2, 0, 1]
-
-
-def test_only_the_deployer_increments_deployment_nonces(l2: LayerTwo) -> None:
-    with pytest.raises(ExecutionReverted) as caught:
-        l2.call(NONCE_HOLDER, calldata("incrementDeploymentNonce(address)", ALICE))
-    assert caught.value.data == failure("Unauthorized(address)", ALICE)
-
-
 def version_setter(version: int) -> bytes:
     """Return init code that sets its account version, and deploys a contract that does nothing."""
     call = calldata("updateAccountVersion(uint8)", version)
@@ -259,16 +228,6 @@ def test_the_version_that_the_constructor_sets_is_recorded(
     address, _ = deployed(l2.send(CONTRACT_DEPLOYER, call))
     info = l2.read(CONTRACT_DEPLOYER, "getAccountInfo(address)(uint8,uint8)", address)
     assert info == (version, 0)
-
-
-def test_the_version_is_recorded_before_the_constructor_runs(l2: LayerTwo) -> None:
-    # Stores getAccountInfo(this).supportedAAVersion in slot 0, and deploys nothing.
-    selector = calldata("getAccountInfo(address)", Address.zero())[:4]
-    init = bytes.fromhex(f"63{selector.hex()}60e01b5f523060045260405f60245f6180065afa505f515f5500")
-    address, _ = deployed(
-        l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT, init, evm_hash(init)))
-    )
-    assert l2.chain.latest.slot(address, bytes(32)) == (1).to_bytes(32)
 
 
 # --- Nonces of accounts ---
@@ -341,13 +300,6 @@ def test_nonces_of_keys_cannot_be_read(world: ScriptedWorld, function: str) -> N
     assert b"eth_getTransactionCount" in reason(world, function, ALICE)
 
 
-def test_both_nonces_share_a_word(world: ScriptedWorld) -> None:
-    account = world.contract()
-    world.do(account, (NONCE_HOLDER, 0, calldata("increaseMinNonce(uint256)", 4)))
-    assert world.read(NONCE_HOLDER, "getRawNonce(address)(uint256)", account) == 4
-    assert world.read(NONCE_HOLDER, "getDeploymentNonce(address)(uint256)", account) == 0
-
-
 # --- Views ---
 
 
@@ -374,14 +326,6 @@ def test_the_context_returns_chain_block_and_transaction(
     l2.chain.builder.seal()
     l2.chain.builder.seal()
     assert l2.read(SYSTEM_CONTEXT, getter) == expected
-
-
-def test_the_context_returns_the_hashes_of_recent_blocks(l2: LayerTwo) -> None:
-    hashes = [l2.chain.head.hash(), l2.chain.builder.seal().hash(), bytes(32)]
-    told = [
-        l2.read(SYSTEM_CONTEXT, "getBlockHashEVM(uint256)(bytes32)", number) for number in range(3)
-    ]
-    assert told == hashes
 
 
 def test_the_bridgehub_returns_the_bridges_of_this_chain(l2: LayerTwo) -> None:
@@ -465,30 +409,6 @@ def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
     call = calldata("aggregate3Value((address,bool,uint256,bytes)[])", [(TARGET, False, 3, b"")])
     with pytest.raises(ExecutionReverted, match="Multicall3: value mismatch"):
         l2.call(MULTICALL, call, value=4)
-
-
-@pytest.mark.parametrize(
-    ("getter", "expected"),
-    [
-        ("getBlockNumber()(uint256)", 2),
-        ("getCurrentBlockCoinbase()(address)", str(Address.zero())),
-        ("getCurrentBlockDifficulty()(uint256)", 0),
-        ("getCurrentBlockGasLimit()(uint256)", 30_000_000),
-        ("getCurrentBlockTimestamp()(uint256)", 1_001),
-        ("getBasefee()(uint256)", FEE),
-        ("getChainId()(uint256)", CHAIN_ID),
-    ],
-)
-def test_it_returns_the_fields_of_the_block(l2: LayerTwo, getter: str, expected: object) -> None:
-    l2.chain.builder.seal()
-    assert l2.read(MULTICALL, getter) == expected
-
-
-def test_it_returns_hashes_and_balances(l2: LayerTwo) -> None:
-    head = l2.chain.builder.seal().hash()
-    assert l2.read(MULTICALL, "getLastBlockHash()(bytes32)") == head
-    assert l2.read(MULTICALL, "getBlockHash(uint256)(bytes32)", 1) == head
-    assert l2.read(MULTICALL, "getEthBalance(address)(uint256)", ALICE) == 100 * ETHER
 
 
 # --- Deterministic deployers ---

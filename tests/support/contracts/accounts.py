@@ -65,7 +65,6 @@ Call = tuple[Address, int, bytes]
 
 
 def word(value: bytes) -> bytes:
-    """Return bytes at the left of a word."""
     return value.ljust(32, b"\0")
 
 
@@ -92,7 +91,6 @@ class ScriptedWorld(LayerTwo):
     """An L2 with contracts that do what a test tells them to."""
 
     def contract(self, *, ether: int = 0) -> Address:
-        """Deploy a scripted contract."""
         address = self.deploy(artifact_for_tests("ScriptedContract"))
         if ether:
             assert self.send(address, b"", value=ether).succeeded
@@ -141,7 +139,6 @@ class ScriptedWorld(LayerTwo):
         return account
 
     def put(self, code: str, *, at: int = 0x77) -> Address:
-        """Put a program at an address."""
         address = Address(bytes([at]) * 20)
         self.chain.edit(address, lambda it: it.set_code(address, bytes.fromhex(code)))
         self.chain.builder.seal()
@@ -201,7 +198,6 @@ class ScriptedWorld(LayerTwo):
     def from_contract(
         self, sender: Address, signature: bytes = b"signature", **fields: object
     ) -> Transaction:
-        """Return a transaction of a contract account."""
         payload = fill(sender, custom_signature=signature, **fields)
         return decode_transaction(payload.encode())
 

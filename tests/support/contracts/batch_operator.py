@@ -45,7 +45,6 @@ class Operator:
     def call(
         self, step: str, first: int, last: int, data: bytes, *, sender: Address = OPERATOR
     ) -> None:
-        """Do a step with any data."""
         function = f"{step}BatchesSharedBridge"
         arguments = (self.chain.address, first, last, data)
         self.l1.engine.send(sender, self.l1.timelock, function, *arguments)

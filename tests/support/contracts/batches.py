@@ -43,7 +43,6 @@ class Batch:
 
     @property
     def state_hash(self) -> bytes:
-        """The state after the batch."""
         return self.state or keccak256(b"state %d" % self.number)
 
     def da_input(self) -> bytes:
@@ -53,7 +52,6 @@ class Batch:
         return b"".join([self._da_header(), b"\0", self.pubdata, NONE])
 
     def da_commitment(self) -> bytes:
-        """Return what the batch commits to as its data."""
         return NONE if self.da_scheme == 1 else keccak256(self._da_header())
 
     def commitment(self) -> bytes:
@@ -123,15 +121,12 @@ class Batch:
         return (*paths, list(self.requests))
 
     def commit_data(self, previous: Batch) -> bytes:
-        """Return the data by which the operator commits to the batch."""
         return commit_data(previous.stored(), [self.committed()])
 
     def prove_data(self, previous: Batch) -> bytes:
-        """Return the data by which the operator proves the batch."""
         return prove_data(previous, [self])
 
     def execute_data(self, version: int = 2) -> bytes:
-        """Return the data by which the operator executes the batch."""
         return execute_data([self], version=version)
 
     def _da_header(self) -> bytes:
@@ -146,7 +141,6 @@ def stored(batch: tuple[object, ...]) -> bytes:
 def commit_data(
     previous: tuple[object, ...], batches: Sequence[tuple[object, ...]], version: int = 3
 ) -> bytes:
-    """Return the data of a commit."""
     return bytes([version]) + abi.encode([STORED, f"{COMMIT}[]"], [previous, batches])
 
 
@@ -164,7 +158,6 @@ def prove_data(
 def execute_data(
     batches: Sequence[Batch], *, roots: Sequence[object] = (), version: int = 2
 ) -> bytes:
-    """Return the data of an execution."""
     arguments = [
         [batch.stored() for batch in batches],
         [batch.priority_ops() for batch in batches],

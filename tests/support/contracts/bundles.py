@@ -122,5 +122,4 @@ def batch_leaf(root: bytes, number: int, timestamp: int) -> bytes:
 
 
 def chain_leaf(root: bytes, chain_id: int) -> bytes:
-    """Return the leaf of a chain in the tree of chains."""
     return keccak256(CHAIN_LEAF + root + chain_id.to_bytes(32))

@@ -9,10 +9,8 @@ ALIAS_OFFSET = 0x1111000000000000000000000000000000001111
 
 
 def alias(l1_contract: Address) -> Address:
-    """Return the L2 alias of an L1 contract."""
     return Address(((int.from_bytes(l1_contract) + ALIAS_OFFSET) % 2**160).to_bytes(20))
 
 
 def create2_address(creator: Address, salt: Hash32, init_code: bytes) -> Address:
-    """Return the address of a contract that `creator` creates by CREATE2."""
     return Address(keccak256(b"\xff" + creator + salt + keccak256(init_code))[12:])

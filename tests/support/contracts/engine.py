@@ -86,6 +86,10 @@ class Contract:
         values = abi.decode(types(self._function(function)["outputs"]), output)
         return values[0] if len(values) == 1 else values
 
+    def defaults(self, function: str) -> list[Any]:
+        """Return arguments of a function that are all zero or empty."""
+        return [_default(field) for field in self._function(function)["inputs"]]
+
     def _function(self, name: str) -> dict[str, Any]:
         found = [
             entry
@@ -94,6 +98,19 @@ class Contract:
         ]
         (entry,) = found
         return entry
+
+
+def _default(field: dict[str, Any]) -> Any:
+    kind = field["type"]
+    if kind.endswith("[]"):
+        return []
+    if kind == "tuple":
+        return tuple(_default(inner) for inner in field["components"])
+    if kind.endswith("]"):
+        return [0] * int(kind.partition("[")[2][:-1])
+    if kind.startswith("bytes"):
+        return bytes(int(kind.removeprefix("bytes") or 0))
+    return {"address": Address.zero(), "bool": False, "string": ""}.get(kind, 0)
 
 
 class Engine:
@@ -114,7 +131,6 @@ class Engine:
         return forked
 
     def deploy(self, name: str, *arguments: object, sender: Address) -> Contract:
-        """Deploy a contract by a transaction of `sender`."""
         artifact = find(name)
         constructor = [entry for entry in artifact.abi if entry["type"] == "constructor"]
         inputs = constructor[0]["inputs"] if constructor else []

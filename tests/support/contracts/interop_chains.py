@@ -73,7 +73,6 @@ def chain_only(chain_id: int) -> bytes:
 
 
 def on_chain(chain_id: int, account: Address) -> bytes:
-    """Return an address on a chain."""
     return chain_only(chain_id)[:-1] + b"\x14" + account
 
 
@@ -83,7 +82,6 @@ def anywhere(account: Address) -> bytes:
 
 
 def attribute(signature: str, value: object) -> bytes:
-    """Return an attribute."""
     types = signature[signature.index("(") + 1 : -1]
     return keccak256(signature.encode())[:4] + abi.encode([types], [value])
 
@@ -188,7 +186,6 @@ class InteropChain:
         return Sent(bundle_hash, bytes(message.fields["message"])[1:], self.chain_id)
 
     def import_root(self, root: bytes, block: int = 1, timestamp: int = NOW) -> None:
-        """Import a root of L1."""
         roots = [(L1_CHAIN_ID, block, timestamp, [root])]
         self.engine.send(BOOTLOADER, self.roots, "addInteropRootsInBatch", roots)
 

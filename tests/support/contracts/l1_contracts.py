@@ -257,7 +257,6 @@ def deploy_on(engine: Engine, deployer: Address, operator: Address) -> Deployed:
 
 
 def asset_id(token: Address, chain_id: int = L1_CHAIN_ID) -> Hash32:
-    """Return the id of a token as an asset."""
     encoded = abi.encode(
         ["uint256", "address", "address"], [chain_id, L2_NATIVE_TOKEN_VAULT, token]
     )

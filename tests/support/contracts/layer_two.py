@@ -57,7 +57,6 @@ def types_of(types: str) -> list[str]:
 
 
 def encode(types: str, *values: object) -> bytes:
-    """Return `abi.encode` of values."""
     return abi_encode(types_of(types), values)
 
 
@@ -238,7 +237,6 @@ class LayerTwo:
 def deposit_call(
     amount: int, receiver: Address, token: Address = L1_TOKEN, description: bytes = CROWN
 ) -> bytes:
-    """Return the call by which a deposit arrives."""
     data = encode(
         "(address,address,address,uint256,bytes)", BOB, receiver, token, amount, description
     )

@@ -22,7 +22,6 @@ def root_of(logs: Sequence[L2ToL1Log]) -> bytes:
 
 
 def proof_of(logs: Sequence[L2ToL1Log], index: int) -> list[bytes]:
-    """Return the proof of the log at `index`, with its metadata."""
     return [METADATA, *path_of(logs, index), AGGREGATED_ROOT]
 
 

@@ -102,13 +102,11 @@ def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
 def token_message(
     token: Contract, receiver: Address, amount: int, chain_id: int = CHAIN_ID
 ) -> bytes:
-    """Return the message of a withdrawal of a token of L1."""
     mint = mint_data(receiver, token.address, amount)
     return asset_message(asset_id(token.address), mint, chain_id)
 
 
 def asset_message(asset: Hash32, mint: bytes, chain_id: int = CHAIN_ID) -> bytes:
-    """Return the message of a withdrawal of any asset."""
     return bytes.fromhex("9c884fd1") + chain_id.to_bytes(32) + asset + mint
 
 

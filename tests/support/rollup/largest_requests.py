@@ -10,12 +10,16 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS
+from entresol.rpc.namespaces.debug.state import MAX_ACCOUNTS as MAX_RANGE
+from entresol.rpc.namespaces.debug.state import MAX_SLOTS
 from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
+from entresol.rpc.namespaces.ots import MAX_PAGE
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.services.call_runner import MAX_CALLS, MAX_NAMED_SLOTS, OVERRIDE_LIMITS
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES
+from entresol.rpc.types.trace_request import MAX_ADDRESSES, MAX_BLOCKS
 from entresol.server.config import ServerConfig
 from tests.support.hex_data import hexed
 from tests.support.rollup.full_node import LOOPER, MESSENGER, RECEIVER, TRANSACTION_GAS, FullNode
@@ -31,25 +35,6 @@ _MOST_WORDS: Final = BODY_BYTES // 69
 
 LOADED_ACCOUNTS: Final = 20_000
 """Of a state file. A body has room for more, which take as much longer to load as they take to execute."""
-
-WITHOUT_PARAMETERS: Final = (
-    "eth_accounts", "eth_chainId", "eth_blockNumber", "eth_syncing", "eth_coinbase", "eth_mining",
-    "eth_hashrate", "eth_protocolVersion", "eth_getWork", "eth_submitWork", "eth_submitHashrate",
-    "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "net_version",
-    "net_listening", "net_peerCount", "web3_clientVersion", "zks_gasPerPubdata",
-    "zks_getL1GasPrice", "zks_getBatchFeeInput", "zks_getFeeParams", "zks_L1BatchNumber",
-    "zks_getFinalityStatus", "zks_getGenesis", "zks_getBridgehubContract", "zks_getMainContract",
-    "zks_getBridgeContracts", "zks_getBaseTokenL1Address", "zks_L1ChainId", "zks_getL2Multicall3",
-    "zks_getTestnetPaymaster", "zks_getTimestampAsserter", "zks_getBytecodeSupplierContract",
-    "zks_getProtocolVersion", "rpc_modules", "rpc.discover", "txpool_status", "txpool_content",
-    "txpool_inspect", "eth_newBlockFilter", "eth_newPendingTransactionFilter", "eth_networkId",
-    "eth_config", "eth_pendingTransactions", "eth_requestAccounts", "eth_signTypedData_v3",
-    "anvil_getGenesisTime", "anvil_metadata", "anvil_nodeInfo", "hardhat_metadata",
-    "hardhat_getStackTraceFailuresCount", "hardhat_intervalMine",
-    "anvil_impersonateSignature", "anvil_setChainId", "anvil_setFeeAmmLiquidity",
-    "anvil_setFeeToken", "anvil_setValidatorFeeToken",
-    "eth_signRawTransaction",
-)  # fmt: skip
 
 
 def words(count: int) -> list[str]:
@@ -70,9 +55,7 @@ def _packed_accounts(count: int) -> str:
 
 
 def largest_requests(full: FullNode) -> Iterator[Request]:
-    """Yield at least one request of each method, in an order in which all of them can be made."""
-    for name in WITHOUT_PARAMETERS:
-        yield name, ()
+    """Yield requests of each method that may take long, in an order in which all of them can be made."""
     yield from _blocks(full)
     yield from _transactions(full)
     yield from _state(full)
@@ -109,9 +92,6 @@ def _transactions(full: FullNode) -> Iterator[Request]:
     for sent in (full.transfers, full.logs, full.factory_deps, full.message):
         yield "eth_getTransactionByHash", (str(sent.hash),)
         yield "eth_getTransactionReceipt", (str(sent.hash),)
-        yield "eth_getRawTransactionByHash", (str(sent.hash),)
-        yield "eth_getTransactionBySenderAndNonce", (str(sent.sender), hex(sent.payload.nonce))
-        yield "zks_getTransactionDetails", (str(sent.hash),)
     yield "txpool_contentFrom", (full.alice,)
 
 
@@ -120,7 +100,6 @@ def _state(full: FullNode) -> Iterator[Request]:
     for name in ("Balance", "TransactionCount", "Account", "Code", "AccountInfo"):
         for block in ("latest", "pending", "0x0"):
             yield f"eth_get{name}", (alice, block)
-    yield "eth_getStorageAt", (alice, "0x0", "pending")
     for count in (slots, _MOST_WORDS):
         yield "eth_getStorageValues", ({alice: words(count)}, "0x0")
         yield "eth_getProof", (alice, words(count), "latest")
@@ -144,7 +123,6 @@ def _batches(full: FullNode) -> Iterator[Request]:
     yield "entresol_getOpenTransfers", (None, MAX_LIMIT)
     yield "entresol_getOpenTransfers", (LONG_DATA,)
     yield "entresol_getBundleProblem", (LONG_DATA,)
-    yield "entresol_setBaseTokenRatio", (LONG_DATA,)
     yield "entresol_addChain", ({"chainId": 1, "baseToken": LONG_DATA},)
 
 
@@ -193,8 +171,6 @@ def _logs(full: FullNode) -> Iterator[Request]:
     yield "eth_getFilterLogs", (full.log_filter,)
     for filter_id in (full.log_filter, full.block_filter, full.pending_filter):
         yield "eth_getFilterChanges", (filter_id,)
-    yield "eth_uninstallFilter", (full.block_filter,)
-    yield "eth_unsubscribe", (LONG_DATA,)
 
 
 def _explored(full: FullNode) -> Iterator[Request]:
@@ -206,7 +182,6 @@ def _explored(full: FullNode) -> Iterator[Request]:
     yield "entresol_getBlockStatistics", (1_000, None, 100)
     yield "entresol_getGasReport", ("0x0", "latest")
     yield "entresol_getTokens", ("a", None, 100)
-    yield "entresol_getToken", (receiver,)
     yield "entresol_getTransactions", (None, 100)
     for name in ("TokenHolders", "TokenTransfers"):
         yield f"entresol_get{name}", (receiver, None, 100)
@@ -254,36 +229,14 @@ def _development(full: FullNode) -> Iterator[Request]:
     """Yield what developers do to a chain of their own, at the end what changes it."""
     receiver = str(RECEIVER)
     for prefix in ("anvil", "hardhat"):
-        yield f"{prefix}_setBalance", (full.alice, "0x" + "f" * 64)
-        yield f"{prefix}_addBalance", (receiver, "0x1")
-        yield f"{prefix}_dealERC20", (full.alice, receiver, "0x1")
-        yield f"{prefix}_setNonce", (receiver, "0x5")
         yield f"{prefix}_setCode", (receiver, LONG_DATA)
         yield f"{prefix}_setCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
-        yield f"{prefix}_setStorageAt", (receiver, "0x0", words(1)[0])
-        yield f"{prefix}_setCoinbase", (receiver,)
-        yield f"{prefix}_setLoggingEnabled", (False,)
-        yield f"{prefix}_setMinGasPrice", ("0x1",)
-        yield f"{prefix}_getAutomine", ()
-        yield f"{prefix}_impersonateAccount", (full.alice,)
-        yield f"{prefix}_stopImpersonatingAccount", (full.alice,)
-        yield f"{prefix}_autoImpersonateAccount", (False,)
-        yield f"{prefix}_dropTransaction", (words(1)[0],)
     yield "hardhat_addCompilationResult", ("0.8.30", {}, _compilation())
-    yield "tenderly_setBalance", (full.alice, "0x" + "f" * 64)
-    yield "tenderly_addBalance", (receiver, "0x1")
     for accounts in (addresses(MAX_ACCOUNTS), addresses(BODY_BYTES // 45)):
         yield "tenderly_setErc20Balance", (receiver, accounts, "0x1")
         yield "tenderly_addErc20Balance", (receiver, accounts, "0x1")
         yield "tenderly_setMaxErc20Balance", (receiver, accounts)
-    yield "evm_setAccountBalance", (full.alice, "0x" + "f" * 64)
     yield "evm_setAccountCode", (receiver, LONG_DATA[: 2 + 2 * 2**21])
-    yield "evm_setAccountNonce", (receiver, "0x7")
-    yield "anvil_setERC20Balance", (full.alice, receiver, "0x1")
-    yield "anvil_setERC20Allowance", (full.alice, full.alice, receiver, "0x1")
-    yield "anvil_getBlobByHash", (words(1)[0],)
-    yield "anvil_getBlobsByTransactionHash", (str(full.transfers.hash),)
-    yield "anvil_getIntervalMining", ()
     yield "anvil_setRpcUrl", (LONG_DATA,)
     yield "eth_sendUnsignedTransaction", ({"from": receiver, "to": receiver, "data": LONG_DATA},)
     yield "eth_sendTransactionSync", ({"from": full.alice, "to": receiver, "data": LONG_DATA}, 1)
@@ -294,20 +247,6 @@ def _blocks_to_come(full: FullNode) -> Iterator[Request]:
     """Yield what seals blocks, and then what removes them."""
     for prefix in ("evm", "anvil"):
         yield f"{prefix}_snapshot", ()
-        yield f"{prefix}_increaseTime", (1,)
-        yield f"{prefix}_setTime", (2**33,)
-        yield f"{prefix}_setNextBlockTimestamp", (2**34,)
-        yield f"{prefix}_setIntervalMining", (0,)
-        yield f"{prefix}_setAutomine", (False,)
-        yield f"{prefix}_setBlockGasLimit", (full.chain.rules.gas_limit,)
-    yield "anvil_setBlockTimestampInterval", (1,)
-    yield "anvil_removeBlockTimestampInterval", ()
-    for prefix in ("anvil", "hardhat"):
-        yield f"{prefix}_setNextBlockBaseFeePerGas", ("0x7",)
-    yield "hardhat_setPrevRandao", (words(1)[0],)
-    yield "anvil_setNextBlockPrevRandao", (words(1)[0],)
-    for step in ("commit", "prove", "execute", "book"):
-        yield f"anvil_zks_{step}Batch", (9,)
     yield "evm_mine", ({"blocks": 20},)
     yield "anvil_mine", (4,)
     yield "hardhat_mine", (1,)
@@ -326,3 +265,81 @@ def _blocks_to_come(full: FullNode) -> Iterator[Request]:
     yield "anvil_reorg", (1_000,)
     yield "anvil_reset", ()
     yield "hardhat_reset", ()
+
+
+CALL_TRACER: Final = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
+PRESTATE_TRACER: Final = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+TYPES: Final = ["trace", "vmTrace", "stateDiff"]
+
+
+def largest_traces(full: FullNode) -> Iterator[Request]:
+    """Yield requests of `debug_`, `trace_` and `ots_` that may take long."""
+    yield from _traced_blocks(full)
+    yield from _traced_transactions(full)
+    yield from _traced_calls(full)
+    yield "debug_accountRange", ("latest", "0x", MAX_RANGE)
+    yield "debug_accountRange", ("0x0", "0x", MAX_RANGE, False, False)
+    yield from _traced_otterscan(full)
+
+
+def _traced_blocks(full: FullNode) -> Iterator[Request]:
+    for number in full.long_blocks:
+        block, block_hash = hex(number), str(full.chain.blocks.block_hash(number))
+        for name in ("Block", "Header", "Receipts", "Transactions"):
+            yield f"debug_getRaw{name}", (block,)
+        for options in ({}, CALL_TRACER, PRESTATE_TRACER):
+            yield "debug_traceBlockByNumber", (block, options)
+        yield "debug_traceBlockByHash", (block_hash, CALL_TRACER)
+        yield "debug_executionWitness", (block,)
+        yield "debug_storageRangeAt", (block_hash, 0, str(RECEIVER), "0x", MAX_SLOTS)
+        yield "trace_block", (block,)
+        yield "trace_blockOpcodeGas", (block,)
+        yield "trace_replayBlockTransactions", (block, TYPES)
+    yield "debug_traceBlock", (LONG_DATA, {})
+    wanted = {"fromBlock": "0x1", "toBlock": hex(MAX_BLOCKS)}
+    yield "trace_filter", (wanted,)
+    yield "trace_filter", (wanted | {"fromAddress": addresses(MAX_ADDRESSES)},)
+    yield "trace_filter", (wanted | {"toAddress": addresses(BODY_BYTES // 45)},)
+
+
+def _traced_transactions(full: FullNode) -> Iterator[Request]:
+    for sent in (full.transfers, full.logs, full.factory_deps, full.message):
+        sent_hash = str(sent.hash)
+        for options in ({"enableMemory": True}, CALL_TRACER, PRESTATE_TRACER):
+            yield "debug_traceTransaction", (sent_hash, options)
+        yield "trace_transaction", (sent_hash,)
+        yield "trace_transactionOpcodeGas", (sent_hash,)
+        yield "trace_get", (sent_hash, ["0x0"] * (BODY_BYTES // 6))
+        yield "trace_replayTransaction", (sent_hash, TYPES)
+
+
+def _traced_calls(full: FullNode) -> Iterator[Request]:
+    loop = {"from": full.alice, "to": str(LOOPER), "gas": hex(TRANSACTION_GAS)}
+    long_call = {"to": str(RECEIVER), "data": LONG_DATA}
+    for call in (loop, long_call):
+        for options in ({}, CALL_TRACER, PRESTATE_TRACER):
+            yield "debug_traceCall", (call, "latest", options)
+        yield "trace_call", (call, TYPES)
+    yield "trace_rawTransaction", (LONG_DATA, TYPES)
+    empty: dict[str, Any] = {}
+    for count in (MAX_CALLS, BODY_BYTES // 16):
+        yield "debug_traceCallMany", ([{"transactions": [empty] * count}], {}, CALL_TRACER)
+        yield "trace_callMany", ([[empty, ["trace"]]] * count,)
+
+
+def _traced_otterscan(full: FullNode) -> Iterator[Request]:
+    for number in full.long_blocks:
+        block, block_hash = hex(number), str(full.chain.blocks.block_hash(number))
+        yield "ots_getBlockDetails", (block,)
+        yield "ots_getBlockDetailsByHash", (block_hash,)
+        yield "ots_getBlockTransactions", (block, 0, MAX_PAGE)
+    for sent in (full.transfers, full.logs, full.factory_deps, full.message):
+        sent_hash = str(sent.hash)
+        yield "ots_getInternalOperations", (sent_hash,)
+        yield "ots_traceTransaction", (sent_hash,)
+    for address in (full.alice, str(RECEIVER), addresses(1)[0]):
+        yield "ots_getContractCreator", (address,)
+        yield "ots_hasCode", (address, "pending")
+        yield "ots_searchTransactionsAfter", (address, 0, 1)
+        yield "ots_searchTransactionsAfter", (address, 0, MAX_PAGE)
+        yield "ots_searchTransactionsBefore", (address, 0, MAX_PAGE)

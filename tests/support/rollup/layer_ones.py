@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -37,27 +37,6 @@ CODES = {
     REVERTER: bytes.fromhex("365f5f37 365ffd"),
     ECHO: bytes.fromhex("365f5f37 365ff3"),
 }
-
-
-class SteeredLayerOne(Protocol):
-    """An L1 that tests control."""
-
-    l1: LayerOne
-
-    def mine(self, blocks: int = 1) -> None:
-        """Seal empty blocks."""
-
-    def checkpoint(self) -> int:
-        """Take a checkpoint of the chain."""
-
-    def restore(self, checkpoint: int) -> None:
-        """Revert to a checkpoint: what a reorg looks like."""
-
-    def mine_on_request(self) -> None:
-        """Leave transactions pending until a block is mined."""
-
-    def drop(self, transaction: Hash32) -> None:
-        """Drop a pending transaction."""
 
 
 class Embedded:
@@ -93,7 +72,6 @@ class Embedded:
         self.chain.schedule.seal_on_request()
 
     def drop(self, transaction: Hash32) -> None:
-        """Drop a pending transaction."""
         self.chain.pool.remove(transaction, "dropped")
 
 
@@ -123,8 +101,11 @@ class OnAnvil:
         self._anvil("evm_setAutomine", False)
 
     def drop(self, transaction: Hash32) -> None:
-        """Drop a pending transaction."""
         self._anvil("anvil_dropTransaction", str(transaction))
+
+
+SteeredLayerOne: TypeAlias = Embedded | OnAnvil
+"""An L1 that tests control."""
 
 
 class EventfulLayerOne:
@@ -246,7 +227,6 @@ class LaggingLayerOne(EmbeddedLayerOne):
     lag = 0
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
-        """Return the number of its last block."""
         return (await self.head()).number if tag == "latest" else await super().block_number(tag)
 
     async def head(self) -> L1Block:
@@ -256,7 +236,6 @@ class LaggingLayerOne(EmbeddedLayerOne):
         return found
 
     async def block(self, number: int) -> L1Block | None:
-        """Return a block that it has."""
         return await super().block(number) if number <= self._last("block") else None
 
     async def call(
@@ -267,23 +246,19 @@ class LaggingLayerOne(EmbeddedLayerOne):
         sender: Address = DEFAULT_SENDER,
         block: int | Hash32 | None = None,
     ) -> bytes:
-        """Call on a block that it has."""
         return await super().call(to, data, sender=sender, block=self._known("call", block))
 
     async def estimate_gas(
         self, sender: Address, to: Address | None, data: bytes, *, block: Hash32 | None = None
     ) -> int:
-        """Estimate on a block that it has."""
         known = self._chain.blocks.block_hash(self._known("estimate_gas", block))
         return await super().estimate_gas(sender, to, data, block=known)
 
     async def nonce(self, address: Address, block: Hash32 | None = None) -> int:
-        """Return the nonce after a block that it has."""
         known = self._chain.blocks.block_hash(self._known("nonce", block))
         return await super().nonce(address, known)
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return the receipt of a transaction in a block that it has."""
         found = await super().receipt(transaction_hash)
         return found if found and found.block_number <= self._last("receipt") else None
 
@@ -313,7 +288,6 @@ def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
 
 
 def request_data(payload: PriorityTransaction) -> bytes:
-    """Return the data of the event by which L1 requests a transaction on L2."""
     words = (
         payload.type,
         int.from_bytes(payload.sender),

@@ -98,7 +98,6 @@ class Pair:
 
     @property
     def chain_id(self) -> int:
-        """The chain id of the L2."""
         return self._chain_id
 
     def close(self) -> None:
@@ -160,7 +159,6 @@ class Pair:
         )
 
     def deposit_token(self, token: Address, amount: int, *, gas_limit: int = GAS_LIMIT) -> str:
-        """Deposit a token, and return the transaction on L1."""
         inner = abi.encode(_BURN_DATA, [amount, USER, token])
         data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(L1_CHAIN_ID, token), inner])
         request = (
@@ -200,13 +198,11 @@ class Pair:
         return self.send_l2(self.base_token, "withdraw", to, value=value)
 
     def withdraw_token(self, token: Address, amount: int) -> str:
-        """Withdraw a token of L1, and return the transaction on L2."""
         inner = abi.encode(_BURN_DATA, [amount, USER, self.token_on_l2(token)])
         asset = asset_id(L1_CHAIN_ID, token)
         return self.send_l2(self._l2_router, "withdraw(bytes32,bytes)", asset, inner)
 
     def send_message(self, message: bytes) -> str:
-        """Send a message to L1, and return the transaction on L2."""
         return self.send_l2(self.messenger, "sendToL1", message)
 
     def token_on_l2(self, token: Address) -> Address:
@@ -286,11 +282,9 @@ class Pair:
     # Calls and transactions
 
     def call_l1(self, contract: Contract, function: str, *arguments: object) -> Any:
-        """Return what a function of a contract on L1 returns."""
         return _call(self.l1, contract, function, arguments)
 
     def call_l2(self, contract: Contract, function: str, *arguments: object) -> Any:
-        """Return what a function of a contract on L2 returns."""
         return _call(self.l2, contract, function, arguments)
 
     def send_l1(

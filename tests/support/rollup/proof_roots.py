@@ -28,7 +28,6 @@ def root_of_proof(leaf: bytes, index: int, words: Sequence[bytes]) -> Hash32 | N
 
 
 def root_of_range(start: int, proof: PriorityOpsBatchInfo) -> Hash32:
-    """Return the root of a range proof, as L1 computes it."""
     level, height = list(proof.hashes), len(proof.left_path)
     if height != len(proof.right_path) or height >= MAX_PRIORITY_TREE_HEIGHT:
         raise ValueError("the two paths differ in length, or are too long")

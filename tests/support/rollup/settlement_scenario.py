@@ -151,7 +151,6 @@ def run(
     genesis: Genesis = GENESIS,
     chains_beside: Sequence[int] = (),
 ) -> None:
-    """Play a scenario on a layer 1, which may have the contracts already."""
 
     async def whole() -> None:
         scenario = Scenario(
@@ -203,6 +202,5 @@ def embedded(
     limits: FeeLimits | None = None,
     keys: OperatorKeys = ONE_KEY,
 ) -> None:
-    """Play a scenario on the embedded layer 1."""
     with layer_one("embedded") as steered:
         run(steered, play, path=path, config=config, limits=limits, keys=keys)

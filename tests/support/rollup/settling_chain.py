@@ -100,7 +100,6 @@ class SettlingChain(Chain):
 def deposit(
     number: int, *, value: int = 1, data: bytes = b"", to: Address = RECEIVER, gas: int = 300_000
 ) -> PriorityTransaction:
-    """Return a transaction from L1."""
     return priority_transaction(
         number,
         sender=b"\xde" * 20,
