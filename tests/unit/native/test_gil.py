@@ -35,17 +35,6 @@ def world_with_slots() -> InMemoryState:
     return world
 
 
-def test_threads_share_a_snapshot() -> None:
-    snapshot = Snapshot(world_with_slots())
-
-    def run(_: int) -> bytes:
-        return call(snapshot, RULES, BLOCK, to_contract()).output
-
-    with ThreadPoolExecutor(8) as pool:
-        outputs = set(pool.map(run, range(200)))
-    assert outputs == {word(sum(range(1, 201)))}
-
-
 def test_other_threads_run_during_an_execution() -> None:
     switches = 0
     seen: list[int] = []
@@ -113,22 +102,6 @@ def test_a_provider_may_execute_on_another_state() -> None:
     world = Deriving(**vars(InMemoryState.with_contract("5f 54 6001 54 01 5f 52 6020 5f f3")))
     output = call(Snapshot(world), RULES, BLOCK, to_contract()).output
     assert output == word(2 * sum(range(1, 201)))
-
-
-def test_a_precompile_runs_without_the_gil() -> None:
-    # Raises a number of 1,024 bytes to the power of another, modulo a third: many ms of work.
-    data = 3 * word(1_024) + b"\xfd" * 3_072
-    snapshot = Snapshot(
-        InMemoryState.with_contract("36 5f 5f 37" + "5f 5f 36 5f 6005 5a fa 50" * 3)
-    )
-    switches = 0
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(call, snapshot, RULES, BLOCK, to_contract(data, gas_limit=10**12))
-        while not future.done():
-            switches += 1
-            time.sleep(0)
-    assert future.result().status == "success"
-    assert switches > 10
 
 
 @pytest.mark.slow

@@ -217,21 +217,6 @@ def test_a_callback_comes_once_all_keys_are_known_or_failed() -> None:
     assert all(table.known(key) for key in keys)
 
 
-def test_a_hundred_thousand_slots_stay_within_the_entries() -> None:
-    table = RemoteTable(ignored, max_entries=10_000)
-    for start in range(0, 100_000, 1_000):
-        table.put_slots([(CONTRACT, word(slot), b"\x01") for slot in range(start, start + 1_000)])
-        assert table.entries <= 10_000
-    assert table.known(("slot", CONTRACT, word(99_999)))
-    assert not table.known(("slot", CONTRACT, word(0)))
-
-
-def test_an_empty_account_is_absent_and_known() -> None:
-    table = RemoteTable(ignored)
-    table.put_accounts([(BOB, 0, 0, b"")])
-    assert Snapshot(LocalRows(table)).account(BOB) is None
-
-
 @pytest.mark.parametrize(
     "key", [(), ("account",), ("code", ALICE), ("hash", -1), ("slot", ALICE), 7]
 )

@@ -69,19 +69,6 @@ def test_a_cached_result_is_returned_with_the_new_id(
     assert library.calls == 1
 
 
-def test_a_batch_of_cached_results_is_returned_in_order(
-    dispatcher: Dispatcher, library: Library
-) -> None:
-    body = b"[%b,%b]" % (request("library_page", "0x2"), request("library_shelf"))
-    first = dispatch(dispatcher, body)
-    assert dispatch(dispatcher, body) == first
-    assert json.loads(first or b"") == [
-        {"jsonrpc": "2.0", "id": 1, "result": {"of": "0x2"}},
-        {"jsonrpc": "2.0", "id": 1, "result": 7},
-    ]
-    assert library.calls == 2
-
-
 @pytest.mark.parametrize(
     ("name", "params"),
     [

