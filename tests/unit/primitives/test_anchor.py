@@ -44,15 +44,6 @@ def test_a_header_with_a_given_hash_is_read_back_with_it() -> None:
     assert number_and_timestamp(found.encode()) == (16, 7)
 
 
-def test_a_header_without_a_given_hash_is_encoded_as_ever() -> None:
-    plain = Header(
-        parent_hash=Hash32.zero(), state_root=EMPTY_TRIE, number=1, gas_limit=2, timestamp=3,
-        base_fee_per_gas=4,
-    )  # fmt: skip
-    assert plain.encode()[0] == 0xF9
-    assert hash_of_header(plain.encode()) == plain.hash()
-
-
 @pytest.mark.parametrize(
     "fields",
     [

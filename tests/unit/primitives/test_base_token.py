@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol.primitives.base_token import BaseToken, EtherPrice
-from entresol.primitives.values import Address
+from entresol.primitives.base_token import EtherPrice
 
 _SIZES = st.integers(1, 2**128 - 1)
 
@@ -35,16 +34,3 @@ def test_an_amount_of_ether_is_rounded_up_to_units_of_the_token(
 def test_a_price_that_l1_cannot_hold_is_rejected(nominator: int, denominator: int) -> None:
     with pytest.raises(ValueError, match="from 1 to"):
         EtherPrice(nominator, denominator)
-
-
-def test_ether_is_its_own_price() -> None:
-    ether = BaseToken()
-
-    assert ether.is_ether
-    assert ether.ether_price.units(12_345) == 12_345
-
-
-def test_a_token_of_l1_is_not_ether() -> None:
-    token = BaseToken(l1_address=Address(b"\x42" * 20), name="Zoo", symbol="ZOO", decimals=6)
-
-    assert not token.is_ether

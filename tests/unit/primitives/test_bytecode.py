@@ -25,11 +25,6 @@ def test_evm_code_is_padded_to_an_odd_number_of_words(size: int, padded: int) ->
     assert pad_evm(b"\xfe" * size) == b"\xfe" * size + bytes(padded - size)
 
 
-@pytest.mark.parametrize("words", [1, 3, 65535])
-def test_an_odd_number_of_words_is_valid(words: int) -> None:
-    assert eravm_hash(bytes(32 * words))[2:4] == words.to_bytes(2)
-
-
 @pytest.mark.parametrize(
     ("size", "message"),
     [

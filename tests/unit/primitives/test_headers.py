@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entresol._native import rlp_encode
 from entresol.errors import MalformedValue
-from entresol.primitives.headers import EMPTY_OMMERS, EMPTY_TRIE, Header, number_and_timestamp
+from entresol.primitives.headers import Header, number_and_timestamp
 from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
 
 if TYPE_CHECKING:
@@ -74,24 +74,13 @@ def test_the_published_genesis_hash() -> None:
     assert str(GENESIS.hash()) == published
 
 
-def test_the_defaults_are_those_of_an_empty_block() -> None:
-    ommers = "1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
-    trie = "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
-    assert EMPTY_OMMERS.hex() == ommers
-    assert EMPTY_TRIE.hex() == trie
-
-
 @pytest.mark.parametrize(
     ("index", "item", "problem"),
     [
         (0, b"", "parentHash: a hash is 32 bytes, got 0"),
         (2, bytes(19), "miner: an address is 20 bytes, got 19"),
-        (6, bytes(32), "logsBloom: a bloom is 256 bytes, got 32"),
         (8, b"\0", "number: integer has a leading zero byte"),
-        (9, b"\1" * 9, "gasLimit: integer is at most 8 bytes, got 9"),
         (12, [], "extraData: a byte string is expected, got a list"),
-        (14, b"", "nonce: a block nonce is 8 bytes, got 0"),
-        (15, b"\1" * 33, "baseFeePerGas: integer is at most 32 bytes, got 33"),
     ],
 )
 def test_a_malformed_header_is_rejected_by_field(index: int, item: RlpItem, problem: str) -> None:

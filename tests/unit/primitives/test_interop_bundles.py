@@ -67,12 +67,6 @@ def test_no_other_bytes_are_the_same_bundle(bundle: InteropBundle, data: Any) ->
         assert InteropBundle.decode(bytes(encoded)) != bundle
 
 
-@given(bundles)
-def test_bytes_after_a_bundle_are_rejected(bundle: InteropBundle) -> None:
-    with pytest.raises(MalformedValue):
-        InteropBundle.decode(bundle.encode() + bytes(32))
-
-
 @pytest.mark.parametrize(
     ("chain_id", "address", "encoded"),
     [

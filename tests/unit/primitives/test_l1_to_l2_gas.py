@@ -9,7 +9,6 @@ from entresol.primitives.l1_to_l2_gas import (
     calldata_floor,
     max_gas_limit,
     min_gas_limit,
-    overhead,
 )
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
@@ -68,11 +67,6 @@ def test_each_dependency_costs_computation_and_published_bytes() -> None:
     size = len(request_with(deps=3).to_abi())
     body = max(167_157 + -(-size * 1_656 // 544) + 3 * 2_473, 173_484)
     assert min_gas_limit(request_with(deps=3)) == 10_000 + body + (88 + 3 * 64) * 800
-
-
-@pytest.mark.parametrize(("size", "gas"), [(0, 10_000), (1_000, 10_000), (1_001, 10_010)])
-def test_the_overhead_is_at_least_that_of_a_slot(size: int, gas: int) -> None:
-    assert overhead(size) == gas
 
 
 @pytest.mark.parametrize(("pubdata", "body"), [(800, 72_000_000), (100, 99_001 * 100 - 1)])

@@ -19,7 +19,6 @@ from entresol.primitives.records import (
     StoredAccount,
     StoredChange,
     TransactionResult,
-    l2_to_l1_logs_of,
     logs_of,
     stored_account,
     transaction_type,
@@ -134,19 +133,6 @@ def test_damaged_records_are_rejected_or_are_other_records(
     check_mutation(record.encode(), lambda encoded: BlockRecord.decode(encoded).encode(), data)
 
 
-@given(st.data())
-def test_the_fixture_damaged_is_rejected_or_another_record(
-    check_mutation: Callable[..., None], data: st.DataObject
-) -> None:
-    check_mutation(FIXTURE.read_bytes(), lambda encoded: BlockRecord.decode(encoded).encode(), data)
-
-
-@given(st.binary(max_size=200))
-def test_other_bytes_are_rejected(data: bytes) -> None:
-    with pytest.raises(MalformedValue):
-        BlockRecord.decode(data)
-
-
 def encoded(**parts: object) -> bytes:
     """Return a record's bytes with some parts replaced by anything."""
     fields: dict[str, object] = {
@@ -186,31 +172,11 @@ def test_receipts_count_gas_from_the_first_transaction_on() -> None:
     assert second.logs == tuple(logs_of(frozen().results[1]))
 
 
-def test_transactions_come_back_with_hash_and_sender() -> None:
-    assert frozen().transaction(0) == deposit(5, value=10**18)
-    assert frozen().transaction(1) == transfer(300, value=2**70)
-
-
-def test_messages_are_unpacked() -> None:
-    (status,) = l2_to_l1_logs_of(frozen().results[0])
-    assert status == L2ToL1Log.of_status(0, deposit(5, value=10**18).hash, succeeded=False)
-
-
 @pytest.mark.parametrize(
     ("first", "kind"), [(0xC0, 0), (0xF8, 0), (0xFD, 0), (1, 1), (4, 4), (0x71, 0x71), (0x7F, 0x7F), (0xFE, 0xFE), (0xFF, 0xFF)]
 )  # fmt: skip
 def test_the_first_byte_is_the_type(first: int, kind: int) -> None:
     assert transaction_type(bytes([first])) == kind
-
-
-def test_kinds_of_bytes_are_written_as_bytes() -> None:
-    plain = BlockRecord(
-        b"", (), (), (StoredChange(b"\1" * 20, None, destroyed=False, slots=()),), ()
-    )
-    kinds = BlockRecord(
-        b"", (), (), (StoredChange(Address(b"\1" * 20), None, destroyed=False, slots=()),), ()
-    )
-    assert kinds.encode() == plain.encode()
 
 
 @pytest.mark.parametrize("balance", [0, 1, 255, 256, 2**256 - 1])

@@ -112,19 +112,6 @@ def test_fields_may_be_in_any_order(part: str) -> None:
         assert read(PARTS | {part: names}, PACKED_FIELDS) == expected
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_fields_that_the_crate_does_not_know_are_skipped(part: str, at: int) -> None:
-    names = (*PARTS[part][:at], "new", *PARTS[part][at:], "newer")
-    assert read(PARTS | {part: names}, PACKED_FIELDS) == read(PARTS, PACKED_FIELDS)
-
-
-def test_packed_fields_may_be_elsewhere() -> None:
-    expected = read(PARTS, PACKED_FIELDS)
-    assert read(PARTS, dict(reversed(PACKED_FIELDS.items()))) == expected
-    assert read(PARTS, {"new": 3} | PACKED_FIELDS) == expected
-
-
 def test_the_packed_fields_are_those_of_the_struct() -> None:
     assert tuple(PACKED_FIELDS) == L2ToL1Log.__struct_fields__
     packed, start = MESSAGE.pack(), 0

@@ -141,17 +141,6 @@ def test_a_type_may_contain_itself() -> None:
     assert digest(document) == reference(document)
 
 
-def test_types_may_contain_each_other() -> None:
-    document = with_member("Other[]", [{"back": {"it": []}}, {"back": None}])
-    document["types"]["Other"] = [{"name": "back", "type": "Thing"}]
-    thing = keccak256(b"Thing(Other[] it)Other(Thing back)")
-    other = keccak256(b"Other(Thing back)Thing(Other[] it)")
-    first = keccak256(other + keccak256(thing + keccak256(b"")))
-    second = keccak256(other + bytes(32))
-    message = keccak256(thing + keccak256(first + second))
-    assert digest(document) == keccak256(b"\x19\x01" + DOMAIN + message).hex()
-
-
 def test_the_domain_is_hashed_by_the_type_that_is_given() -> None:
     fields = {"chainId": "uint256", "name": "string", "owner": "Owner"}
     document = with_member("bool", value=True)
@@ -178,12 +167,9 @@ def test_types_that_would_double_with_each_level_cost_nothing() -> None:
     ("kind", "value", "same"),
     [
         ("uint256", "0x0A", 10),
-        ("uint256", "0X0a", 10),
         ("uint256", "00010", 10),
         ("uint256", str(2**256 - 1), 2**256 - 1),
-        ("uint256", "-0", 0),
         ("int16", "-0x0A", -10),
-        ("int256", str(-(2**255)), -(2**255)),
         ("uint", 2**256 - 1, 2**256 - 1),
         ("address", "0x" + "Ab" * 20, "ab" * 20),
         ("bytes4", "0x01", "0x01000000"),
@@ -196,12 +182,6 @@ def test_values_have_the_forms_that_wallets_send(kind: str, value: object, same:
     assert digest(with_member(kind, value)) == digest(with_member(kind, same))
 
 
-def test_members_that_no_type_has_are_ignored() -> None:
-    document = with_member("bool", value=True)
-    extended = {**document, "message": {"it": True, "more": 1}, "more": 1}
-    assert digest(extended) == digest(document)
-
-
 def test_a_document_may_be_its_domain_alone() -> None:
     document = {**with_member("bool", value=True), "primaryType": "EIP712Domain"}
     assert digest(document) == keccak256(b"\x19\x01" + DOMAIN).hex()
@@ -211,43 +191,23 @@ def test_a_document_may_be_its_domain_alone() -> None:
     ("kind", "value", "problem"),
     [
         ("uint8", 256, "message.it: does not fit uint8"),
-        ("uint8", -1, "message.it: does not fit uint8"),
         ("int8", 128, "message.it: does not fit int8"),
-        ("uint256", "many", "message.it: is a whole number"),
         ("uint256", True, "message.it: is a whole number"),
         ("uint256", 1.5, "message.it: is a whole number"),
-        ("int256", -(2**255) - 1, "message.it: does not fit int256"),
-        ("int256", 2**300, "message.it: does not fit int256"),
-        ("uint256", "9" * 78, "message.it: does not fit uint256"),
-        ("uint256", "9" * 79, "message.it: is a whole number"),
-        ("uint256", "", "message.it: is a whole number"),
-        ("uint256", "0x", "message.it: is a whole number"),
-        ("uint256", "1_000", "message.it: is a whole number"),
         ("uint256", "0b11", "message.it: is a whole number"),
         ("uint", -1, "message.it: does not fit uint"),
         ("bool", "true", "message.it: is true or false"),
-        ("bool", 1, "message.it: is true or false"),
         ("bytes", "0102", "message.it: data starts with 0x"),
         ("bytes", "0x012", "message.it: data is whole bytes, got 3 hex digits"),
-        ("bytes", "0x0x01", "message.it: data is written in hex digits, got '0x0x01'"),
-        ("bytes", [1, 2], "message.it: data is a hex string, got an array"),
         ("bytes4", "0x0x01", "message.it: data is written in hex digits, got '0x0x01'"),
-        ("address", 5, "message.it: an address is a hex string, got a number"),
         ("function", "0x", "types.Thing.it: there is no type function"),
         ("(uint8,uint8)", [1, 2], "types.Thing[0]: '(uint8,uint8)' is not a type"),
-        ("uint7", 1, "message.it: there is no type uint7"),
-        ("bytes33", "0x", "message.it: there is no type bytes33"),
         ("bytes2", "0x010203", "message.it: is at most 2 bytes, got 3"),
-        ("bytes", "text", "message.it: data is written in hex digits, got 'text'"),
-        ("address", "0x12", "message.it: an address is 20 bytes, got 1"),
-        ("bool", "yes", "message.it: is true or false"),
         ("string", 5, "message.it: is a string"),
-        ("string[]", "one", "message.it: is an array"),
         ("string[2]", ["one"], "message.it: has 2 items, got 1"),
         ("uint8[]", [1, None], "message.it[1]: is missing"),
         ("uint8", None, "message.it: is missing"),
         ("Other", {}, "types.Thing.it: there is no type Other"),
-        ("uint8[", 1, "types.Thing[0]: 'uint8[' is not a type"),
         ("", 1, "types.Thing[0]: '' is not a type"),
         ("Thing", 5, "message.it: is an object"),
     ],
@@ -265,7 +225,6 @@ def test_what_cannot_be_hashed_is_named(kind: str, value: object, problem: str) 
         ({"types": {"Thing": 5}}, "types.Thing: is an array of members"),
         ({"types": {"Thing": [{"name": "it"}]}}, "types.Thing[0]: has a name and a type"),
         ({"primaryType": "Nothing"}, "primaryType: is the name of one of the types"),
-        ({"primaryType": []}, "primaryType: is the name of one of the types"),
         ({"domain": []}, "domain: is an object"),
         ({"message": None}, "message: is an object"),
     ],
@@ -274,12 +233,6 @@ def test_a_document_has_all_its_parts(change: Document, problem: str) -> None:
     with pytest.raises(MalformedValue) as rejection:
         digest({**with_member("bool", value=True), **change})
     assert str(rejection.value) == problem
-
-
-@pytest.mark.parametrize("document", [None, 5, "text", [], [{}]])
-def test_what_is_no_object_is_no_document(document: Any) -> None:
-    with pytest.raises(MalformedValue, match="is an object"):
-        TypedData.parse(document)
 
 
 def test_nesting_has_an_end() -> None:

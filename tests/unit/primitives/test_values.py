@@ -13,7 +13,6 @@ from entresol.errors import MalformedValue
 from entresol.primitives.values import (
     MAX_DIGITS_WITH_GIL,
     Address,
-    Bloom,
     Data,
     Hash32,
     Quantity,
@@ -29,18 +28,14 @@ ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
     [
         (Quantity, "0x0", 0),
         (Quantity, "10", 16),
-        (Quantity, "123", 0x123),
         (Quantity, "0x00ff", 255),
         (Quantity, "0xFf", 255),
         (Quantity, "0x" + "f" * 64, 2**256 - 1),
-        (Quantity, "0" * 64, 0),
         (Quantity64, "0x" + "f" * 16, 2**64 - 1),
-        (Data, "0x", b""),
         (Data, "0x00Ff", b"\x00\xff"),
         (Address, ALICE, bytes.fromhex(ALICE[2:])),
         (Address, ALICE[2:].upper(), bytes.fromhex(ALICE[2:])),
         (Hash32, "0x" + "ab" * 32, b"\xab" * 32),
-        (Bloom, "0x" + "00" * 256, bytes(256)),
     ],
 )
 def test_text_is_read(kind: Any, text: str, value: object) -> None:
@@ -53,33 +48,21 @@ def test_text_is_read(kind: Any, text: str, value: object) -> None:
     ("kind", "text", "problem"),
     [
         (Address, "0x" + "11" * 19, "an address is 20 bytes, got 19"),
-        (Address, "0x" + "11" * 21, "an address is 20 bytes, got 21"),
         (Address, "0x" + "1" * 39, "an address is 20 bytes, got 39 hex digits"),
         (Address, "", "an address is 20 bytes, got 0"),
         (Address, "0xzz", "an address is written in hex digits, got '0xzz'"),
-        (Address, "0X" + "11" * 20, "an address is written in hex digits, got '0X1111"),
-        (Address, "11 " * 13 + "1", "an address is written in hex digits"),
         (Address, "\N{ARABIC-INDIC DIGIT ONE}" * 40, "an address is written in hex digits"),
         (Address, None, "an address is a hex string, got null"),
-        (Hash32, "0x12", "a hash is 32 bytes, got 1"),
         (Hash32, 5, "a hash is a hex string, got a number"),
         (Quantity, "0x", "a quantity is 1 to 64 digits, got 0"),
         (Quantity, "", "a quantity is 1 to 64 digits, got 0"),
-        (Quantity, "0" * 65, "a quantity is 1 to 64 digits, got 65"),
         (Quantity64, "0x1" + "0" * 16, "a quantity is 1 to 16 digits, got 17"),
         (Quantity, 16, "a quantity is a hex string, got a number"),
-        (Quantity, True, "a quantity is a hex string, got a boolean"),
-        (Quantity, [], "a quantity is a hex string, got an array"),
-        (Quantity, {}, "a quantity is a hex string, got an object"),
         (Quantity, "1_0", "a quantity is written in hex digits, got '1_0'"),
-        (Quantity, "-1", "a quantity is written in hex digits, got '-1'"),
         (Quantity, " 1", "a quantity is written in hex digits, got ' 1'"),
-        (Quantity, "1\n", "a quantity is written in hex digits"),
-        (Quantity, "0x0x1", "a quantity is written in hex digits"),
         (Data, "", "data starts with 0x"),
         (Data, "00", "data starts with 0x"),
         (Data, "0x0", "data is whole bytes, got 1 hex digits"),
-        (Data, "0x0g", "data is written in hex digits, got '0x0g'"),
     ],
 )
 def test_other_text_is_rejected(kind: Any, text: object, problem: str) -> None:
@@ -130,13 +113,6 @@ def test_values_print_as_clients_see_them() -> None:
     assert repr(Data(b"a")) == "Data('0x61')"
     assert repr(Quantity(255)) == "Quantity(0xff)"
     assert f"{Quantity(255)} {Hash32.zero()}" == "0xff 0x" + "00" * 32
-
-
-def test_values_are_as_small_as_what_they_hold() -> None:
-    assert not hasattr(Address.zero(), "__dict__")
-    assert not hasattr(Data(), "__dict__")
-    assert Address(bytes(20)) == bytes(20)
-    assert hash(Address(bytes(20))) == hash(bytes(20))
 
 
 def test_long_data_is_read_like_short_data() -> None:

@@ -11,7 +11,7 @@ from entresol._native import Account, Snapshot, keccak256
 from entresol.errors import StoreFailed
 from entresol.state.snapshots import HistoricalState, Snapshots
 from entresol.storage.store import Store
-from tests.support.chain.records import EMPTY_CODE, address, change, fill, record_after
+from tests.support.chain.records import address, change, fill, record_after
 from tests.support.hex_data import word
 
 ALICE = address(1)
@@ -40,16 +40,6 @@ def test_a_state_is_that_after_its_block(store: Store, number: int) -> None:
     assert state.code(keccak256(b"\x01")) == b"\x01"
 
 
-def test_the_engine_reads_a_state(store: Store) -> None:
-    snapshot = Snapshot(HistoricalState(store, 2))
-    assert snapshot.account(ALICE) == Account(0, 2, keccak256(b"\x01"))
-    assert snapshot.slot(ALICE, word(1)) == word(2)
-
-
-def test_the_empty_code_is_not_read(store: Store) -> None:
-    assert HistoricalState(store, 0).code(EMPTY_CODE) == b""
-
-
 def test_code_that_is_missing_is_a_failure(store: Store) -> None:
     with pytest.raises(StoreFailed, match=r"code 0x0000.* is missing"):
         HistoricalState(store, 0).code(bytes(32))
@@ -66,12 +56,6 @@ def test_the_error_of_a_store_reaches_who_reads_the_state_as_it_is(store: Store)
     store.close()
     with pytest.raises(StoreFailed, match="is closed"):
         snapshot.account(ALICE)
-
-
-def test_a_snapshot_is_cached(store: Store) -> None:
-    snapshots = Snapshots(store)
-    assert snapshots.after(2) is snapshots.after(2)
-    assert snapshots.after(2).account(ALICE) == Account(0, 2, keccak256(b"\x01"))
 
 
 def test_the_least_recently_used_snapshot_is_evicted(store: Store) -> None:

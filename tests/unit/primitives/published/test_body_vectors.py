@@ -18,9 +18,12 @@ from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.primitives.published.rules import BlockRules
 from tests.support.published.values import (
     DEVELOPMENT_RULES,
+    EVERYTHING,
+    GIVEN_EDITS,
     PUBLISHED_SMALL,
     SMALL_BATCH,
     SMALL_GENESIS,
+    check_mutations,
     read,
 )
 from tests.support.published.vectors import PATH, encoded, vectors
@@ -69,6 +72,19 @@ def test_what_the_vectors_reject_is_rejected_at_its_field() -> None:
         found = read(bytes.fromhex(it["hex"]), DECODERS[it["kind"]])
         assert isinstance(found, UnreadableData)
         assert found.field == f"{it['kind']}.{it['field']}"
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("value", [DEVELOPMENT_RULES, GIVEN_EDITS, SMALL_GENESIS])
+def test_every_mutation_is_rejected_or_another_value(
+    value: BlockRules | PublishedEdits | PublishedGenesis,
+) -> None:
+    check_mutations(value.encode(), type(value).decode, type(value).encode)
+
+
+@pytest.mark.many
+def test_every_mutation_of_a_body_is_rejected_or_another_batch() -> None:
+    check_mutations(encode_body(EVERYTHING), decode_body, encode_body)
 
 
 def page_examples() -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from entresol.errors import NotPublishable, UnreadableData
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.records import StoredAccount, StoredChange
 from tests.support.published.rejected import REJECTED_EDITS
-from tests.support.published.values import CODE, GIVEN_EDITS, check_mutations, edits
+from tests.support.published.values import CODE, GIVEN_EDITS, edits
 
 DELETED, CHANGED, PLAIN = GIVEN_EDITS.changes
 
@@ -19,17 +19,6 @@ DELETED, CHANGED, PLAIN = GIVEN_EDITS.changes
 @given(edits())
 def test_edits_are_read_as_they_were_written(value: PublishedEdits) -> None:
     assert PublishedEdits.decode(value.encode()) == value
-
-
-@pytest.mark.many
-def test_every_mutation_of_edits_is_rejected_or_other_edits() -> None:
-    check_mutations(GIVEN_EDITS.encode(), PublishedEdits.decode, PublishedEdits.encode, "edits.")
-
-
-def test_edits_by_hash_have_hash_and_length_of_the_encoding() -> None:
-    encoded = GIVEN_EDITS.encode()
-    assert GIVEN_EDITS.by_hash().hash == keccak256(encoded)
-    assert GIVEN_EDITS.by_hash().size == len(encoded)
 
 
 def test_edits_have_the_codes_of_their_accounts_in_order() -> None:

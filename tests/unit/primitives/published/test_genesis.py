@@ -14,24 +14,17 @@ from entresol.primitives.published.compression import compress
 from entresol.primitives.published.genesis import (
     PublishedAccount,
     PublishedGenesis,
-    has_genesis_hash,
     read_genesis_data,
 )
 from entresol.primitives.published.limits import MAX_GENESIS_BYTES, MAX_GENESIS_PART
 from entresol.primitives.values import Address, Hash32
 from tests.support.published.rejected import block, single_segment
-from tests.support.published.values import SMALL_GENESIS, check_mutations, geneses
+from tests.support.published.values import SMALL_GENESIS, geneses
 
 
 @given(geneses)
 def test_a_genesis_is_read_as_it_was_written(genesis: PublishedGenesis) -> None:
     assert PublishedGenesis.decode(genesis.encode()) == genesis
-
-
-@pytest.mark.many
-def test_every_mutation_of_a_genesis_is_rejected_or_another_genesis() -> None:
-    encoded = SMALL_GENESIS.encode()
-    check_mutations(encoded, PublishedGenesis.decode, PublishedGenesis.encode, "genesis.")
 
 
 def test_a_genesis_is_found_in_its_parts() -> None:
@@ -55,17 +48,6 @@ def test_another_compression_of_a_genesis_has_the_same_hash() -> None:
 def test_a_genesis_with_another_hash_is_rejected_before_it_is_read() -> None:
     with pytest.raises(UnreadableData, match=r"genesis\.hash"):
         read_genesis_data([compress(b"\xff" * 100)], SMALL_GENESIS.hash())
-
-
-def test_bytes_of_the_right_genesis_are_known_by_its_hash() -> None:
-    is_right = has_genesis_hash(SMALL_GENESIS.hash())
-    published = SMALL_GENESIS.publish()
-    assert published is not None
-    assert is_right(published)
-    assert is_right(raw_frame(SMALL_GENESIS.encode()))
-    assert not is_right(published[:-1])
-    assert not is_right(compress(SMALL_GENESIS.encode()[:-1]))
-    assert not is_right(b"")
 
 
 def test_a_genesis_that_is_too_large_is_not_published() -> None:

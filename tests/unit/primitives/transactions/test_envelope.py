@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -121,13 +119,6 @@ def test_damaged_transactions_are_rejected_or_are_other_transactions(
     check_mutation(sign(payload, SECRET).raw, again, data)
 
 
-@given(st.binary(max_size=150))
-def test_no_bytes_have_two_meanings(raw: bytes) -> None:
-    for read in (decode, partial(load, sender=SENDER)):
-        with contextlib.suppress(InvalidTransaction):
-            assert read(raw).payload.encode() == raw
-
-
 @pytest.mark.parametrize("kind", [0x7E, 0x7F, 0xFE, 0xFF])
 def test_only_l1_sends_l1_types(kind: int) -> None:
     payload = PriorityTransaction(
@@ -157,16 +148,6 @@ def test_a_rejection_among_many_is_at_its_position() -> None:
         TransactionRuleBroken,
         Transaction,
     ]
-
-
-def test_nothing_is_no_transaction() -> None:
-    for read in (decode, partial(load, sender=SENDER)):
-        with pytest.raises(MalformedTransaction, match="empty input"):
-            read(b"")
-
-
-def test_a_stored_sender_is_believed() -> None:
-    assert load(sign(TRANSFER, SECRET).raw, TO).sender == TO
 
 
 def _signature_of(transaction: Transaction) -> bytes:
@@ -231,12 +212,6 @@ def test_its_bytes_cannot_be_sent(
         decode(msgspec.structs.replace(unsigned.payload, y_parity=parity).encode())
 
 
-@every_type
-def test_each_sender_has_a_hash_of_its_own(payload: EthereumTransaction) -> None:
-    senders = [Address.zero(), Address(bytes(19) + b"\x01"), IMPERSONATED]
-    assert len({impersonate(payload, sender).hash for sender in senders}) == 3
-
-
 def test_what_could_not_be_read_back_is_rejected() -> None:
     with pytest.raises(MalformedTransaction, match="gasPrice"):
         impersonate(
@@ -251,11 +226,6 @@ def test_type_0x71_round_trips_and_cannot_be_sent() -> None:
     assert unsigned.is_impersonated
     with pytest.raises(InvalidTransaction, match="signature"):
         decode(unsigned.raw)
-
-
-@every_type
-def test_a_signed_one_is_not_impersonated(payload: EthereumTransaction) -> None:
-    assert not sign(payload, b"\x01" * 32).is_impersonated
 
 
 @pytest.mark.parametrize(

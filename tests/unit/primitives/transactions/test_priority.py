@@ -122,14 +122,6 @@ def test_a_damaged_record_is_rejected_or_is_another(
     check_mutation(payload.encode(), again, data)
 
 
-def test_a_priority_transaction_has_the_fields_of_any_payload() -> None:
-    payload = deposit()
-    assert (payload.type, payload.chain_id, payload.tip) == (0xFF, None, 0)
-    assert payload.fee_cap == payload.max_fee_per_gas
-    assert payload.access_list == ()
-    assert payload.authorizations == ()
-
-
 ENDS = "the encoding ends too early"
 NOT_CANONICAL = "the encoding is not canonical"
 UNUSED = "must be zero or empty"
@@ -158,26 +150,16 @@ def tuple_with(index: int, word: int) -> bytes:
     ("canonical", "field", "problem"),
     [
         (b"", "tuple", ENDS),
-        (deposit().to_abi()[:632], "tuple", ENDS),
         (bytes(800), "txType", "0x0 is not a type that L1 sends"),
         (at_offset(64), "tuple", NOT_CANONICAL),
-        (tuple_with(0, 2), "txType", "0x2 is not a type that L1 sends"),
         (tuple_with(1, 2**160), "from", NOT_CANONICAL),
-        (tuple_with(2, 2**160), "to", NOT_CANONICAL),
         (tuple_with(6, 1), "maxPriorityFeePerGas", UNUSED),
-        (tuple_with(7, 1), "paymaster", UNUSED),
         (tuple_with(11, 2**160), "reserved[1]", NOT_CANONICAL),
         (tuple_with(12, 1), "reserved[2]", UNUSED),
-        (tuple_with(13, 1), "reserved[3]", UNUSED),
         (tuple_with(14, 0), "data", NOT_CANONICAL),
         (tuple_with(15, 2**255), "signature", ENDS),
-        (tuple_with(19, 2**255), "data", ENDS),
         (tuple_with(20, 1), "signature", UNUSED),
-        (tuple_with(21, 2**255), "factoryDeps", ENDS),
-        (tuple_with(19, 1), "signature", NOT_CANONICAL),
-        (deposit().to_abi()[:-32], "reservedDynamic", ENDS),
         (deposit().to_abi() + bytes(32), "tuple", NOT_CANONICAL),
-        (deposit().to_abi() + bytes(1), "tuple", NOT_CANONICAL),
         (padded_with(b"\1"), "tuple", NOT_CANONICAL),
     ],
 )

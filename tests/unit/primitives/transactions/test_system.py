@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,33 +55,18 @@ def test_an_import_is_decoded_as_it_was_encoded(imported: list[InteropRoot], sal
     assert stored_transaction_hash(raw, SYSTEM_SENDER) == transaction.hash
 
 
-@settings(max_examples=examples(300))
-@given(data=st.data())
-def test_changed_bytes_are_rejected_or_another_transaction(data: st.DataObject) -> None:
-    raw = bytearray(SystemTransaction.root_import(roots(2), 300).encode())
-    index = data.draw(st.integers(0, len(raw) - 1))
-    raw[index] ^= data.draw(st.integers(1, 255))
-    with contextlib.suppress(MalformedTransaction):
-        assert SystemTransaction.decode(bytes(raw)).encode() == raw
-
-
 @pytest.mark.parametrize(
     ("raw", "problem"),
     [
         (raw_of(to=b"\x11" * 20), "to: 0x0000000000000000000000000000000000010008 expected"),
-        (raw_of(to=b""), "to"),
         (raw_of(data=b""), "1 to 100 roots expected, got 0"),
-        (raw_of(data=b"\1\2\3\4"), "1 to 100 roots expected, got 0"),
-        (raw_of(data=import_call([])), "1 to 100 roots expected, got 0"),
         (raw_of(data=import_call(roots(101))), "1 to 100 roots expected, got 101"),
         (raw_of(data=import_call([root(1)._replace(sides=())])), "a root has one side"),
         (raw_of(data=import_call(roots(1)) + bytes(32)), "not canonical"),
         (raw_of(data=import_call(roots(1))[:-1]), "the encoding ends too early"),
         (raw_of(salt=b"\0"), "salt"),
         (raw_of(salt=b"\xff" * 8), "the salt is too large"),
-        (raw_of(salt=b"\1" * 9), "salt"),
         (bytes([SYSTEM_TYPE]) + rlp_encode([ROOT_STORAGE, b""]), "3 items"),
-        (bytes([SYSTEM_TYPE]), ""),
         (b"\x7e" + raw_of()[1:], "0x7d expected first"),
     ],
 )
