@@ -26,7 +26,6 @@ HEADER = Header(
     base_fee_per_gas=10**9,
 )
 FORKS = {name: Rules(1, name) for name in BLOB_SCHEDULES}
-GAS = st.integers(0, 2**40)
 NAMES = ("withdrawals_root", "excess_blob_gas", "parent_beacon_block_root", "requests_hash")
 
 
@@ -80,18 +79,6 @@ def test_the_excess_follows_the_eips_over_many_blocks(
         )
         assert found == Expected(fork).excess(excess, used, base_fee)
         excess = found
-
-
-@given(fork=st.sampled_from(sorted(FORKS)), excess=st.integers(0, 2**64 - 1), used=GAS)
-def test_no_excess_is_too_large(fork: str, excess: int, used: int) -> None:
-    following = next_excess_blob_gas(
-        FORKS[fork], excess_blob_gas=excess, blob_gas_used=used, base_fee=2**64 - 1
-    )
-    assert following is not None
-    assert 0 <= following < 2**64
-    price = blob_base_fee(FORKS[fork], excess)
-    assert price is not None
-    assert 1 <= price < 2**128
 
 
 @pytest.mark.parametrize(

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, TransactionPending
 from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
-from entresol.errors import InsufficientFunds, NonceTooLow, StoreFull, UnknownBlock
+from entresol.errors import StoreFull
 from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import (
     ALICE,
-    ETHER,
     LOGGER,
     NOBODY,
     balance,
     open_chain,
     transaction,
 )
-
-
-def test_a_transaction_is_sealed_as_it_comes(chain: Chain) -> None:
-    sent = InlineSequencer(chain).submit(transaction(0, wei=5).raw)
-    assert chain.number == 1
-    assert chain.blocks.locate_transaction(sent) == (1, 0)
-    assert balance(chain, NOBODY) == 5
 
 
 def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(
@@ -52,15 +42,6 @@ def test_a_transaction_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Cha
     assert chain.number == 0
     InlineSequencer(chain).submit(transaction(0).raw)
     assert len(chain.blocks.record(1).transactions) == 2
-
-
-def test_a_rejected_transaction_changes_nothing(chain: Chain) -> None:
-    InlineSequencer(chain).submit(transaction(0).raw)
-    with pytest.raises(NonceTooLow):
-        InlineSequencer(chain).submit(transaction(0, wei=2).raw)
-    with pytest.raises(InsufficientFunds):
-        InlineSequencer(chain).submit(transaction(1, wei=1_000 * ETHER).raw)
-    assert chain.number == 1
 
 
 def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
@@ -99,24 +80,6 @@ def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None
     assert (chain.resolve(BlockTag.L1_COMMITTED), chain.resolve(BlockTag.FAST_FINALIZED)) == (2, 1)
 
 
-def test_a_block_to_come_has_no_state(chain: Chain) -> None:
-    with pytest.raises(UnknownBlock):
-        chain.state_after(1)
-
-
-def test_a_chain_survives_being_closed(tmp_path: Path) -> None:
-    chain = open_chain(tmp_path)
-    InlineSequencer(chain).submit(transaction(0, wei=5).raw)
-    head = chain.head
-    chain.close()
-    again = open_chain(tmp_path)
-    assert again.head == head
-    assert balance(again, NOBODY) == 5
-    InlineSequencer(again).submit(transaction(1, wei=5).raw)
-    assert balance(again, NOBODY) == 10
-    again.close()
-
-
 def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     for nonce in range(4):
         InlineSequencer(chain).submit(transaction(nonce).raw)
@@ -128,12 +91,3 @@ def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:
     assert follower.head == chain.head
     assert follower.pool.get(transaction(0).hash) is None
     follower.close()
-
-
-def test_a_block_is_due_at_its_interval(chain: Chain) -> None:
-    chain.schedule.seal_every(1.0, now=0.0)
-    InlineSequencer(chain).submit(transaction(0).raw)
-    assert not chain.is_due(0.9)
-    assert chain.is_due(1.0)
-    header = chain.builder.seal()
-    assert (header.number, header.gas_used) == (1, 21_000)

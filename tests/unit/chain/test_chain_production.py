@@ -25,14 +25,6 @@ def chain() -> Iterator[Chain]:
     chain.close()
 
 
-def test_it_seals_and_verifies_its_blocks(chain: Chain) -> None:
-    chain.add(transaction(0))
-    chain.builder.seal()
-    chain.configure(BlockSettings(gas_limit=10**7, beneficiary=NOBODY))
-    chain.builder.seal()
-    chain.verify()
-
-
 def test_it_rejects_an_edit(chain: Chain) -> None:
     with pytest.raises(NotPossible, match="an edit of the state, which only blocks of a dev"):
         chain.edit(NOBODY, lambda state: state.set_balance(NOBODY, 7))

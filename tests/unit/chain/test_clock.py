@@ -28,13 +28,6 @@ def test_a_block_is_always_later_than_its_parent() -> None:
     assert clock.next_timestamp(parent=5_000) == 5_001
 
 
-def test_moving_the_time_adds_up() -> None:
-    clock = Clock(Wall(1_000))
-    assert clock.increase(60) == 60
-    assert clock.increase(40) == 100
-    assert clock.now() == 1_100
-
-
 def test_an_ordered_time_is_that_of_one_block_and_time_goes_on_from_it() -> None:
     wall = Wall(1_000)
     clock = Clock(wall)
@@ -72,20 +65,6 @@ def test_blocks_have_an_interval_until_it_is_removed() -> None:
     assert clock.next_timestamp(parent=600) == 607
     clock.set_interval(None)
     assert clock.next_timestamp(parent=607) == 607 + 1
-
-
-def test_the_time_can_be_set() -> None:
-    clock = Clock(Wall(1_000))
-    clock.set_time(77)
-    assert clock.now() == 77
-
-
-def test_a_clock_is_restored_from_its_state() -> None:
-    clock = Clock(Wall(1_000))
-    before = clock.state
-    clock.increase(60)
-    clock.state = before
-    assert clock.now() == 1_000
 
 
 def test_time_never_runs_out_for_the_blocks_that_follow() -> None:

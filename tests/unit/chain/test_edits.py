@@ -7,9 +7,8 @@ from functools import partial
 
 import pytest
 
-from entresol._native import Account, Overlay, keccak256
+from entresol._native import Overlay, keccak256
 from entresol.chain.chain import Chain
-from entresol.chain.finality import BlockTag
 from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
@@ -29,19 +28,6 @@ def chain(manual: Chain) -> Chain:
 
 def give(chain: Chain, address: Address, wei: int) -> None:
     chain.edit(address, lambda state: state.set_balance(address, wei))
-
-
-def test_an_edit_shows_at_once_and_makes_no_block(chain: Chain) -> None:
-    give(chain, NOBODY, 77)
-    assert chain.number == 0
-    assert balance(chain, NOBODY) == 77
-    assert chain.state_after(BlockTag.LATEST).account(NOBODY) == chain.latest.account(NOBODY)
-
-
-def test_edits_add_up(chain: Chain) -> None:
-    give(chain, NOBODY, 77)
-    chain.edit(NOBODY, lambda state: state.set_nonce(NOBODY, 5))
-    assert chain.latest.account(NOBODY) == Account(5, 77, keccak256(b""))
 
 
 def test_a_block_records_no_code_for_code_that_an_edit_removes(chain: Chain) -> None:
@@ -104,11 +90,6 @@ def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
     assert balance(chain, NOBODY) == 77
     chain.builder.seal()
     assert balance(chain, NOBODY, 1) == 77
-
-
-def test_the_pending_block_shows_edits(chain: Chain) -> None:
-    give(chain, NOBODY, 77)
-    assert chain.builder.pending().overlay.account(NOBODY) == Account(0, 77, keccak256(b""))
 
 
 def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:

@@ -10,21 +10,6 @@ def event(head: int) -> BlocksReverted:
     return BlocksReverted((), head)
 
 
-def test_events_come_in_order_and_once() -> None:
-    feed = ChainEvents()
-    subscription = feed.subscribe()
-    feed.publish(event(1))
-    feed.publish(event(2))
-    assert subscription.take() == ([event(1), event(2)], 0)
-    assert subscription.take() == ([], 0)
-
-
-def test_earlier_events_are_not_received() -> None:
-    feed = ChainEvents()
-    feed.publish(event(1))
-    assert feed.subscribe().take() == ([], 0)
-
-
 def test_a_slow_subscriber_loses_the_oldest_events_and_learns_how_many() -> None:
     feed = ChainEvents()
     slow, other = feed.subscribe(backlog=2), feed.subscribe()

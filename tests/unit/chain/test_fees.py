@@ -23,11 +23,6 @@ from tests.support.chain.dev_chain import open_chain
 GWEI = 10**9
 
 
-def test_gas_costs_a_tenth_of_a_gwei_while_gas_on_l1_costs_one() -> None:
-    model = FeeModel(l1_gas_price=GWEI)
-    assert model.current().base_fee == model.quoted().base_fee == 100_000_000
-
-
 def test_the_formula_matches_a_manual_calculation() -> None:
     prices = FeeModel(l1_gas_price=2 * GWEI).quoted()
     assert prices.l1_gas_price == 3 * GWEI
@@ -68,30 +63,12 @@ def test_the_rule_in_integers_gives_the_prices_that_floats_gave(
     assert (found.fair_l2_gas_price, found.fair_pubdata_price, found.l1_gas_price) == expected
 
 
-@given(st.integers(0, 2**256), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
-def test_no_price_or_constant_gives_what_a_block_cannot_hold(
-    l1_gas_price: int, compute: int, pubdata: int
-) -> None:
-    constants = FeeConstants(compute_overhead_part=compute, pubdata_overhead_part=pubdata)
-    ether = EtherPrice(2**128 - 1, 1)
-    assert fee_input(constants, l1_gas_price, ether).base_fee <= LARGEST_BASE_FEE
-
-
 @pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])
 def test_the_gas_price_is_the_operators_whatever_pubdata_costs(gas_price: int) -> None:
     constants = FeeConstants(minimal_l2_gas_price=gas_price)
     prices = FeeModel(constants, l1_gas_price=1_000_000 * GWEI).current()
     assert prices.base_fee == gas_price
     assert prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
-
-
-@given(st.integers(0, 10**20))
-def test_prices_are_bounded_whatever_l1_does(l1_gas_price: int) -> None:
-    prices = FeeModel(l1_gas_price=l1_gas_price).quoted()
-    assert prices.fair_l2_gas_price <= 10**13
-    assert prices.fair_pubdata_price <= 10**15
-    assert 1 <= prices.gas_per_pubdata <= MAX_GAS_PER_PUBDATA
-    assert prices.base_fee * prices.gas_per_pubdata >= prices.fair_pubdata_price
 
 
 @pytest.mark.parametrize("l1_gas_price", [GWEI, 10**15])

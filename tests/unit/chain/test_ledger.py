@@ -40,26 +40,6 @@ def ledger(store: Store) -> Ledger:
     return Ledger(store, RULES, GENESIS)
 
 
-def test_a_new_chain_begins_with_its_genesis(ledger: Ledger) -> None:
-    assert ledger.number == 0
-    assert balance(ledger, ALICE, 0) == 100 * ETHER
-    assert ledger.trie.prove(ledger.head.state_root, ALICE).balance == 100 * ETHER
-
-
-def test_every_state_stays_readable(ledger: Ledger) -> None:
-    for nonce in range(5):
-        seal_block(ledger, transaction(nonce, wei=10))
-    assert [balance(ledger, NOBODY, number) for number in range(6)] == [0, 10, 20, 30, 40, 50]
-
-
-def test_each_header_commits_to_its_parent_and_its_state(ledger: Ledger) -> None:
-    before = ledger.head
-    executed = seal_block(ledger, transaction(0, wei=7))
-    assert executed.header.parent_hash == before.hash()
-    assert ledger.trie.prove(executed.header.state_root, NOBODY).balance == 7
-    assert ledger.trie.prove(before.state_root, NOBODY).balance == 0
-
-
 def test_a_reopened_chain_is_the_same(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "chain")
     ledger = Ledger(store, RULES, GENESIS)

@@ -15,9 +15,7 @@ from entresol.chain.genesis.fork_genesis import delegated
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.ledger import rebuild
 from entresol.errors import (
-    GenesisMismatch,
     MalformedValue,
-    StateMissing,
     StoreAnchorMismatch,
     UnknownBlock,
 )
@@ -25,7 +23,6 @@ from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address, Hash32
-from entresol.storage.database.backup import copy_chain
 from entresol.storage.store import Store
 from tests.support.evm.assembler import assemble
 from tests.support.evm.system_contracts import BEACON_CODE, HISTORY_CODE
@@ -80,13 +77,6 @@ def test_the_anchor_has_the_hash_that_the_remote_gave(chain: Chain) -> None:
     assert chain.blocks.record(NUMBER).hash() == HASH
 
 
-def test_the_first_block_of_a_fork_has_the_anchor_for_its_parent(chain: Chain) -> None:
-    seal(chain)
-    assert chain.number == NUMBER + 1
-    assert chain.head.parent_hash == HASH
-    assert chain.blocks.block_hash(NUMBER + 1) == chain.head.hash()
-
-
 def test_a_block_above_the_anchor_has_no_hash_that_is_given(chain: Chain) -> None:
     seal(chain)
     record = chain.blocks.record(NUMBER + 1)
@@ -122,29 +112,6 @@ def test_what_nobody_changed_comes_from_the_remote(chain: Chain) -> None:
     assert chain.latest.code(account.code_hash) == STORAGE_CODE
 
 
-def test_a_read_on_a_thread_that_does_not_wait_names_what_is_missing(source: FakeRemote) -> None:
-    chain = open_fork(source)
-    with pytest.raises(StateMissing):
-        chain.latest.account(STORAGE)
-    assert chain.latest.account(ALICE) is not None
-    chain.close()
-
-
-def test_a_value_is_asked_for_once(source: FakeRemote, chain: Chain) -> None:
-    for _ in range(3):
-        assert slot(chain, 1) == 11
-        seal(chain)
-    assert source.asked["slot", bytes(STORAGE), (1).to_bytes(32)] == 1
-
-
-def test_a_slot_that_is_set_to_zero_does_not_come_back(chain: Chain) -> None:
-    seal(chain, call(3, 1, 0))
-    seal(chain)
-    assert slot(chain, 1) == 0
-    assert slot(chain, 1, block=NUMBER) == 11
-    assert slot(chain, 2) == 22
-
-
 def test_an_account_that_is_removed_does_not_come_back(chain: Chain) -> None:
     chain.edit(STORAGE, lambda it: it.set_account(STORAGE, None))
     seal(chain)
@@ -156,15 +123,6 @@ def test_an_account_that_is_removed_does_not_come_back(chain: Chain) -> None:
     seal(chain)
     assert [slot(chain, it) for it in SLOTS] == [0, 0, 0]
     assert slot(chain, 1, block=NUMBER) == 11
-
-
-def test_storage_that_is_replaced_does_not_come_back(chain: Chain) -> None:
-    replaced = {(2).to_bytes(32): (5).to_bytes(32)}
-    chain.edit(STORAGE, lambda it: it.replace_storage(STORAGE, replaced))
-    seal(chain)
-    seal(chain, call(3, 3, 9))
-    assert [slot(chain, it) for it in (1, 2, 3)] == [0, 5, 9]
-    assert chain.latest.account(STORAGE) is not None
 
 
 def test_slots_of_before_and_after_a_clearing_are_told_apart(chain: Chain) -> None:
@@ -344,19 +302,6 @@ def test_a_fork_is_rebuilt_without_its_remote(source: FakeRemote, tmp_path: Path
     again.close()
 
 
-def test_a_copy_of_a_fork_is_the_same_fork(source: FakeRemote, tmp_path: Path) -> None:
-    chain = open_fork(source, tmp_path / "fork")
-    with waiting():
-        seal(chain, call(3, 1, 100))
-        copy_chain(tmp_path / "fork", tmp_path / "copy")
-        copied = open_fork(source, tmp_path / "copy")
-        assert (copied.head, copied.ledger.anchor) == (chain.head, ANCHOR)
-        assert [slot(copied, it) for it in (1, 2)] == [100, 22]
-        copied.verify()
-        copied.close()
-    chain.close()
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -374,15 +319,6 @@ def test_a_fork_of_another_block_is_rejected_with_both(
     assert str(other) in str(caught.value)
 
 
-def test_a_fork_with_another_chain_id_is_rejected_with_both(
-    source: FakeRemote, tmp_path: Path
-) -> None:
-    open_fork(source, tmp_path / "fork").close()
-    rules = msgspec.structs.replace(RULES, chain_id=5)
-    with pytest.raises(GenesisMismatch, match="chainId: 31337, not 5"):
-        Chain.open(tmp_path / "fork", rules, genesis(chain_id=5), remote=source.table)
-
-
 def test_a_fork_opens_though_other_accounts_are_funded(source: FakeRemote, tmp_path: Path) -> None:
     open_fork(source, tmp_path / "fork").close()
     chain = open_fork(source, tmp_path / "fork", genesis(funded={}))
@@ -398,14 +334,6 @@ def test_a_chain_that_is_no_fork_is_not_opened_as_one(source: FakeRemote, tmp_pa
     open_fork(source, tmp_path / "fork").close()
     with pytest.raises(StoreAnchorMismatch, match="no fork is given"):
         Chain.open(tmp_path / "fork", RULES, plain)
-
-
-def test_a_remote_account_that_is_paid_keeps_its_code_and_storage(chain: Chain) -> None:
-    seal(chain, call(3, to=BOB, wei=1), call(4, 5, 50, wei=10))
-    account = chain.latest.account(STORAGE)
-    assert account is not None
-    assert account.balance == 15
-    assert [slot(chain, it) for it in (1, 5)] == [11, 50]
 
 
 def test_an_account_of_the_remote_that_is_empty_is_absent(source: FakeRemote, chain: Chain) -> None:

@@ -29,13 +29,6 @@ def test_a_late_tick_seals_one_block() -> None:
     assert not schedule.is_due(50.9)
 
 
-def test_nothing_is_due_on_request() -> None:
-    schedule = MiningSchedule()
-    schedule.seal_every(1.0, now=0.0)
-    schedule.seal_on_request()
-    assert not schedule.is_due(100.0)
-
-
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
 def test_an_interval_is_a_positive_time(seconds: float) -> None:
     with pytest.raises(InvalidParams, match="an interval is a positive number of"):
@@ -64,12 +57,6 @@ def test_a_random_interval_is_between_the_shortest_and_the_longest() -> None:
     schedule.seal_every(10.0, now=100.0, longest=20.0)
     assert not schedule.is_due(109.9)
     assert schedule.is_due(120.0)
-
-
-def test_the_shortest_time_of_a_random_interval_may_be_zero() -> None:
-    schedule = MiningSchedule()
-    schedule.seal_every(0.0, now=100.0, longest=5.0)
-    assert schedule.is_due(106.0)
 
 
 def test_a_restored_mode_has_its_times_and_a_timer_that_starts_anew() -> None:

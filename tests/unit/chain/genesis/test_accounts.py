@@ -79,10 +79,7 @@ def test_a_phrase_of_another_length_is_rejected(count: int) -> None:
     ("path", "problem"),
     [
         ("", "starts with m"),
-        ("44'/60'", "starts with m"),
         ("m//0", "a step is like 44' or 0, got ''"),
-        ("m/-1", "got '-1'"),
-        ("m/0''", "got \"0''\""),
         ("m/2147483648", "got '2147483648'"),
         ("m/\N{ARABIC-INDIC DIGIT ONE}", "a step is like"),
     ],

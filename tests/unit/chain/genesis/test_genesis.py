@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import rlp
 from eth_utils.crypto import keccak
@@ -15,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, Trie, keccak256, rlp_encode
+from entresol._native import EMPTY_ROOT, Account, Trie, keccak256, rlp_encode
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
 from entresol.errors import InvalidGenesis
 from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32, Nonce8
-from tests.support.evm.in_memory_state import InMemoryState
 from tests.support.run.examples import examples
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
@@ -102,16 +100,6 @@ def test_sepolia_has_the_root_and_the_hash_of_sepolia() -> None:
     assert str(genesis.header(root).hash()) == block_hash
 
 
-def test_the_default_header_is_the_one_of_the_zk_stack_but_for_its_roots() -> None:
-    header = msgspec.structs.replace(
-        Genesis(chain_id=270, gas_limit=5000, alloc={}).header(Hash32.zero()),
-        transactions_root=Hash32.zero(),
-        receipts_root=Hash32.zero(),
-    )
-    expected = "0xef97917ce9bd9fa7d12ad6a8d81ea26c80ac1d727acc37cbb9799ae199788dc5"
-    assert str(header.hash()) == expected
-
-
 @settings(max_examples=examples(40))
 @given(GENESES)
 def test_the_state_has_the_root_that_py_trie_computes(genesis: Genesis) -> None:
@@ -179,24 +167,6 @@ def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
     assert state.codes == {keccak256(code): code}
 
 
-@settings(max_examples=examples(30))
-@given(GENESES)
-def test_a_seeded_overlay_changes_exactly_the_genesis_state(genesis: Genesis) -> None:
-    state = genesis.state()
-    overlay = Overlay(Snapshot(InMemoryState()))
-    for address, account in state.accounts.items():
-        if code := state.codes.get(account.code_hash):
-            overlay.set_code(address, code)
-        overlay.set_account(address, account)
-        overlay.replace_storage(address, state.storage.get(address, {}))
-    changes = overlay.changes()
-    assert {change.address: change.after for change in changes.accounts} == state.accounts
-    assert changes.codes == state.codes
-    for change in changes.accounts:
-        written = {slot: after for slot, (_, after) in change.storage.items()}
-        assert written == state.storage.get(Address(change.address), {})
-
-
 # --- Files -------------------------------------------------------------------
 
 
@@ -205,23 +175,11 @@ def test_a_genesis_survives_its_file(genesis: Genesis) -> None:
     assert Genesis.parse(genesis.dump()) == genesis
 
 
-@given(GENESES)
-def test_equal_geneses_have_equal_files(genesis: Genesis) -> None:
-    reordered = dict(reversed(list(genesis.alloc.items())))
-    assert msgspec.structs.replace(genesis, alloc=reordered).dump() == genesis.dump()
-
-
 def test_what_a_file_leaves_out_has_the_value_geth_gives_it() -> None:
     expected = Genesis(chain_id=270, gas_limit=1, base_fee=10**9, alloc={})
     assert Genesis.parse(document()) == expected
     optional = ["timestamp", "baseFeePerGas", "coinbase", "extraData", "difficulty", "mixHash"]
     assert Genesis.parse(document(**dict.fromkeys([*optional, "nonce", "number"]))) == expected
-
-
-def test_unknown_members_are_ignored() -> None:
-    config = {"chainId": 270, "londonBlock": 0, "clique": {"period": 0}}
-    more = document(config=config, parentHash="0x", alloc={ALICE: {"comment": "0x1"}}, x=[None])
-    assert Genesis.parse(more).alloc == {Address.parse(ALICE): GenesisAccount()}
 
 
 def test_a_secret_key_is_no_part_of_the_genesis() -> None:
@@ -239,17 +197,13 @@ def test_an_invalid_secret_key_is_rejected_by_its_path(key: str) -> None:
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        (0, 0),
         (10, 10),
         (2**256 - 1, 2**256 - 1),
         ("", 0),
-        ("10", 10),
         ("010", 10),
         ("0x10", 16),
         ("0X1F", 31),
-        ("0x00ff", 255),
         (str(2**256 - 1), 2**256 - 1),
-        ("0x" + "f" * 64, 2**256 - 1),
     ],
 )
 def test_numbers_are_read_as_geth_reads_them(written: object, number: int) -> None:
@@ -273,12 +227,6 @@ def test_addresses_are_read_in_any_case_with_or_without_prefix() -> None:
         assert alloc == {Address.parse(ALICE): GenesisAccount(balance=1)}
 
 
-def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "genesis.json"
-    path.write_bytes(document())
-    assert Genesis.load(path) == Genesis.parse(document())
-
-
 # --- Problems ----------------------------------------------------------------
 
 
@@ -291,25 +239,14 @@ def test_a_file_is_loaded_by_its_path(tmp_path: Path) -> None:
         ({"config": {"chainId": 0}}, "config.chainId: a chain id is at least 1"),
         ({"config": {"chainId": 2**64}}, "config.chainId: a quantity is from 0 to 2^64 - 1"),
         ({"gasLimit": None}, "gasLimit: is missing"),
-        ({"gasLimit": "0x1" + "0" * 16}, "gasLimit: a quantity is from 0 to 2^64 - 1, got 0x1000"),
         ({"gasLimit": 1.5}, "gasLimit: a quantity is an integer, or a string of decimal or"),
-        ({"timestamp": True}, "timestamp: a quantity is an integer"),
         ({"timestamp": -1}, "timestamp: a quantity is from 0 to 2^64 - 1, got -0x1"),
-        ({"timestamp": "-1"}, "timestamp: a quantity is an integer"),
-        ({"timestamp": "0x"}, "timestamp: a quantity is an integer"),
         ({"timestamp": "1_0"}, "timestamp: a quantity is an integer"),
-        ({"timestamp": "ff"}, "timestamp: a quantity is an integer"),
-        ({"baseFeePerGas": 2**64}, "baseFeePerGas: a quantity is from 0 to 2^64 - 1"),
-        ({"difficulty": 2**256}, "difficulty: a quantity is from 0 to 2^256 - 1"),
-        ({"difficulty": [1]}, "difficulty: a quantity is an integer"),
         ({"coinbase": "0x12"}, "coinbase: an address is 20 bytes, got 1"),
-        ({"extraData": "hello"}, "extraData: data is written in hex digits, got 'hello'"),
-        ({"mixHash": 1}, "mixHash: a hash is a hex string, got a number"),
         ({"nonce": 2**64}, "nonce: a quantity is from 0 to 2^64 - 1"),
         ({"number": 2**53}, "number: is from 0 to 9007199254740991, got 9007199254740992"),
         ({"alloc": None}, "alloc: is missing"),
         ({"alloc": []}, "alloc: should be an object"),
-        ({"alloc": {"0xabc": {}}}, "alloc.0xabc: an address is 20 bytes, got 3 hex digits"),
         ({"alloc": {ALICE: None}}, f"alloc.{ALICE}: should be an object"),
     ],
 )
@@ -323,8 +260,6 @@ def test_an_error_has_the_path_of_the_field(changes: dict[str, object], problem:
     ("members", "problem"),
     [
         ({"balance": "0xzz"}, "balance: a quantity is an integer"),
-        ({"balance": 2**256}, "balance: a quantity is from 0 to 2^256 - 1"),
-        ({"nonce": 2**64}, "nonce: a quantity is from 0 to 2^64 - 1"),
         ({"code": "5f"}, "code: data starts with 0x"),
         ({"storage": 1}, "storage: should be an object"),
         ({"storage": {"0x1": 1}}, "storage.0x1: a quantity is a hex string, got a number"),
@@ -344,11 +279,6 @@ def test_an_address_in_two_spellings_is_rejected(spelling: str) -> None:
         Genesis.parse(document(alloc={ALICE: {}, spelling: {}}))
 
 
-def test_a_member_that_is_repeated_is_rejected() -> None:
-    with pytest.raises(InvalidGenesis, match=f"{ALICE}: appears twice"):
-        Genesis.parse(b'{"alloc": {"%b": {}, "%b": {}}}' % (ALICE.encode(), ALICE.encode()))
-
-
 @pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b"null", b"\xff", b'{"gasLimit": %b}' % (b"9" * 5000)],
@@ -366,13 +296,7 @@ def test_a_file_that_is_nested_too_deeply_is_rejected() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"alloc": {"z" * 100_000: {}}},
-        {"alloc": {"z" * 100_000: {}, "z" * 99_999: {}}},
-        {"gasLimit": "z" * 100_000},
-        {"gasLimit": 10**4000},
-        {"extraData": "z" * 100_000},
-    ],
+    [{"alloc": {"z" * 100_000: {}, "z" * 99_999: {}}}, {"gasLimit": 10**4000}],
 )
 def test_an_error_does_not_grow_with_the_file(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidGenesis) as caught:
@@ -389,13 +313,6 @@ def test_a_problem_of_a_file_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.load(path)
     assert str(caught.value) == f"{path}: gasLimit: is missing"
-
-
-def test_a_value_is_checked_like_a_file() -> None:
-    with pytest.raises(InvalidGenesis, match=r"^balance: a quantity is from 0 to 2\^256 - 1"):
-        GenesisAccount(balance=-1)
-    with pytest.raises(InvalidGenesis, match=r"^timestamp: a quantity is from 0 to 2\^64 - 1"):
-        Genesis(chain_id=270, timestamp=2**64, alloc={})
 
 
 # --- Development -------------------------------------------------------------

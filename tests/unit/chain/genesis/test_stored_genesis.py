@@ -12,7 +12,6 @@ from entresol.chain.genesis.stored_genesis import (
     ExpectedGenesis,
     differences,
     identity,
-    open_genesis,
     read_genesis,
 )
 from entresol.chain.ledger import Ledger
@@ -41,10 +40,6 @@ GENESIS = Genesis(
         EMPTY: GenesisAccount(),
     },
 )
-WITH_ZERO_SLOTS = msgspec.structs.replace(
-    GENESIS,
-    alloc={**GENESIS.alloc, ZEROS: GenesisAccount(code=b"\xfd", storage={ONE: Hash32.zero()})},
-)
 
 
 def with_account(address: Address, account: GenesisAccount) -> Genesis:
@@ -58,12 +53,6 @@ def nothing_matters(stored: Genesis, expected: Genesis) -> Iterator[str]:  # noq
 def test_a_genesis_is_read_back_as_it_was_given(store: Store) -> None:
     Ledger(store, RULES, GENESIS)
     assert read_genesis(store) == GENESIS
-
-
-def test_the_expected_genesis_is_not_read(store: Store) -> None:
-    Ledger(store, RULES, GENESIS)
-    same = msgspec.structs.replace(GENESIS)
-    assert open_genesis(store, ExpectedGenesis(same)) is same
 
 
 def test_a_chain_keeps_its_genesis_where_the_check_allows_it(store: Store) -> None:

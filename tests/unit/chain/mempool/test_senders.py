@@ -35,16 +35,6 @@ def test_what_waits_for_a_nonce_expires() -> None:
     assert lifetime.expired() == [ANN]
 
 
-def test_another_transaction_behind_the_gap_does_not_delay_the_end() -> None:
-    clock = Time()
-    lifetime = QueueLifetime(60, clock)
-    lifetime.update(sender_of(3))
-    clock.now += 59
-    lifetime.update(sender_of(3, 4))
-    clock.now += 1
-    assert lifetime.expired() == [ANN]
-
-
 def test_a_sender_whose_transactions_become_pending_counts_anew() -> None:
     clock = Time()
     lifetime = QueueLifetime(60, clock)
@@ -71,14 +61,6 @@ def test_a_pool_drops_what_has_expired_and_keeps_what_is_pending() -> None:
         pool.add(transfer(nonce=nonce))
     pool.add(transfer(BEN, nonce=0))
     assert (pool.counts().pending, pool.counts().queued) == (2, 0)
-
-
-def test_a_block_drops_what_has_expired() -> None:
-    config = PoolConfig(queue_seconds=0.0)
-    pool = Mempool(RULES, Accounts().state, base_fee=BASE_FEE, config=config)
-    pool.add(transfer(nonce=2))
-    pool.on_block([], Accounts().state, BASE_FEE, touched=[])
-    assert not len(pool)
 
 
 def test_a_restored_pool_counts_anew() -> None:

@@ -27,7 +27,6 @@ from entresol.primitives.transactions import (
     PriorityTransaction,
     SetCodeTransaction,
     ZkTransaction,
-    sign,
 )
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.mempool_accounts import (
@@ -87,13 +86,6 @@ def pool_of(rules: ValidationRules = RULES, accounts: Accounts | None = None) ->
 @pytest.mark.parametrize("payload", [LEGACY, ACCESS, MARKET, SET_CODE, ZK])
 def test_every_user_transaction_type_is_accepted(payload: Payload) -> None:
     assert pool_of().add(wrap(payload)).is_pending
-
-
-def test_a_signed_transaction_has_its_signer_as_sender() -> None:
-    transaction = sign(MARKET, bytes([7] * 32))
-    pool = pool_of()
-    pool.add(transaction)
-    assert pool.find(transaction.sender, 0) is transaction
 
 
 def rejected(payload: Payload, rules: ValidationRules = RULES, *, size: int = 110) -> str:
@@ -171,11 +163,6 @@ def test_init_code_has_at_most_48_kib() -> None:
     assert rejected(replace(creation, data=bytes(49_153))) == expected
 
 
-def test_a_call_may_carry_more_data_than_init_code() -> None:
-    call = replace(MARKET, data=bytes(49_153), gas_limit=10_000_000)
-    assert pool_of().add(wrap(call)).is_pending
-
-
 def test_a_tip_stays_below_the_fee_cap() -> None:
     assert rejected(replace(MARKET, max_priority_fee_per_gas=BASE_FEE + 1)) == (
         "max priority fee per gas higher than max fee per gas: "
@@ -221,11 +208,6 @@ def test_the_last_nonce_is_never_used() -> None:
     assert rejected(replace(MARKET, nonce=2**64 - 1)) == "nonce has max value"
 
 
-def test_a_used_nonce_is_rejected() -> None:
-    with pytest.raises(errors.NonceTooLow, match="nonce too low: next nonce 5, tx nonce 4"):
-        pool_of(accounts=Accounts(nonces={ANN: 5})).add(transfer(nonce=4))
-
-
 def test_gas_and_value_must_be_affordable() -> None:
     pool = pool_of()
     with pytest.raises(errors.InsufficientFunds) as rejection:
@@ -245,21 +227,6 @@ def test_what_a_zk_transaction_lacks_is_told_in_the_words_of_zksync_era() -> Non
     )
     assert isinstance(rejection.value, errors.InsufficientFunds)
     assert rejection.value.cost == ETHER + fee
-
-
-def test_all_transactions_of_a_sender_must_be_affordable_together() -> None:
-    pool = pool_of(accounts=Accounts(balances={ANN: 42_000_000}))
-    pool.add(transfer(nonce=0))
-    pool.add(transfer(nonce=1))
-    with pytest.raises(errors.InsufficientFunds, match="have 42000000 want 63000000"):
-        pool.add(transfer(nonce=2))
-
-
-def test_the_cost_of_a_replaced_transaction_does_not_count() -> None:
-    pool = pool_of(accounts=Accounts(balances={ANN: 42_000_000}))
-    pool.add(transfer(nonce=0))
-    pool.add(transfer(nonce=1, fee_cap=900))
-    assert pool.add(transfer(nonce=1, fee_cap=1_000, tip=2)).is_pending
 
 
 def test_less_than_a_constant_base_fee_is_rejected() -> None:
@@ -306,13 +273,6 @@ def test_an_account_that_does_not_exist_has_nothing() -> None:
     assert pool.add(transfer(fee_cap=0, tip=0)).is_pending
     with pytest.raises(errors.InsufficientFunds):
         pool.add(transfer(nonce=1, fee_cap=1))
-
-
-def test_a_rejection_leaves_no_trace() -> None:
-    pool = pool_of(accounts=Accounts(balances={ANN: 0}))
-    with pytest.raises(errors.InsufficientFunds):
-        pool.add(transfer())
-    assert (len(pool), pool.pending(), pool.next_nonce(ANN)) == (0, {}, 0)
 
 
 CHARGING = InMemoryState.with_contract("")
@@ -369,12 +329,6 @@ def test_it_is_the_engines_under_every_fork(content: bytes, to: Address | None, 
         attempt(payload, needed - 1, fork)
     assert rejection.value.needed == needed
     attempt(payload, needed, fork)
-
-
-def test_every_fork_has_a_schedule() -> None:
-    with pytest.raises(ValueError, match="osaka") as rejection:
-        Rules(1, "no such fork")
-    assert all(fork in str(rejection.value) for fork in SCHEDULES)
 
 
 @given(data, data, st.sampled_from(sorted(SCHEDULES)))

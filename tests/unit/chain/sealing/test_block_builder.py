@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from entresol._native import Account, keccak256
 from entresol.chain.chain import Chain
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.sequencer.sequencer import InlineSequencer
@@ -18,27 +17,6 @@ from tests.support.chain.dev_chain import (
     deposit,
     transaction,
 )
-
-
-def test_a_manual_chain_seals_all_pending_transactions_in_one_block(manual: Chain) -> None:
-    for nonce in range(3):
-        InlineSequencer(manual).submit(transaction(nonce).raw)
-    assert manual.number == 0
-    assert manual.builder.seal().gas_used == 3 * 21_000
-    assert len(manual.blocks.record(1).transactions) == 3
-
-
-def test_the_better_tip_goes_first(manual: Chain) -> None:
-    low = InlineSequencer(manual).submit(transaction(0, by=0, tip=1).raw)
-    high = InlineSequencer(manual).submit(transaction(0, by=1, tip=2).raw)
-    manual.builder.seal()
-    locations = [manual.blocks.locate_transaction(sent) for sent in (high, low)]
-    assert locations == [(1, 0), (1, 1)]
-
-
-def test_blocks_are_a_second_apart_when_the_clock_stops(chain: Chain) -> None:
-    times = [chain.builder.seal().timestamp for _ in range(3)]
-    assert times == [1_000, 1_001, 1_002]
 
 
 def test_an_empty_block_can_be_sealed(chain: Chain) -> None:
@@ -79,14 +57,6 @@ def test_the_gas_limit_of_a_block_covers_a_priority_transaction(
     manual.verify()
 
 
-def test_an_absurd_gas_limit_of_a_priority_transaction_does_not_halt_the_chain(
-    manual: Chain,
-) -> None:
-    manual.enqueue(replace(deposit(0), gas_limit=2**256 - 1))
-    manual.builder.seal()
-    assert not manual.filler.priority
-
-
 @pytest.mark.parametrize("gas_limit", [90_000_000, 2**63 - 1, 2**64, 2**256 - 1])
 def test_a_priority_transaction_with_more_gas_than_any_l1_accepts_fails_within_a_bound(
     manual: Chain, gas_limit: int
@@ -114,21 +84,3 @@ def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -
     failed, other = manual.blocks.record(1).results
     assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
     assert balance(manual, CAROL) == 101 * ETHER
-
-
-def test_the_pending_block_is_what_would_be_sealed(manual: Chain) -> None:
-    InlineSequencer(manual).submit(transaction(0, wei=9).raw)
-    pending = manual.builder.pending()
-    assert pending.env.number == 1
-    assert [it.hash for it in pending.transactions] == [transaction(0, wei=9).hash]
-    assert pending.overlay.account(NOBODY) == Account(0, 9, keccak256(b""))
-    assert balance(manual, NOBODY) == 0
-
-
-def test_a_block_includes_no_more_than_its_gas_limit(manual: Chain) -> None:
-    for nonce in range(400):
-        InlineSequencer(manual).submit(transaction(nonce, by=nonce % 3 and 0).raw)
-    first = manual.builder.seal()
-    assert first.gas_used <= manual.rules.gas_limit
-    manual.builder.seal_pending()
-    assert sum(len(r.transactions) for r in manual.blocks.records()) == 400

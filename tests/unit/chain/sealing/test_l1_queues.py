@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.sealing.l1_queues import MAX_QUEUED_ROOTS, PriorityQueue, RootQueue
-from entresol.contracts import artifact
 from entresol.errors import SystemTransactionFailed
-from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, ROOT_STORAGE, InteropRoot
+from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT, InteropRoot
 from entresol.primitives.records import roots_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER, SYSTEM_TYPE
@@ -42,15 +40,6 @@ def test_a_queue_takes_as_many_roots_as_it_has_room_for() -> None:
     assert queue.extend(roots(MAX_QUEUED_ROOTS - 1)) == MAX_QUEUED_ROOTS - 1
     assert queue.extend(roots(5, first=MAX_QUEUED_ROOTS)) == 1
     assert (len(queue), queue.last) == (MAX_QUEUED_ROOTS, root(MAX_QUEUED_ROOTS))
-
-
-def test_replaced_roots_are_gone() -> None:
-    queue = RootQueue()
-    queue.extend(roots(3))
-    queue.replace(roots(1, first=9))
-    assert (queue.first, queue.last) == ((root(9),), root(9))
-    queue.replace()
-    assert (len(queue), queue.last, queue.first) == (0, None, ())
 
 
 def test_a_block_imports_what_is_queued_before_anything_else(chain: Chain) -> None:
@@ -104,13 +93,6 @@ def test_more_roots_than_a_transaction_has_are_in_several_blocks(chain: Chain) -
     chain.verify()
 
 
-def test_the_gas_limit_is_enough_for_all_roots_of_a_transaction(chain: Chain) -> None:
-    chain.filler.roots.extend(roots(MAX_ROOTS_PER_IMPORT))
-    header = chain.builder.seal()
-    limit = chain.blocks.record(1).transaction(0).payload.gas_limit
-    assert header.gas_used * 2 < limit < header.gas_limit
-
-
 @pytest.mark.parametrize("count", [1, MAX_ROOTS_PER_IMPORT])
 def test_a_block_with_a_low_gas_limit_has_room_for_roots_and_for_a_deposit(count: int) -> None:
     chain = open_importing(gas_limit=100_000)
@@ -124,13 +106,6 @@ def test_a_block_with_a_low_gas_limit_has_room_for_roots_and_for_a_deposit(count
     assert chain.builder.seal().gas_limit == 100_000
     chain.verify()
     chain.close()
-
-
-def test_the_largest_deposit_is_in_a_block_with_roots(chain: Chain) -> None:
-    chain.enqueue(deposit(0, gas_limit=30_000_000))
-    chain.filler.roots.extend(roots(MAX_ROOTS_PER_IMPORT))
-    chain.builder.seal()
-    assert [raw[0] for raw, _ in chain.blocks.record(1).transactions] == [SYSTEM_TYPE, 0xFF]
 
 
 def test_the_pending_block_imports_them(chain: Chain) -> None:
@@ -198,32 +173,6 @@ def test_an_import_that_reverts_stops_blocks_with_its_name(
     assert len(chain.blocks.record(2).transactions) == 2
 
 
-def test_a_chain_whose_cause_is_mended_goes_on(chain: Chain) -> None:
-    stored = bytes(artifact("L2InteropRootStorage").runtime)
-    chain.edit(ROOT_STORAGE, lambda it: it.set_code(ROOT_STORAGE, bytes.fromhex("5f5ffd")))
-    chain.filler.roots.extend(roots(1))
-    with pytest.raises(SystemTransactionFailed, match="execution reverted"):
-        chain.builder.seal()
-    chain.edit(ROOT_STORAGE, lambda it: it.set_code(ROOT_STORAGE, stored))
-    chain.builder.seal()
-    assert (chain.failure, stored_root(chain, 1)) == (None, root(1).root)
-
-
-def test_a_failed_import_leaves_nothing_behind_on_disk(tmp_path: Path) -> None:
-    chain = open_importing(tmp_path)
-    chain.schedule.seal_on_request()
-    chain.filler.roots.extend([root(1), root(1)])
-    with pytest.raises(SystemTransactionFailed):
-        chain.builder.seal()
-    chain.close()
-    chain = open_importing(tmp_path)
-    assert (chain.number, chain.failure) == (0, None)
-    chain.filler.roots.extend(roots(1))
-    chain.builder.seal()
-    assert stored_root(chain, 1) == root(1).root
-    chain.close()
-
-
 def test_roots_of_reverted_blocks_are_neither_queued_nor_pooled(chain: Chain) -> None:
     mark = chain.history.mark()
     chain.filler.roots.extend(roots(2))
@@ -271,18 +220,6 @@ def queue_of(*queued: Transaction) -> PriorityQueue:
     return queue
 
 
-def test_an_empty_queue_has_neither_a_first_nor_a_last() -> None:
-    queue = PriorityQueue()
-    assert queue.first is queue.last is None
-    assert not queue
-
-
-def test_the_queue_is_in_order_of_arrival() -> None:
-    queue = queue_of(*QUEUED)
-    assert (list(queue), len(queue)) == (QUEUED, 5)
-    assert (queue.first, queue.last) == (QUEUED[0], QUEUED[4])
-
-
 def test_one_is_found_by_its_hash_until_its_turn_is_over() -> None:
     queue = queue_of(*QUEUED)
     assert queue.get(QUEUED[0].hash) is QUEUED[0]
@@ -303,10 +240,3 @@ def test_a_transaction_is_queued_again_once() -> None:
     queue = queue_of(*QUEUED[:3])
     queue.push_front(QUEUED[:2])
     assert list(queue) == QUEUED[:3]
-
-
-def test_all_are_replaced_at_once() -> None:
-    queue = queue_of(*QUEUED[:2])
-    queue.replace(QUEUED[3:])
-    assert list(queue) == QUEUED[3:]
-    assert queue.get(QUEUED[0].hash) is None

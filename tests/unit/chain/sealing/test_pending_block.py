@@ -27,7 +27,6 @@ from tests.support.chain.dev_chain import (
     GENESIS,
     NOBODY,
     RULES,
-    balance,
     deposit,
     open_chain,
     transaction,
@@ -167,14 +166,6 @@ def test_an_invalid_transaction_stays_in_the_pool_and_is_executed_once(counted: 
     assert not len(chain.pool)
 
 
-def test_calls_do_not_change_the_pending_block(counted: Counted) -> None:
-    chain = counted.chain
-    before = chain.builder.pending_block().header
-    assert balance(chain, NOBODY) == 0
-    chain.builder.seal()
-    assert chain.head == before
-
-
 def executed(chain: Chain) -> OpenBlock:
     """Return the next block of a chain, executed on another thread."""
     block = chain.builder.open_block()
@@ -217,16 +208,6 @@ def test_a_block_has_the_prices_that_its_base_fee_follows_from() -> None:
     assert header.base_fee_per_gas == 7 * 10**8
     assert chain.prices.at(1) == before != model.prices()
     chain.close()
-
-
-def test_transactions_of_the_mempool_wait_for_priority_transactions(manual: Chain) -> None:
-    InlineSequencer(manual).submit(transaction(0).raw)
-    manual.enqueue(deposit(0, gas_limit=30_000_000))
-    manual.enqueue(deposit(1, gas_limit=30_000_000))
-    assert sealed(manual, executed(manual)) is not None
-    assert len(manual.blocks.record(1).transactions) == 1
-    assert sealed(manual, executed(manual)) is not None
-    assert len(manual.blocks.record(2).transactions) == 2
 
 
 def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain) -> None:
