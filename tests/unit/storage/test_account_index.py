@@ -20,10 +20,8 @@ from tests.support.chain.records import (
     deposit,
     dump,
     fill,
-    nodes_of,
     record_after,
     transfer,
-    without_shared,
 )
 from tests.support.hex_data import word
 
@@ -93,17 +91,6 @@ def test_holders_are_read_by_pages(store: Store) -> None:
         pages.append([it.holder for it in page])
         after = page[-1].holder
     assert pages == [people[:3], people[3:6], people[6:]]
-
-
-def test_what_was_reverted_is_not_read(store: Store) -> None:
-    first = record_after(None)
-    second = block_of(first, moved(HOLDER))
-    fill(store, [first, second, block_of(second, moved(LATER, OTHER), nonce=1)])
-    store.unwind(1)
-    assert holders(store) == [HOLDER]
-    assert store.accounts.tokens(b"", 10, 1) == [TOKEN]
-    store.unwind(0)
-    assert not holders(store)
 
 
 def test_who_receives_it_again_after_a_revert_is_found_at_the_new_block(store: Store) -> None:
@@ -182,16 +169,6 @@ def test_an_index_that_is_switched_off_is_gone_and_can_come_back(store: Store) -
     assert index_of(store) == before
 
 
-def test_a_rebuild_keeps_the_index(store: Store) -> None:
-    chain = [record_after(None)]
-    chain += random_blocks(random.Random(10), chain[0], 20)
-    fill(store, chain)
-    before = without_shared(dump(store))
-    store.rebuild(nodes_of)
-    assert without_shared(dump(store)) == before
-    assert index_of(store)
-
-
 def test_a_chain_that_takes_the_place_of_another_is_indexed(store: Store) -> None:
     first = record_after(None)
     fill(store, [first])
@@ -218,45 +195,6 @@ def test_who_is_called_and_not_changed_has_the_block(store: Store) -> None:
     assert store.accounts.last_block_of(address(9), 3) == 3
     called = [key for key in index_of(store) if key[:1] == tables.CALLED]
     assert not any(key[1:21] == bytes(changed) for key in called)
-
-
-def test_ten_thousand_transfers_of_a_block_are_two_rows_each(store: Store) -> None:
-    first = record_after(None)
-    people = [address(it) for it in range(1_000, 11_000)]
-    fill(store, [first, block_of(first, *map(moved, people))])
-    assert len(store.accounts.holders(TOKEN, b"", 20_000, 1)) == len(people)
-    assert len(index_of(store)) <= 2 * len(people) + 1
-
-
-def test_many_rows_of_few_blocks_are_written_as_they_come(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chain = [record_after(None)]
-    chain += random_blocks(random.Random(11), chain[0], 20)
-    fill(store, chain)
-    later = Store.temporary()
-    fill(later, chain)
-    monkeypatch.setattr(account_index, "_ROWS_PER_WRITE", 2)
-    later.index_accounts()
-    assert dump(later) == dump(store)
-    later.close()
-
-
-def test_indexing_many_blocks_is_told(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chain = [record_after(None)]
-    chain += random_blocks(random.Random(12), chain[0], 4)
-    monkeypatch.setattr(account_index, "_BLOCKS_WITHOUT_WORD", 3)
-    store = Store.temporary()
-    fill(store, chain)
-    with caplog.at_level("INFO", account_index.__name__):
-        store.index_accounts()
-    store.close()
-    assert [record.getMessage() for record in caplog.records] == [
-        "indexing the accounts and tokens of all blocks",
-        "indexed the accounts and tokens of 5 blocks",
-    ]
 
 
 def test_an_index_that_was_begun_and_not_completed_is_dropped(

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol.cache_limits import CacheLimits
 from entresol.errors import MalformedValue
 from entresol.primitives.batches import Batch, DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.storage import batch_table, tables
-from entresol.storage.batch_table import BatchPosition, DepositCursor
+from entresol.storage import tables
+from entresol.storage.batch_table import BatchPosition
 from entresol.storage.log_entries import (
     BatchEntry,
     SettledEntry,
@@ -21,7 +20,7 @@ from entresol.storage.log_entries import (
     encode_entry,
 )
 from entresol.storage.store import Store
-from tests.support.chain.records import deposit, dump, fill, nodes_of, record_after, transfer
+from tests.support.chain.records import deposit, dump, fill, record_after, transfer
 
 NUMBER = st.integers(0, 2**63)
 WORD = st.binary(min_size=32, max_size=32)
@@ -123,20 +122,6 @@ def test_a_batch_is_decoded_once_until_a_row_is_rewritten(store: Store) -> None:
     assert table.position_of_block(2) is None
 
 
-def test_so_many_batches_are_remembered_and_no_more(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = store.batches
-    for number in range(4):
-        table.append(batch(number, number, number), b"", [0])
-    monkeypatch.setattr(batch_table, "CACHES", CacheLimits(batches=2))
-    first = table.get(0)
-    assert table.get(1) is not None
-    assert table.get(2) is not None
-    assert table.get(0) == first
-    assert table.get(0) is not first
-
-
 def test_steps_that_l1_took_above_a_block_are_reverted(store: Store) -> None:
     table = store.batches
     for number in range(4):
@@ -204,12 +189,6 @@ def test_a_step_that_is_corrected_leaves_what_is_under_way(store: Store) -> None
     assert table.pending_settlement(SettlementStep.COMMIT) == b"under way"
 
 
-def test_what_is_under_way_can_be_given_up(store: Store) -> None:
-    store.batches.set_pending_settlement(SettlementStep.COMMIT, b"under way")
-    store.batches.set_pending_settlement(SettlementStep.COMMIT, None)
-    assert store.batches.pending_settlement(SettlementStep.COMMIT) is None
-
-
 def test_batches_and_their_settlement_are_reverted_to_a_mark(store: Store) -> None:
     table, by = store.batches, SettlementTransaction(Hash32.zero(), 1, 1)
     table.append(batch(0, 0, 0), b"", [0])
@@ -225,13 +204,6 @@ def test_batches_and_their_settlement_are_reverted_to_a_mark(store: Store) -> No
     assert dump(store) == before
     assert table.last() == batch(1, 1, 2)
     assert table.mark() == mark
-
-
-def test_the_deposits_that_were_read_are_remembered(store: Store) -> None:
-    assert store.batches.deposit_cursor() is None
-    read = DepositCursor(9, Hash32(b"\7" * 32), 5)
-    store.batches.set_deposit_cursor(read)
-    assert store.batches.deposit_cursor() == read
 
 
 def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
@@ -254,11 +226,6 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
     assert store.locate_priority(2) is None
 
 
-def test_what_a_batch_publishes_is_kept_byte_for_byte(store: Store) -> None:
-    store.batches.append(WITH_DATA, b"", [0] * 3, b"data")
-    assert (store.batches.data(1), store.batches.data(2)) == (b"data", b"")
-
-
 def test_an_entry_of_the_log_has_what_a_batch_publishes(store: Store) -> None:
     entry = BatchEntry.of(WITH_DATA, b"", [0] * 3, b"data")
     apply_to_batches(store.batches, decode_entry(encode_entry(entry)))
@@ -278,16 +245,6 @@ def test_an_entry_of_a_step_without_gas_is_readable() -> None:
     entry = decode_entry(before)
     assert isinstance(entry, SettledEntry)
     assert (entry.last, entry.ends_outgoing, entry.gas_used) == (2, True, None)
-
-
-def test_a_rebuild_makes_the_index_again_and_leaves_batches_alone(store: Store) -> None:
-    genesis = record_after(None)
-    fill(store, [genesis, record_after(genesis, transactions=[deposit(0)])])
-    store.batches.append(batch(1, 1, 1), b"\xaa" * 176, [0])
-    before = dump(store)
-    store.rebuild(nodes_of)
-    assert dump(store) == before
-    assert any(key.startswith(tables.PRIORITY) for key in before)
 
 
 def test_an_unwind_deletes_batches_with_unwound_blocks(store: Store) -> None:

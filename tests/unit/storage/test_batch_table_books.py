@@ -59,14 +59,6 @@ def test_a_revert_of_both_layers_restores_the_books(store: Store) -> None:
     assert [store.batches.books.get(it) for it in (1, 2, 3)] == [None, by(5), None]
 
 
-def test_a_revert_of_l1_removes_what_was_booked_above(store: Store) -> None:
-    append(store, 0, 1, 2)
-    store.batches.books.book(2, by(5))
-    store.batches.books.book(1, by(6))
-    store.batches.revert_settlement_above(5)
-    assert [store.batches.books.get(it) for it in (1, 2)] == [None, by(5)]
-
-
 def test_the_books_of_a_reverted_batch_are_deleted(store: Store) -> None:
     append(store, 0, 1, 2)
     store.batches.books.book(1, by(5))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol._native import Account
-from entresol.errors import StoreFailed, UnknownBlock
+from entresol.errors import StoreFailed
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.store import Store
@@ -119,17 +119,6 @@ def test_rebuilding_gives_the_same_bytes(chain: list[BlockRecord]) -> None:
     store.close()
 
 
-@few
-@given(chains)
-def test_following_the_records_gives_the_same_bytes(chain: list[BlockRecord]) -> None:
-    store, follower = Store.temporary(), Store.temporary()
-    fill(store, chain)
-    fill(follower, (BlockRecord.decode(record.encode()) for record in store.records()))
-    assert dump(follower) == dump(store)
-    store.close()
-    follower.close()
-
-
 def test_every_table_but_the_records_can_be_rebuilt() -> None:
     store = Store.temporary()
     store.index_accounts()
@@ -156,18 +145,6 @@ def test_going_back_to_the_head_or_beyond_changes_nothing(store: Store) -> None:
         assert (store.head_number, dump(store)) == (2, before)
 
 
-def test_a_cached_record_is_dropped_by_an_unwind(store: Store) -> None:
-    genesis = record_after(None)
-    ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
-    fill(store, [genesis, ours])
-    assert store.get_record(1) == ours
-    store.unwind(0)
-    assert store.get_record(1) is None
-    fill(store, [theirs])
-    assert store.get_record(1) == theirs
-    assert store.block_number(ours.header().hash()) is None
-
-
 def test_a_reverted_block_is_unknown_also_after_reopening(tmp_path: Path) -> None:
     genesis = record_after(None)
     ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
@@ -184,29 +161,6 @@ def test_a_reverted_block_is_unknown_also_after_reopening(tmp_path: Path) -> Non
     fill(store, [theirs])
     assert store.block_number(theirs.header().hash()) == 1
     assert tables.NUMBER_OF_HASH + ours.header().hash() not in dict(store._db.scan(b""))
-    store.close()
-
-
-def test_the_blocks_with_contents_above_a_block_are_known(store: Store) -> None:
-    chain = [record_after(None)]
-    for number in range(1, 6):
-        sent = [transfer(number)] if number in (2, 4) else []
-        chain.append(record_after(chain[-1], transactions=sent))
-    fill(store, chain)
-    assert list(store.nonempty_above(0)) == [chain[2], chain[4]]
-    assert [store.nonempty.count_above(number) for number in (0, 2, 4)] == [2, 1, 0]
-
-
-def test_a_store_is_the_same_after_reopening(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "chain")
-    chain = random_chain(random.Random(5), 20)
-    fill(store, chain)
-    before = dump(store)
-    store.close()
-    store = Store.open(tmp_path / "chain")
-    assert (store.head_number, dump(store)) == (19, before)
-    assert list(store.records()) == chain
-    fill(store, [record_after(chain[-1])])
     store.close()
 
 
@@ -238,13 +192,6 @@ def test_an_interrupted_rebuild_can_only_be_done_again(tmp_path: Path) -> None:
     assert dump(store) == before
     store.close()
     Store.open(tmp_path).close()
-
-
-def test_a_missing_block_is_reported_before_anything_is_unwound(store: Store) -> None:
-    fill(store, random_chain(random.Random(8), 3))
-    store._db.write([], [tables.record_key(1)])
-    with pytest.raises(UnknownBlock):
-        list(store.nonempty_above(0))
 
 
 def test_an_account_that_never_changed_is_none_at_any_block(store: Store) -> None:

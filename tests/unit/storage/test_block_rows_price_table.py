@@ -63,15 +63,6 @@ def test_ether_that_costs_nothing_is_malformed() -> None:
         Prices.unpack(bytes(96))
 
 
-def test_unwound_blocks_lose_their_prices(store: Store) -> None:
-    fill(store, CHEAP, DEAR, CHEAP, DEAR)
-    store.unwind(1)
-    assert rows(store) == [0, 1]
-    fill(store, DEAR, CHEAP)
-    assert rows(store) == [0, 1, 3]
-    assert store.prices.at(3) == CHEAP
-
-
 def test_what_is_remembered_of_the_last_block_survives_no_unwinding(store: Store) -> None:
     fill(store, CHEAP, CHEAP, DEAR)
     store.unwind(0)
@@ -87,9 +78,3 @@ def test_a_price_that_no_word_can_hold_is_the_highest(store: Store) -> None:
     assert store.prices.at(0) == Prices(2**256 - 1, 1)
     fill(store, Prices(2**300, 1))
     assert rows(store) == [0]
-
-
-def test_rebuilding_preserves_them(store: Store) -> None:
-    fill(store, CHEAP, DEAR)
-    store.rebuild(lambda _record: [])
-    assert (store.prices.at(0), store.prices.at(1)) == (CHEAP, DEAR)

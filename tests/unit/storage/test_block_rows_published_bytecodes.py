@@ -9,7 +9,7 @@ from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm
 from entresol.primitives.transactions import PriorityTransaction, Transaction, ZkTransaction, sign
 from entresol.storage.store import Store
 from tests.support.chain.block_production import sender
-from tests.support.chain.records import SECRET, address, dump, fill, nodes_of, record_after
+from tests.support.chain.records import SECRET, address, fill, record_after
 
 DEPLOYED = bytes.fromhex("600160005260206000f3")
 DEPENDENCY = bytes(range(32)) * 3
@@ -83,18 +83,3 @@ def test_nothing_is_found_before_the_publishing_block_or_after_its_unwind(
     store.unwind(0)
     assert store.bytecode(evm_hash(DEPLOYED)) is None
     assert store.bytecode(keccak256(DEPLOYED)) is None
-
-
-def test_what_is_published_is_made_again_from_the_records(store: Store) -> None:
-    genesis = record_after(None, codes=[DEPLOYED])
-    fill(store, [genesis, record_after(genesis, transactions=[deposit_with(DEPENDENCY)])])
-    before = dump(store)
-    store.rebuild(nodes_of)
-    assert dump(store) == before
-    assert store.bytecode(eravm_hash(DEPENDENCY)) == DEPENDENCY
-
-
-def test_code_that_is_too_long_for_a_versioned_hash_is_found_by_its_keccak(store: Store) -> None:
-    code = b"\x5b" * 70_000
-    fill(store, [record_after(None, codes=[code])])
-    assert store.bytecode(keccak256(code)) == code

@@ -131,14 +131,6 @@ def test_a_query_matches_addresses_and_topic_positions(query: LogQuery, accepted
     assert query.accepts(address(1), (word(1), word(2))) is accepted
 
 
-def test_a_block_has_each_key_once() -> None:
-    log: Log = (address(1), (word(1), word(1)), b"")
-    record = chain_with([[log, log, log]])[0]
-    keys = list(index_keys(record, 0))
-    # Any log, the address, and the topic at two positions.
-    assert len(keys) == len(set(keys)) == 4
-
-
 def test_five_topics_match_nothing(store: Store) -> None:
     fill(store, chain_with([[(address(1), (word(1),) * 4, b"")]]))
     assert list(store.blocks_with_logs(LogQuery(topics=(frozenset(),) * 5), 0, 9)) == []
@@ -188,13 +180,6 @@ def test_a_sparse_filter_reads_only_where_it_may_match(
     # Each match costs every address and topic a few steps, whatever lies between.
     terms = sum(map(len, query.criteria()))
     assert long_index.seeks <= 3 * terms * (len(MATCHES) + 1)
-
-
-def test_a_filter_that_matches_nothing_seeks_once(long_index: CountingStore) -> None:
-    long_index.seeks = 0
-    query = LogQuery(addresses=frozenset({BUSY}), topics=(frozenset({word(9)}),))
-    assert found_by(candidates(long_index, query, 0, BLOCKS)) == []
-    assert long_index.seeks <= 2
 
 
 @pytest.mark.parametrize("newest_first", [False, True])

@@ -24,12 +24,6 @@ def test_a_record_is_read_once() -> None:
     assert records.reads == [1]
 
 
-def test_a_missing_record_is_read_again() -> None:
-    cache, records = ReadCache(), Records()
-    assert cache.record(1, lambda _: None) is None
-    assert cache.record(1, records.read) is not None
-
-
 def test_the_least_recently_used_record_is_evicted() -> None:
     cache, records = ReadCache(max_records=2), Records()
     for number in (1, 2, 1, 3, 1, 2):
@@ -71,17 +65,6 @@ def test_records_are_evicted_once_they_are_too_large_together() -> None:
     assert 20_000 < cache.size <= 40_000
     cache.evict_above(-1)
     assert cache.size == 0
-
-
-def test_the_number_of_a_hash_is_read_once() -> None:
-    cache, reads = ReadCache(), []
-
-    def read(block_hash: bytes) -> int | None:
-        reads.append(block_hash)
-        return 7
-
-    assert [cache.number(b"hash", read) for _ in range(3)] == [7, 7, 7]
-    assert reads == [b"hash"]
 
 
 def test_the_number_of_a_hash_is_read_again_after_a_revert() -> None:

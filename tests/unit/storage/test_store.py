@@ -19,7 +19,6 @@ from tests.support.chain.records import (
     change,
     dump,
     fill,
-    nodes_of,
     random_chain,
     record_after,
 )
@@ -41,14 +40,6 @@ def test_only_the_next_block_is_appended(store: Store, head: int | None, number:
     with pytest.raises(WrongParent, match=f"block {number} does not follow"):
         store.append(chain[number], [])
     assert (store.head_number, dump(store)) == (head, before)
-
-
-def test_a_block_of_another_branch_is_rejected(store: Store) -> None:
-    ours, theirs = chain_of({}, {"salt": b"1"}, {}), chain_of({}, {"salt": b"2"}, {})
-    fill(store, ours[:2])
-    with pytest.raises(WrongParent):
-        store.append(theirs[2], [])
-    store.append(ours[2], [])
 
 
 def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
@@ -83,15 +74,6 @@ def test_a_closed_store_is_reported() -> None:
     ):
         with pytest.raises(StoreFailed, match="is closed"):
             use()
-
-
-def test_a_chain_is_known_by_what_it_was_begun_with(store: Store) -> None:
-    genesis, following = chain_of({}, {})
-    store.init_genesis(genesis, nodes_of(genesis), word(5), 270)
-    assert (store.head_number, store.genesis.identity) == (0, word(5))
-    store.append(following, [])
-    store.unwind(0)
-    assert store.genesis.identity == word(5)
 
 
 def test_a_chain_begins_once(store: Store) -> None:

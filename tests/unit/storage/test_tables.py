@@ -53,10 +53,6 @@ def test_the_numbers_are_the_current_ones() -> None:
     assert LOCK_FILE in PAGE
 
 
-def test_an_empty_store_has_no_genesis(store: Store) -> None:
-    assert store.genesis.identity is None
-
-
 def test_the_chain_id_is_stored_with_the_genesis(store: Store) -> None:
     Ledger(store, RULES, GENESIS)
     assert store.genesis.chain_id == 270

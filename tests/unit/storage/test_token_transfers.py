@@ -50,13 +50,6 @@ def test_several_items_of_an_erc1155_are_transferred() -> None:
     assert (found.ids, found.values) == ((1, 2), (10, 20))
 
 
-def test_a_batch_is_cut() -> None:
-    many = list(range(MAX_ITEMS + 5))
-    found = transfer_of(TOKEN, (TRANSFER_BATCH, OPERATOR, *SIDES), batch(many, many))
-    assert found is not None
-    assert len(found.ids) == len(found.values) == MAX_ITEMS
-
-
 @pytest.mark.parametrize(
     ("topics", "data"),
     [

@@ -17,7 +17,7 @@ from entresol.errors import StoreDamaged, StoreFailed, StoreForeign, StoreFull, 
 from entresol.storage.database.directory import Directory
 from entresol.storage.store import Store
 from entresol.version import FORMAT
-from tests.support.chain.records import dump, files_of, fill, random_chain, record_after
+from tests.support.chain.records import files_of, fill, random_chain, record_after
 
 HOLDER = """
 import pathlib, sys
@@ -67,11 +67,6 @@ def test_a_missing_directory_is_made_with_its_parents(tmp_path: Path) -> None:
     assert (tmp_path / "a/b/c/FORMAT").read_text() == f"entresol chain, format {FORMAT}\n"
 
 
-def test_an_empty_directory_is_used(tmp_path: Path) -> None:
-    Store.open(tmp_path).close()
-    Store.open(tmp_path).close()
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -80,7 +75,6 @@ def test_an_empty_directory_is_used(tmp_path: Path) -> None:
         {"CURRENT": "MANIFEST-000001\n", "LOCK": "", "MANIFEST-000001": "x"},
         {"LOCK": "", "database/000004.sst": "x"},
         {"FORMAT": "somebody else's file\n"},
-        {"FORMAT": ""},
         {"FORMAT": "\udcff\udcfe"},
     ],
 )
@@ -96,30 +90,16 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
     rejected(tmp_path / "file", StoreForeign, "choose an empty or missing directory")
 
 
-def test_a_path_under_a_file_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("important")
-    with pytest.raises(StoreFailed, match="cannot be used: Not a directory"):
-        Store.open(tmp_path / "file" / "chain")
-
-
-@pytest.mark.parametrize("found", [1, FORMAT - 1, FORMAT + 1, 999_999_999])
+@pytest.mark.parametrize("found", [FORMAT - 1, FORMAT + 1])
 def test_another_format_is_rejected(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
     rejected(chain, StoreFailed, f"has format {found}, .* or a new directory")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x\n", "0\n", "-1\n", "1", "1_0\n", "1 \n", "1\n1\n", "9" * 99]
-)
+@pytest.mark.parametrize("text", ["", "0\n", "1", "1_0\n", "9" * 99])
 def test_a_format_that_cannot_be_read_is_damage(chain: Path, text: str) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {text}")
     rejected(chain, StoreDamaged, "restore it from a copy, or start anew")
-
-
-def test_a_directory_without_its_database_is_damaged(chain: Path) -> None:
-    for file in (chain / "database").iterdir():
-        file.unlink()
-    rejected(chain, StoreDamaged, "CURRENT is missing")
 
 
 @pytest.mark.parametrize("left", [[], ["LOCK"], ["LOCK", "FORMAT.new"], ["LOCK", "database/LOG"]])
@@ -183,24 +163,6 @@ def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
     Store.open(chain).close()
 
 
-def test_an_abandoned_walk_does_not_keep_the_directory(chain: Path) -> None:
-    store = Store.open(chain)
-    records, rows = store.records(), store._db.scan(b"")
-    next(records)
-    next(rows)
-    store.close()
-    Store.open(chain).close()
-
-
-def test_a_rejected_directory_is_free_again(chain: Path) -> None:
-    current = (chain / "database" / "CURRENT").read_bytes()
-    (chain / "database" / "CURRENT").write_bytes(b"nonsense")
-    with pytest.raises(StoreDamaged):
-        Store.open(chain)
-    (chain / "database" / "CURRENT").write_bytes(current)
-    Store.open(chain).close()
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_directory_without_permission_cannot_be_used(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
@@ -223,8 +185,6 @@ def failing(number: int) -> Callable[..., int]:
         (errno.ENOSPC, StoreFull, "make room, then start again"),
         (errno.EDQUOT, StoreFull, "make room, then start again"),
         (errno.EACCES, StoreFailed, "cannot be used: Permission denied"),
-        (errno.EROFS, StoreFailed, "cannot be used: Read-only file system"),
-        (errno.ENOLCK, StoreFailed, "cannot be used: No locks available"),
     ],
 )
 def test_an_error_of_the_system_is_reported(
@@ -246,13 +206,6 @@ def test_a_temporary_directory_is_removed_by_closing() -> None:
     assert store.path.exists()
     store.close()
     assert not store.path.exists()
-
-
-def test_an_unreferenced_temporary_directory_is_removed() -> None:
-    store = Store.temporary()
-    path = store.path
-    del store
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("ending", ["", "raise SystemExit(1)", "1 / 0"])
@@ -287,19 +240,6 @@ print(directory.path.exists())
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout == "True\n"
-
-
-def test_no_file_stays_open_after_closing(chain: Path) -> None:
-    def is_open() -> bool:
-        opened = Path("/proc/self/fd").iterdir()
-        return any(it.resolve().is_relative_to(chain.resolve()) for it in opened)
-
-    for _ in range(3):
-        store = Store.open(chain)
-        dump(store)
-        assert is_open()
-        store.close()
-    assert not is_open()
 
 
 def test_what_a_fork_has_read_may_be_there_before_its_chain(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 
 from entresol.errors import StoreFailed, StoreFull
 from entresol.primitives.records import BlockRecord
-from entresol.storage.database.key_value import BLOCK_CACHE_BYTES, SCAN_CHUNK, KeyValueStore
+from entresol.storage.database.key_value import SCAN_CHUNK, KeyValueStore
 from entresol.storage.store import Store
 from tests.support.chain.records import files_of, incompressible_chain
 from tests.support.small_disk import SmallDisk, mounted_disk
@@ -20,15 +18,6 @@ from tests.support.small_disk import SmallDisk, mounted_disk
 @pytest.fixture
 def engine(tmp_path: Path) -> KeyValueStore:
     return KeyValueStore(tmp_path / "database", durable=False, create=True)
-
-
-def test_a_database_is_reopened_with_the_same_options(tmp_path: Path) -> None:
-    # Otherwise the binding loads them from the files, with a cache too small for an index.
-    for create in (True, False):
-        engine = KeyValueStore(tmp_path / "database", create=create)
-        capacity = engine._db.property_value("rocksdb.block-cache-capacity")
-        assert capacity == str(BLOCK_CACHE_BYTES)
-        engine.close()
 
 
 def test_neighbours_are_found_within_a_prefix(engine: KeyValueStore) -> None:
@@ -73,20 +62,6 @@ def test_what_is_deleted_and_put_in_one_write_is_there(engine: KeyValueStore) ->
 
 
 # A disk without space: a typed error, and no acknowledged block lost.
-
-UNTIL_REJECTED = """
-import pathlib, resource, sys
-from entresol.errors import StoreFailed
-from entresol.storage.store import Store
-from tests.support.chain.records import incompressible_chain
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-store = Store.open(pathlib.Path(sys.argv[1]))
-try:
-    for record in incompressible_chain():
-        store.append(record, [])
-except StoreFailed as error:
-    print(store.head_number, error)
-"""
 
 
 @pytest.fixture
@@ -139,27 +114,6 @@ def test_a_store_takes_writes_again_once_there_is_space(small_disk: SmallDisk) -
     store.close()
     store = Store.open(small_disk.path / "chain")
     assert list(store.records()) == [*acknowledged, rejected]
-    store.close()
-
-
-def test_a_full_disk_cannot_take_a_new_chain(small_disk: SmallDisk) -> None:
-    (small_disk.path / "ballast").write_bytes(bytes(3_500_000))
-    with pytest.raises(StoreFull):
-        Store.open(small_disk.path / "chain")
-    assert [entry.name for entry in small_disk.path.iterdir()] == ["ballast"]
-
-
-def test_a_file_size_limit_reverts_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", UNTIL_REJECTED, str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    head, _, error = ran.stdout.partition(" ")
-    assert "File too large" in error
-    store = Store.open(tmp_path)
-    assert store.head_number == int(head)
-    assert all(
-        ours == theirs
-        for ours, theirs in zip(store.records(), incompressible_chain(), strict=False)
-    )
     store.close()
 
 

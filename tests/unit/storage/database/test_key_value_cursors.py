@@ -32,12 +32,6 @@ def test_reads_between_two_writes_share_a_cursor(store: KeyValueStore) -> None:
     assert store._cursors.own() is not first
 
 
-def test_each_thread_has_a_cursor_of_its_own(store: KeyValueStore) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(store._cursors.own).result()
-    assert other is not store._cursors.own()
-
-
 @pytest.mark.parametrize("change", ["write", "write_prepared", "replace", "drop", "exchange"])
 def test_a_read_after_a_change_sees_it(store: KeyValueStore, tmp_path: Path, change: str) -> None:
     other = KeyValueStore(tmp_path / "other", durable=False, create=True)
@@ -80,18 +74,6 @@ def test_a_cursor_that_is_made_during_a_write_is_forgotten_with_the_others(
     assert store.last_at_most(b"a9", b"a") == (b"a1", b"old")
     monkeypatch.undo()
     assert newest(store) == b"new"
-
-
-def test_a_secondary_sees_what_it_has_caught_up_with(tmp_path: Path) -> None:
-    primary = KeyValueStore(tmp_path / "database", create=True, is_synced=False, shared=True)
-    primary.write([(b"a1", b"old")])
-    secondary = KeyValueStore(tmp_path / "database", secondary=tmp_path / "secondary")
-    assert newest(secondary) == b"old"
-    primary.write([(b"a2", b"new")])
-    secondary.catch_up()
-    assert newest(secondary) == b"new"
-    secondary.close()
-    primary.close()
 
 
 @pytest.mark.parametrize("closes", [True, False])

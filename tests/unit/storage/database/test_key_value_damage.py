@@ -87,9 +87,3 @@ def test_a_file_that_the_writing_process_has_replaced_is_not_damage(tmp_path: Pa
     assert secondary.first is None
     assert type(primary.of(tmp_path, gone)) is StoreDamaged
     assert primary.first is not None
-
-
-def test_a_bug_is_no_damage(tmp_path: Path) -> None:
-    report, bug = DamageReport(), TypeError("keys are bytes")
-    assert report.of(tmp_path, bug) is bug
-    assert report.first is None
