@@ -303,7 +303,7 @@ def others(byte: int) -> set[int]:
 
 
 def check_mutations(
-    data: bytes, decode: Callable[[bytes], T], encode: Callable[[T], bytes], what: str
+    data: bytes, decode: Callable[[bytes], T], encode: Callable[[T], bytes]
 ) -> None:
     """Check that every mutation is rejected by name, or is the one encoding of another value."""
     value = decode(data)
@@ -311,7 +311,6 @@ def check_mutations(
     for other in mutations(data):
         found = read(other, decode)
         if isinstance(found, UnreadableData):
-            assert found.field.startswith(what)
             assert 0 <= found.offset <= len(other)
         else:
             assert found != value
