@@ -20,7 +20,6 @@ from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.contracts.accounts import ScriptedWorld, use_nonce
 from tests.support.contracts.layer_two import BOB
-from tests.support.rpc_client import native_response
 from tests.support.run.examples import examples
 
 METHODS = [
@@ -144,18 +143,6 @@ def test_a_read_has_the_same_result_whoever_decodes_it(layer: Layer, data: st.Da
     # With an escape in the name of the method, only Python reads it.
     by_python = asyncio.run(layer.client.handle(body.replace(b'"eth', b'"\\u0065th')))
     assert json.loads(by_python) == response
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_crate_recognises_plain_parameters(layer: Layer, method: str) -> None:
-    slot = ["0x0"] if method == "eth_getStorageAt" else []
-    for address in layer.addresses:
-        for block in ([], ["latest"], ["0x1"]):
-            body = body_of(method, [str(address), *slot, *block])
-            # The trie does not have the edits since the head.
-            is_in_trie = method != "eth_getAccount" or block == ["0x1"]
-            response = native_response(layer.client.api.dispatcher, body)
-            assert (response is not None) == is_in_trie
 
 
 def test_the_nonce_of_a_contract_account_counts_its_transactions(layer_two: Layer) -> None:

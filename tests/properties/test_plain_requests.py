@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 
 from entresol._native import Overlay
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.dispatch import MAX_NATIVE_BODY_BYTES
 from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
-from tests.support.chain.state_files import layer_one
 from tests.support.evm.assembler import assemble
 from tests.support.rpc_client import native_response
 from tests.support.run.examples import examples
@@ -60,17 +58,6 @@ def client() -> Iterator[ApiClient]:
         _named["logs"] = client("eth_newFilter", {"fromBlock": "earliest"})
         _named["blocks"] = client("eth_newBlockFilter")
         yield client
-
-
-@pytest.fixture(scope="module")
-def l1_client() -> Iterator[ApiClient]:
-    chain = layer_one()
-    client = ApiClient(chain)
-    for address, code in CODES.items():
-        client.chain.edit(address, partial(_set_code, address, code))
-    yield client
-    client.api.close()
-    chain.close()
 
 
 _named: dict[str, str] = {}
@@ -268,28 +255,6 @@ def test_a_simulation_is_the_same_whoever_reads_it(client: ApiClient, payload: o
     assert ours == theirs
 
 
-@settings(max_examples=examples(100))
-@given(payload=SIMULATION)
-def test_a_simulation_on_an_l1_is_the_same_whoever_reads_it(
-    l1_client: ApiClient, payload: object
-) -> None:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [payload]}
-    ours, theirs = responses(l1_client, request)
-    assert ours == theirs
-
-
-@settings(max_examples=examples(100))
-@given(call=PLAIN_CALL)
-@pytest.mark.parametrize("method", ["eth_createAccessList", "eth_fillTransaction"])
-def test_a_call_comes_to_the_same_whoever_runs_it(
-    client: ApiClient, method: str, call: object
-) -> None:
-    ours, theirs = responses(
-        client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": [call]}
-    )
-    assert ours == theirs
-
-
 @settings(max_examples=examples(400))
 @given(request=REQUESTS)
 def test_a_plain_request_has_the_response_of_the_python_dispatcher(
@@ -383,15 +348,6 @@ def test_any_bytes_have_the_response_of_the_python_dispatcher(
 
     first, by_python, again = asyncio.run(responses())
     assert first == by_python == again
-
-
-def test_a_long_body_is_not_scanned_for_a_plain_request(client: ApiClient) -> None:
-    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
-    long_body = b" " * MAX_NATIVE_BODY_BYTES + body
-    dispatcher = client.api.dispatcher
-    assert native_response(dispatcher, long_body) is None
-    response = asyncio.run(client.handle(long_body))
-    assert response == native_response(dispatcher, body)
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,6 @@ def test_a_chain_with_edits_verifies(chain: Chain) -> None:
     assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
 
 
-def test_transactions_run_on_what_was_edited(chain: Chain) -> None:
-    give(chain, ALICE, 500 * ETHER)
-    InlineSequencer(chain).submit(transaction(0, wei=400 * ETHER).raw)
-    chain.builder.seal()
-    assert balance(chain, NOBODY) == 400 * ETHER
-
-
 def test_the_pool_hears_of_an_edit(chain: Chain) -> None:
     sent = InlineSequencer(chain).submit(transaction(0, wei=50 * ETHER).raw)
     give(chain, ALICE, 1)

@@ -21,14 +21,6 @@ def test_a_slow_subscriber_loses_the_oldest_events_and_learns_how_many() -> None
     assert slow.take() == ([event(9)], 0)
 
 
-def test_a_listener_is_woken_by_each_event() -> None:
-    feed, woken = ChainEvents(), []
-    feed.subscribe(wake=lambda: woken.append(1))
-    feed.publish(event(1))
-    feed.publish(event(2))
-    assert len(woken) == 2
-
-
 def test_an_ended_subscription_receives_nothing() -> None:
     feed = ChainEvents()
     subscription = feed.subscribe()
@@ -74,16 +66,3 @@ def test_a_listener_gets_each_event_until_it_is_removed() -> None:
     feed.publish(event(2))
     assert every == [pending, event(1)]
     assert of_blocks == [event(1), event(2)]
-
-
-def test_a_listener_of_one_kind_gets_no_other() -> None:
-    feed = ChainEvents()
-    reverts: list[object] = []
-    transactions: list[object] = []
-    feed.listen(reverts.append, BlocksReverted)
-    feed.listen(transactions.append, TransactionPending)
-    pending = TransactionPending(transaction(0))
-    feed.publish(event(1))
-    feed.publish(pending)
-    assert reverts == [event(1)]
-    assert transactions == [pending]

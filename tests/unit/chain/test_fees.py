@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +12,6 @@ from entresol.chain.fees import (
     MAX_GAS_PER_PUBDATA,
     FeeConstants,
     FeeModel,
-    fee_input,
 )
 from entresol.primitives.base_token import EtherPrice
 from entresol.storage.block_rows import Prices
@@ -36,31 +33,6 @@ def test_the_operators_overhead_parts_are_applied() -> None:
     prices = FeeModel(constants, GWEI).current()
     assert prices.fair_l2_gas_price == 100_000_000 + (800_000 * GWEI // 200_000_000) // 2
     assert prices.fair_pubdata_price == 17 * GWEI
-
-
-def by_floats(l1_gas_price: int, ether: EtherPrice, scale: float) -> tuple[int, int, int]:
-    """Return the prices of the default constants as they were computed before there was a rule in integers."""
-    l1 = math.floor(l1_gas_price * scale)
-    overhead = l1 * 800_000
-    fair_l2 = 100_000_000 + math.floor(-(-overhead // 200_000_000) * 0.0)
-    pubdata = math.floor(l1_gas_price * 17 * scale) + math.floor(-(-overhead // 500_000) * 1.0)
-    most = min(10**15, fair_l2 * MAX_GAS_PER_PUBDATA)
-    units = min(ether.units(fair_l2), LARGEST_BASE_FEE)
-    return units, min(ether.units(min(pubdata, most)), units * MAX_GAS_PER_PUBDATA), l1
-
-
-@given(
-    st.integers(0, 10**14),
-    st.builds(EtherPrice, st.integers(1, 10**10), st.integers(1, 10**20)),
-    st.booleans(),
-)
-def test_the_rule_in_integers_gives_the_prices_that_floats_gave(
-    l1_gas_price: int, ether: EtherPrice, is_quote: bool
-) -> None:
-    scale = FeeModel.QUOTE_SCALE if is_quote else (1, 1)
-    found = fee_input(FeeConstants(), l1_gas_price, ether, scale=scale)
-    expected = by_floats(l1_gas_price, ether, 1.5 if is_quote else 1.0)
-    assert (found.fair_l2_gas_price, found.fair_pubdata_price, found.l1_gas_price) == expected
 
 
 @pytest.mark.parametrize("gas_price", [0, 7, 100_000_000])
@@ -112,11 +84,6 @@ def test_gas_without_a_price_has_none_in_a_token_either() -> None:
     free = FeeConstants(minimal_l2_gas_price=0)
     prices = FeeModel(free, ether_price=EtherPrice(LARGEST, 1)).quoted()
     assert (prices.base_fee, prices.gas_per_pubdata) == (0, 1)
-
-
-def test_limits_are_those_of_ether_so_that_no_token_is_cut_below_its_minimum() -> None:
-    dear = FeeModel(ether_price=EtherPrice(10**11, 1))
-    assert dear.current().base_fee == 10**19 > 10**13
 
 
 def test_a_new_price_of_ether_changes_what_is_known_and_is_reported_once() -> None:

@@ -207,15 +207,6 @@ def test_roots_depend_on_writes_and_never_on_reads(fetched: list[int]) -> None:
         assert _roots(one, []) == _roots(other, fetched)
 
 
-def test_a_slot_set_to_zero_is_not_in_the_root(chain: Chain) -> None:
-    seal(chain, call(3, 1, 0))
-    proof = chain.state_trie.prove(chain.head.state_root, STORAGE)
-    assert proof.nonce == 1
-    assert proof.storage_root == Hash32.parse(
-        "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
-    )
-
-
 # Rules
 
 

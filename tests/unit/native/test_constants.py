@@ -64,17 +64,8 @@ def test_an_address_is_that_of_the_contracts(ours: str, theirs: str) -> None:
     assert int.from_bytes(getattr(_native, ours)) == int(found, 16)
 
 
-def test_selectors_are_those_of_their_signatures() -> None:
-    assert keccak256(b"Error(string)")[:4] == _native.ERROR_SELECTOR
-    assert keccak256(b"Panic(uint256)")[:4] == _native.PANIC_SELECTOR
-
-
 def test_the_type_of_system_transactions_is_that_of_the_crate() -> None:
     assert SYSTEM_TYPE == _native.SYSTEM_TYPE
-
-
-def test_the_console_is_named_by_its_address() -> None:
-    assert _native.CONSOLE.lstrip(b"\0") == b"console.log"
 
 
 def test_the_engine_knows_each_fork_that_has_a_gas_schedule() -> None:

@@ -199,12 +199,6 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
         execute(state, RULES, block, tx)
 
 
-def test_a_call_without_gas_price_sees_the_base_fee() -> None:
-    block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=1_234)
-    state = Snapshot(InMemoryState.with_contract("48 5f 52 6020 5f f3"))
-    assert call(state, RULES, block, to_contract()).output == word(1_234)
-
-
 @pytest.mark.parametrize(
     ("opcode", "expected"),
     [
@@ -230,14 +224,6 @@ def test_the_block_environment_is_what_was_given(opcode: str, expected: int) -> 
     )
     state = Snapshot(InMemoryState.with_contract(opcode + "5f 52 6020 5f f3"))
     assert call(state, RULES, block, to_contract()).output == word(expected)
-
-
-@pytest.mark.parametrize(("fork", "status"), [("paris", "halt"), ("shanghai", "success")])
-def test_the_fork_decides_which_opcodes_there_are(fork: str, status: str) -> None:
-    state = Snapshot(InMemoryState.with_contract("5f"))
-    rules = Rules(270, fork)
-    assert rules.fork == fork
-    assert call(state, rules, BLOCK, to_contract()).status == status
 
 
 def test_an_unknown_fork_is_rejected_with_the_known_ones() -> None:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import resource
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
-from entresol import errors
-from entresol._native import Overlay, Snapshot, Tracer, TxEnv, call, execute
+from entresol._native import Overlay, Snapshot, call
 from tests.support.evm.in_memory_state import (
-    ALICE,
     BLOCK,
     CONTRACT,
     RULES,
@@ -102,38 +96,3 @@ def test_a_provider_may_execute_on_another_state() -> None:
     world = Deriving(**vars(InMemoryState.with_contract("5f 54 6001 54 01 5f 52 6020 5f f3")))
     output = call(Snapshot(world), RULES, BLOCK, to_contract()).output
     assert output == word(2 * sum(range(1, 201)))
-
-
-@pytest.mark.slow
-def test_many_calls_do_not_grow_the_process() -> None:
-    world = world_with_slots()
-    world.deploy(CONTRACT, "5f 54 5f 52 6020 5f f3")
-    snapshot = Snapshot(world)
-    tracer = Tracer(b'{"tracer": "callTracer"}')
-    overlay = Overlay(snapshot)
-
-    def calls(count: int) -> None:
-        for number in range(count):
-            call(snapshot, RULES, BLOCK, to_contract())
-            if number % 100 == 0:
-                result = call(Snapshot(world), RULES, BLOCK, to_contract(), tracer=tracer)
-                assert result.trace
-                tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000)
-                assert execute(overlay, RULES, BLOCK, tx).changes.accounts
-                fail(world)
-
-    calls(20_000)
-    gc.collect()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    calls(200_000)
-    grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    # Less than a word a call.
-    assert grown_kib < 1_536
-
-
-def fail(world: InMemoryState) -> None:
-    """Make a call fail in its provider, because exceptions are the first to leak."""
-    world.failure = OSError("disk failure")
-    with pytest.raises(errors.EngineError):
-        call(Snapshot(world), RULES, BLOCK, to_contract())
-    world.failure = None

@@ -225,11 +225,6 @@ def test_what_is_no_key_is_rejected(key: Any) -> None:
         RemoteTable(ignored).want([key])
 
 
-def test_a_slot_of_more_than_32_bytes_is_rejected() -> None:
-    with pytest.raises(ValueError, match="32 bytes"):
-        RemoteTable(ignored).put_slots([(ALICE, word(1), bytes(33))])
-
-
 def test_a_table_that_its_client_owns_is_collected() -> None:
     class Client:
         def __init__(self) -> None:

@@ -149,14 +149,6 @@ def test_a_remote_that_does_not_respond_is_a_time_out(remote: FakeRemote) -> Non
         on_thread(work, 0.05)
 
 
-def test_values_that_lead_to_each_other_are_waited_for_as_long_as_they_come() -> None:
-    """All of them together take twice as long as nothing may come."""
-    with FakeRemote({ALICE: RemoteAccount(7, ETHER)}, silence=0.5) as remote:
-        state = fork(remote, CHAIN % 40, {slot: slot + 1 for slot in range(60)})
-        remote.latency = 0.025
-        assert output(state) == 41
-
-
 def test_values_that_lead_to_each_other_are_waited_for_only_so_long_in_all() -> None:
     """However quickly each of them comes: otherwise a remote could hold a client for ever."""
     with FakeRemote({ALICE: RemoteAccount(7, ETHER)}, silence=10.0, total=0.2) as remote:
@@ -184,12 +176,6 @@ def test_work_that_has_waited_for_too_long_in_all_waits_for_nothing_else() -> No
         assert all(on_thread(work)[1:])
 
 
-def test_the_hash_of_an_earlier_block_is_asked_for(remote: FakeRemote) -> None:
-    remote.hashes[5] = word(55)
-    assert output(fork(remote, f"6005 40 {RETURN}")) == 55
-    assert remote.asked["hash", 5] == 1
-
-
 def test_a_transaction_of_an_unknown_sender_needs_no_round_for_its_nonce(
     remote: FakeRemote,
 ) -> None:
@@ -203,13 +189,6 @@ def test_a_transaction_of_an_unknown_sender_needs_no_round_for_its_nonce(
     account = overlay.account(ALICE)
     assert account is not None
     assert account.nonce == 8
-
-
-def test_a_transaction_with_a_wrong_nonce_is_rejected_for_the_real_one(remote: FakeRemote) -> None:
-    state = fork(remote, SUM % 3)
-    transaction = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=100_000, nonce=9)
-    with pytest.raises(errors.TransactionRuleBroken, match="7"):
-        on_thread(lambda: execute(state, RULES, BLOCK, transaction))
 
 
 def _simulated(state: Snapshot | Overlay) -> bytes:

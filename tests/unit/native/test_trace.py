@@ -108,29 +108,6 @@ def test_the_preimage_tracer_lists_what_was_hashed() -> None:
     assert traced == {hexed(keccak256(word(5))): hexed(word(5))}
 
 
-def test_the_otterscan_tracer_lists_frames_in_order() -> None:
-    traced = trace(CALL_BOB + "33 ff", {"ownTracer": "otterscanTracer"})
-    assert [(it["type"], it["depth"], it["from"], it["value"]) for it in traced] == [
-        ("CALL", 0, hexed(ALICE), "0x0"),
-        ("CALL", 1, hexed(CONTRACT), "0x3"),
-        ("SELFDESTRUCT", 1, hexed(CONTRACT), "0x61"),
-    ]
-
-
-def test_the_localized_tracer_lists_the_frames_of_a_filter() -> None:
-    wanted = {"toAddress": [hexed(BOB)], "mode": "union"}
-    (only,) = trace(CALL_BOB, {"ownTracer": "localizedTracer", "tracerConfig": wanted})
-    assert only["action"]["to"] == hexed(BOB)
-    assert only["traceAddress"] == [0]
-
-
-def test_the_replay_tracer_has_the_types_that_it_lists() -> None:
-    every = trace(CALL_BOB, {"ownTracer": "replayTracer", "tracerConfig": ["trace", "stateDiff"]})
-    assert [frame["traceAddress"] for frame in every["trace"]] == [[], [0]]
-    assert hexed(BOB) in every["stateDiff"]
-    assert every["vmTrace"] is None
-
-
 def test_a_transaction_that_cannot_start_has_one_failed_frame() -> None:
     state = Snapshot(InMemoryState.with_contract(""))
     tracer = Tracer(b'{"tracer": "callTracer"}')
@@ -223,14 +200,6 @@ def test_the_transfer_tracer_lists_value_moved() -> None:
 def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
     traced = trace(CALL_BOB, {"ownTracer": "internalOperationsTracer"})
     assert traced == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
-
-
-def test_a_trace_does_not_change_the_result() -> None:
-    state = Snapshot(InMemoryState.with_contract(STORE + LOG))
-    plain = execute(state, RULES, BLOCK, to_contract())
-    traced = execute(state, RULES, BLOCK, to_contract(), tracer=Tracer(b"{}"))
-    assert (traced.gas_used, traced.logs) == (plain.gas_used, plain.logs)
-    assert plain.trace is None
 
 
 @pytest.mark.parametrize(

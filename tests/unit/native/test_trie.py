@@ -120,21 +120,6 @@ def test_roots_are_those_of_an_independent_trie(rounds: list[Changes]) -> None:
 
 @quickly
 @given(ROUNDS)
-def test_every_past_root_stays_readable(rounds: list[Changes]) -> None:
-    store, model, past = Store(), dict[bytes, bytes](), []
-    for changes in rounds:
-        store.update(changes)
-        apply(model, changes)
-        past.append((store.root, dict(model)))
-    keys = {key for changes in rounds for key, _ in changes}
-    for root, values in past:
-        assert {key: store.cold().get(root, key) for key in keys} == {
-            key: values.get(key) for key in keys
-        }
-
-
-@quickly
-@given(ROUNDS)
 def test_new_nodes_are_exactly_what_the_new_root_needs(rounds: list[Changes]) -> None:
     store = Store()
     for changes in rounds:
@@ -205,35 +190,9 @@ def test_a_proof_of_absence_proves_no_value() -> None:
         verify_proof(store.root, bytes(32), b"1", proof)
 
 
-def test_a_malformed_node_in_a_proof_is_named() -> None:
-    node = b"\xc2\x20\x80"
-    with pytest.raises(InvalidProof, match="node 0 is malformed: a leaf without a value"):
-        verify_proof(keccak256(node), b"", None, [node])
-
-
 def test_the_empty_root_is_the_known_one() -> None:
     known = "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
     assert bytes.fromhex(known) == EMPTY_ROOT == keccak256(b"\x80")
-
-
-@pytest.mark.parametrize(
-    ("items", "root"),
-    [
-        (
-            {"do": "verb", "dog": "puppy", "doge": "coin", "horse": "stallion"},
-            "5991bb8c6514148a29db676a14ac506cd2cd5775ace63c30a4fe457715e9ac84",
-        )
-    ],
-)
-def test_known_tries_have_their_known_roots(items: dict[str, str], root: str) -> None:
-    store = Store()
-    store.update((key.encode(), value.encode()) for key, value in items.items())
-    assert store.root.hex() == root
-
-
-def test_a_root_that_is_no_hash_is_rejected() -> None:
-    with pytest.raises(ValueError, match="a hash is 32 bytes, got 3"):
-        Store().trie.get(b"abc", b"key")
 
 
 def test_a_missing_node_is_named_and_the_trie_recovers() -> None:

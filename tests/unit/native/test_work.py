@@ -1,4 +1,4 @@
-"""What takes long without a loop is priced before it starts."""
+"""Limits on executions: what takes long without a loop is priced before it starts, and others are stopped."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from entresol._native import (
     Limits,
     Rules,
     Snapshot,
+    Tracer,
     TxEnv,
     execute,
 )
@@ -80,3 +81,29 @@ def test_the_flag_of_a_thread_does_not_outlive_its_context() -> None:
     with flag:
         pass
     assert run(INSTRUCTIONS["a loop"], 100_000).status == "halt"
+
+
+def endless(limits: Limits, tracer: Tracer | None = None) -> None:
+    """Run an endless loop under `limits`."""
+    world = InMemoryState.with_contract("5b 5f 56")
+    message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=10**15)
+    execute(
+        Snapshot(world), Rules(270), BLOCK, message, checks=CHECKS, limits=limits, tracer=tracer
+    )
+
+
+def test_a_loop_stops_at_its_deadline() -> None:
+    with pytest.raises(errors.DeadlinePassed, match=r"^the execution took too long$"):
+        endless(Limits(seconds=0.01))
+
+
+@pytest.mark.parametrize("options", [b"{}", b'{"tracer": "callTracer"}'])
+def test_the_limits_hold_under_a_tracer(options: bytes) -> None:
+    with pytest.raises(errors.DeadlinePassed):
+        endless(Limits(seconds=0.01), Tracer(options))
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_a_time_out_of_range_is_rejected(seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds is from 0"):
+        Limits(seconds=seconds)

@@ -158,13 +158,6 @@ def test_the_gas_of_a_step_is_recorded_if_it_is_known(store: Store, gas_used: in
     assert store.batches.settled(2, SettlementStep.COMMIT) == done
 
 
-def test_a_step_of_a_version_that_recorded_no_gas_is_readable(store: Store) -> None:
-    key = tables.SETTLED + tables.number(3) + bytes([SettlementStep.EXECUTE])
-    store.batches._db.write([(key, b"\5" * 32 + tables.number(7) + tables.number(1_234))])
-    found = store.batches.settled(3, SettlementStep.EXECUTE)
-    assert found == SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234, None)
-
-
 @pytest.mark.parametrize("done", [0, 1, 4, 5])
 def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, done: int) -> None:
     table = store.batches
@@ -238,13 +231,6 @@ def test_an_entry_of_the_log_has_the_gas_of_a_step(store: Store, gas_used: int |
     entry = SettledEntry.of(range(1, 3), SettlementStep.PROVE, done, ends_outgoing=True)
     apply_to_batches(store.batches, decode_entry(encode_entry(entry)))
     assert store.batches.settled(2, SettlementStep.PROVE) == done
-
-
-def test_an_entry_of_a_step_without_gas_is_readable() -> None:
-    before = msgspec.msgpack.encode(["settled", 0, 1, 2, b"\5" * 32, 7, 1_234, True])
-    entry = decode_entry(before)
-    assert isinstance(entry, SettledEntry)
-    assert (entry.last, entry.ends_outgoing, entry.gas_used) == (2, True, None)
 
 
 def test_an_unwind_deletes_batches_with_unwound_blocks(store: Store) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import EMPTY_ROOT, Account, Trie, keccak256, rlp_encode
+from entresol._native import EMPTY_ROOT, Trie, keccak256, rlp_encode
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
 from entresol.errors import InvalidGenesis
@@ -145,28 +145,6 @@ def independent_root(alloc: Mapping[Address, GenesisAccount]) -> bytes:
 # --- State -------------------------------------------------------------------
 
 
-def test_the_state_has_every_account_codes_by_hash_and_no_zero_slots() -> None:
-    code = b"\x5f" * 100_000
-    storage = {Hash32(bytes(31) + b"\1"): Hash32(b"\2" * 32), Hash32.zero(): Hash32.zero()}
-    genesis = Genesis(
-        chain_id=270,
-        alloc={
-            Address.parse(ALICE): GenesisAccount(nonce=1, code=code, storage=storage),
-            Address.parse(BOB): GenesisAccount(balance=7),
-            Address.zero(): GenesisAccount(storage={Hash32.zero(): Hash32.zero()}),
-        },
-    )
-    state = genesis.state()
-    assert state.accounts == {
-        Address.parse(ALICE): Account(1, 0, keccak256(code)),
-        Address.parse(BOB): Account(0, 7, keccak256(b"")),
-        Address.zero(): Account(0, 0, keccak256(b"")),
-    }
-    slots = {Hash32(bytes(31) + b"\1"): Hash32(b"\2" * 32)}
-    assert state.storage == {Address.parse(ALICE): slots}
-    assert state.codes == {keccak256(code): code}
-
-
 # --- Files -------------------------------------------------------------------
 
 
@@ -271,12 +249,6 @@ def test_an_error_of_an_account_names_its_address(members: dict[str, object], pr
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.parse(document(alloc={ALICE: members}))
     assert str(caught.value).startswith(f"alloc.{ALICE}.{problem}")
-
-
-@pytest.mark.parametrize("spelling", [ALICE.lower(), ALICE[2:], ALICE[2:].upper()])
-def test_an_address_in_two_spellings_is_rejected(spelling: str) -> None:
-    with pytest.raises(InvalidGenesis, match=rf"alloc\.{spelling}: appears twice, in different"):
-        Genesis.parse(document(alloc={ALICE: {}, spelling: {}}))
 
 
 @pytest.mark.parametrize(

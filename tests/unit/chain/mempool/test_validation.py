@@ -97,18 +97,54 @@ def rejected(payload: Payload, rules: ValidationRules = RULES, *, size: int = 11
     return str(rejection.value)
 
 
-def test_a_priority_transaction_does_not_come_through_the_pool() -> None:
-    assert rejected(PRIORITY) == "transaction type not supported: 0xff"
+@pytest.mark.parametrize(
+    ("payload", "rules", "expected"),
+    [
+        (PRIORITY, RULES, "transaction type not supported: 0xff"),
+        (
+            ZK,
+            replace(RULES, accepted_types=frozenset({0, 1, 2, 4})),
+            "transaction type not supported: 0x71",
+        ),
+        (replace(MARKET, chain_id=1), RULES, "invalid chain id for signer: have 1 want 270"),
+        (
+            replace(MARKET, max_priority_fee_per_gas=BASE_FEE + 1),
+            RULES,
+            (
+                "max priority fee per gas higher than max fee per gas: "
+                "maxPriorityFeePerGas 101, maxFeePerGas 100"
+            ),
+        ),
+        (
+            MARKET,
+            replace(RULES, min_tip=2),
+            "transaction underpriced: gas tip cap 1, minimum needed 2",
+        ),
+        (
+            replace(MARKET, data=b"\1", gas_limit=21_039),
+            RULES,
+            "intrinsic gas too low: gas 21039, minimum needed 21040",
+        ),
+        (
+            replace(SET_CODE, authorizations=()),
+            RULES,
+            "set code transaction with empty auth list",
+        ),
+        (replace(ZK, gas_per_pubdata_limit=0), RULES, "gas per pub data limit is zero"),
+        (replace(MARKET, nonce=2**64 - 1), RULES, "nonce has max value"),
+    ],
+)
+def test_a_transaction_that_breaks_a_rule_is_rejected_in_these_words(
+    payload: Payload, rules: ValidationRules, expected: str
+) -> None:
+    assert rejected(payload, rules) == expected
 
 
-def test_the_rules_define_the_accepted_types() -> None:
-    ethereum = replace(RULES, accepted_types=frozenset({0, 1, 2, 4}))
-    assert rejected(ZK, ethereum) == "transaction type not supported: 0x71"
-
-
-def test_a_transaction_of_another_chain_is_rejected() -> None:
-    expected = "invalid chain id for signer: have 1 want 270"
-    assert rejected(replace(MARKET, chain_id=1)) == expected
+def test_an_account_that_does_not_exist_has_nothing() -> None:
+    pool = Mempool(RULES, Snapshot(InMemoryState()))
+    assert pool.add(transfer(fee_cap=0, tip=0)).is_pending
+    with pytest.raises(errors.InsufficientFunds):
+        pool.add(transfer(nonce=1, fee_cap=1))
 
 
 def test_an_unprotected_transaction_is_accepted_unless_the_rules_forbid_it() -> None:
@@ -163,18 +199,6 @@ def test_init_code_has_at_most_48_kib() -> None:
     assert rejected(replace(creation, data=bytes(49_153))) == expected
 
 
-def test_a_tip_stays_below_the_fee_cap() -> None:
-    assert rejected(replace(MARKET, max_priority_fee_per_gas=BASE_FEE + 1)) == (
-        "max priority fee per gas higher than max fee per gas: "
-        "maxPriorityFeePerGas 101, maxFeePerGas 100"
-    )
-
-
-def test_a_pool_can_require_a_tip() -> None:
-    expected = "transaction underpriced: gas tip cap 1, minimum needed 2"
-    assert rejected(MARKET, replace(RULES, min_tip=2)) == expected
-
-
 @pytest.mark.parametrize(
     ("single", "cap", "expected"),
     [
@@ -188,24 +212,6 @@ def test_gas_is_limited_by_block_and_by_transaction(
     rules = replace(RULES, gas_limit=2**25, transaction_gas_limit=single)
     assert pool_of(rules).add(wrap(replace(MARKET, gas_limit=cap))).is_pending
     assert rejected(replace(MARKET, gas_limit=cap + 1), rules) == expected
-
-
-def test_the_gas_limit_covers_the_intrinsic_gas() -> None:
-    expected = "intrinsic gas too low: gas 21039, minimum needed 21040"
-    assert rejected(replace(MARKET, data=b"\1", gas_limit=21_039)) == expected
-
-
-def test_a_set_code_transaction_names_an_authorization() -> None:
-    expected = "set code transaction with empty auth list"
-    assert rejected(replace(SET_CODE, authorizations=())) == expected
-
-
-def test_a_zk_transaction_allows_gas_for_published_data() -> None:
-    assert rejected(replace(ZK, gas_per_pubdata_limit=0)) == "gas per pub data limit is zero"
-
-
-def test_the_last_nonce_is_never_used() -> None:
-    assert rejected(replace(MARKET, nonce=2**64 - 1)) == "nonce has max value"
 
 
 def test_gas_and_value_must_be_affordable() -> None:
@@ -253,26 +259,6 @@ def test_a_sender_has_no_code_or_a_delegation(code: bytes) -> None:
 def test_a_contract_sends_nothing(code: bytes) -> None:
     with pytest.raises(errors.TransactionRuleBroken, match="sender not an eoa"):
         pool_of(accounts=Accounts(codes={ANN: code})).add(transfer())
-
-
-def test_an_account_that_does_not_exist_has_nothing() -> None:
-    class Nobody:
-        def account(self, address: bytes) -> None:
-            assert address == ANN
-
-        def code(self, code_hash: bytes) -> bytes:
-            raise AssertionError(code_hash)
-
-        def slot(self, address: bytes, _slot: bytes) -> bytes:
-            raise AssertionError(address)
-
-        def block_hash(self, number: int) -> bytes:
-            raise AssertionError(number)
-
-    pool = Mempool(RULES, Snapshot(Nobody()))
-    assert pool.add(transfer(fee_cap=0, tip=0)).is_pending
-    with pytest.raises(errors.InsufficientFunds):
-        pool.add(transfer(nonce=1, fee_cap=1))
 
 
 CHARGING = InMemoryState.with_contract("")

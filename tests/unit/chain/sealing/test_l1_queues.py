@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Thread
 
 import pytest
 
@@ -59,14 +58,6 @@ def test_a_block_imports_what_is_queued_before_anything_else(chain: Chain) -> No
     chain.verify()
 
 
-def test_its_gas_counts_in_the_block_and_nobody_pays_for_it(chain: Chain) -> None:
-    chain.filler.roots.extend(roots(1))
-    before = balance(chain, chain.beneficiary), balance(chain, SYSTEM_SENDER)
-    header = chain.builder.seal()
-    assert header.gas_used == chain.blocks.record(1).results[0].gas_used > 21_000
-    assert (balance(chain, chain.beneficiary), balance(chain, SYSTEM_SENDER)) == before
-
-
 def test_it_has_no_status_for_l1(chain: Chain) -> None:
     chain.filler.roots.extend(roots(2))
     chain.builder.seal()
@@ -118,23 +109,6 @@ def test_the_pending_block_imports_them(chain: Chain) -> None:
     chain.filler.roots.extend(roots(1, first=3))
     assert chain.builder.cached_pending() is None
     assert len(chain.filler.roots) == 3
-
-
-def test_a_block_that_is_built_on_a_thread_imports_them(chain: Chain) -> None:
-    chain.filler.roots.extend(roots(2))
-    chain.enqueue(deposit(0))
-    block = chain.builder.open_block()
-    while block.prepare():
-        thread = Thread(target=block.execute)
-        thread.start()
-        thread.join()
-    # What comes meanwhile is for the next block.
-    chain.filler.roots.extend(roots(1, first=3))
-    write = chain.builder.write_open(block)
-    assert write is not None
-    chain.builder.show(write)
-    assert roots_of(chain.blocks.record(1)) == roots(2)
-    assert chain.filler.roots.first == (root(3),)
 
 
 def test_a_block_with_roots_that_are_replaced_meanwhile_is_not_sealed(chain: Chain) -> None:
@@ -197,17 +171,6 @@ def test_a_rewind_returns_users_transactions_and_no_import(chain: Chain) -> None
     assert [it.hash for it in chain.pool.best()] == [transaction(0).hash]
     chain.builder.seal()
     assert balance(chain, NOBODY) == 1
-
-
-def test_a_block_with_an_import_has_a_system_transaction(chain: Chain) -> None:
-    chain.builder.seal()
-    chain.filler.roots.extend(roots(1))
-    chain.builder.seal()
-    chain.enqueue(deposit(0))
-    chain.filler.roots.extend(roots(1, first=2))
-    chain.builder.seal()
-    records = [chain.blocks.record(number) for number in (1, 2, 3)]
-    assert [record.has_system_transaction for record in records] == [False, True, True]
 
 
 QUEUED = [Transaction.from_l1(deposit(number)) for number in range(5)]

@@ -210,14 +210,6 @@ def test_a_block_has_the_prices_that_its_base_fee_follows_from() -> None:
     chain.close()
 
 
-def test_deposits_that_arrive_meanwhile_are_in_the_block_after_it(manual: Chain) -> None:
-    manual.enqueue(deposit(0))
-    block = executed(manual)
-    manual.enqueue(deposit(1))
-    assert sealed(manual, block) is not None
-    assert len(manual.filler.priority) == 1
-
-
 @pytest.mark.parametrize(
     "change",
     [

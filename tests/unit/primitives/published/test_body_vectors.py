@@ -76,9 +76,7 @@ def test_what_the_vectors_reject_is_rejected_at_its_field() -> None:
 
 @pytest.mark.many
 @pytest.mark.parametrize("value", [DEVELOPMENT_RULES, GIVEN_EDITS, SMALL_GENESIS])
-def test_every_mutation_is_rejected_or_another_value(
-    value: BlockRules | PublishedEdits | PublishedGenesis,
-) -> None:
+def test_every_mutation_is_rejected_or_another_value(value: Any) -> None:
     check_mutations(value.encode(), type(value).decode, type(value).encode)
 
 
