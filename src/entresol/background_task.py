@@ -18,11 +18,7 @@ STEADY_SECONDS: Final = 1.0
 
 
 class BackgroundTask:
-    """Runs something that never ends: if it fails nevertheless, that is logged, and it is started again.
-
-    Remembers: why it failed last. Assumes: one event loop. Fails: never; it says its `problem` until it has run again
-    for a moment.
-    """
+    """Runs something that never ends: if it fails nevertheless, that is logged, and it is started again."""
 
     def __init__(self, name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._name = name
@@ -73,10 +69,7 @@ async def stop_all(tasks: Iterable[BackgroundTask]) -> None:
 
 
 async def cancel(*tasks: asyncio.Task[Any] | None) -> None:
-    """Cancel tasks and wait for their ends, whatever those are; None was never started.
-
-    The event loop of a task that has ended may be closed.
-    """
+    """Cancel tasks and wait for their ends, whatever those are; None was never started, and the loop of an ended one may be closed."""
     started = [task for task in tasks if task is not None]
     running = [task for task in started if not task.done()]
     for task in running:

@@ -9,10 +9,7 @@ _P = ParamSpec("_P")
 
 
 class Listeners(Generic[_P]):
-    """What is called when something has happened, in the order in which it was added.
-
-    Remembers: the callbacks. Fails: as a callback does; those after it are not called.
-    """
+    """Callbacks, called in the order in which they were added; after one that fails, no other is."""
 
     def __init__(self) -> None:
         self._callbacks: tuple[Callable[_P, object], ...] = ()

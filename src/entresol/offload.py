@@ -55,8 +55,7 @@ def started(
 ) -> _T | Awaitable[_T]:
     """Run a coroutine until it is suspended, and return its result if it never is, or not after `flush`.
 
-    That saves the task and the turn of the event loop that awaiting it takes. Until then, it must not need a task:
-    no timeouts, no task groups.
+    That saves a task and a turn of the event loop. Until then, it must not need a task: no timeouts, no task groups.
     """
     try:
         awaited = coroutine.send(None)

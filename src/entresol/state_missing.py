@@ -69,10 +69,7 @@ def work_clock() -> float:
 
 
 class RemotePatience:
-    """How long one piece of work waits on the event loop for what it misses, however often it begins again.
-
-    Remembers: how long it has waited. Assumes: one event loop. Fails: with `RemoteWaitOver`, as on a thread.
-    """
+    """How long one piece of work waits on the event loop for what it misses, however often it begins again."""
 
     def __init__(self) -> None:
         self._waited = 0.0

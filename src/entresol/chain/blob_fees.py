@@ -50,10 +50,7 @@ class BlobFees:
         return self._rules if self._has_fork_fields else _LOWEST_BASE_FEE
 
     def fork_fields(self, parent: Header | None) -> ForkFields:
-        """Return the fields of the block after `parent`, or of a genesis.
-
-        After a block without them they begin as in the first block of a fork.
-        """
+        """Return the fields of the block after `parent`, or of a genesis; after a block without them they begin anew."""
         fork = self._rules.fork
         if not self._has_fork_fields or fork in _BEFORE_SHANGHAI:
             return ForkFields()

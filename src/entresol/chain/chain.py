@@ -54,11 +54,7 @@ class Chain:
 
     `builder` builds and seals the next block, `history` removes and replaces blocks. The invariant of all parts: edits,
     clock and settings are one build state, which a new head changes as a whole, and whatever changes the chain calls
-    `flush` first, so that it comes after the block that is being written.
-
-    Remembers: what is in no block yet (pool, queues of roots and of priority transactions, edits), the block that is being written, and finality.
-    Persists: sealed blocks, through the ledger. Assumes: one thread writes; any thread may read sealed blocks. Fails:
-    an error leaves the chain unchanged.
+    `flush` first, so that it comes after the block that is being written. One thread writes; any may read sealed blocks.
     """
 
     def __init__(
@@ -122,10 +118,7 @@ class Chain:
         pool: PoolConfig | None = None,
         remote: RemoteTable | None = None,
     ) -> Self:
-        """Open the chain in the directory `path`, or a temporary one; `shared` lets other processes read it.
-
-        That of a fork reads from `remote` what none of its blocks has written.
-        """
+        """Open the chain in a directory, or a temporary one, which other processes read if `shared`; a fork reads from `remote`, too."""
         store = (
             Store.temporary(shared=shared)
             if path is None
@@ -218,10 +211,7 @@ class Chain:
     # Accept what comes into blocks
 
     def add(self, transaction: Transaction, *, is_validated: bool = False) -> None:
-        """Add a transaction to the pool.
-
-        A blob transaction has to come with its blobs; account and paymaster have to agree to one that has any.
-        """
+        """Add a transaction to the pool, with its blobs if it has any; account and paymaster have to agree to it."""
         self.admission.check()
         if isinstance(transaction.payload, BlobTransaction) and transaction.sidecar is None:
             check_transaction(transaction, self.pool.rules)
@@ -233,10 +223,7 @@ class Chain:
         self.events.publish(TransactionPending(transaction))
 
     def validation(self, transaction: Transaction) -> Callable[[], None] | None:
-        """Return what raises if account or paymaster do not agree; any thread may call it.
-
-        None if neither has to be called. Raises what the pool rejects a transaction for before that.
-        """
+        """Return what raises if account or paymaster do not agree, for any thread; None if neither is called; raise a rejection."""
         if not isinstance(transaction.payload, ZkTransaction):
             return None
         state = self.latest

@@ -15,10 +15,10 @@ _T = TypeVar("_T")
 
 
 class ChainUse:
-    """The users of the blocks of a chain at the moment, so that what removes them can wait.
+    """The users of the blocks of a chain at the moment, so that what removes them can wait; for any thread.
 
     Work that began before blocks were removed may have read some of both chains. So whatever it returns or raises,
-    `ChainReplaced` takes its place. Remembers: how much work runs, and how often blocks were removed. For any thread.
+    `ChainReplaced` takes its place.
     """
 
     def __init__(self) -> None:

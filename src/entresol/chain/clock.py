@@ -29,11 +29,7 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clock:
-    """Provides block timestamps, each later than the one before.
-
-    Remembers: its offset from the system time, the timestamp that was set for the next block, and the interval
-    between blocks if one was set. A move of it moves those that `move_with` names, too.
-    """
+    """Provides block timestamps, each later than the one before."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -83,11 +79,7 @@ class Clock:
             self._move_others()
 
     def increase(self, seconds: int, parent: int = 0) -> int:
-        """Advance the time and return the total offset.
-
-        Blocks that are sealed within one second are a second apart, so the head, with timestamp `parent`, may be
-        ahead of the clock. The time advances from whichever is later.
-        """
+        """Advance the time from the clock's or the head's, `parent`, whichever is later, and return the total offset."""
         self._changing()
         offset = max(self.state.offset, parent - int(self._now())) + seconds
         _check(int(self._now()) + offset)
@@ -108,10 +100,7 @@ class Clock:
         return msgspec.structs.replace(self.state, offset=offset, next_timestamp=None)
 
     def set_next_timestamp(self, timestamp: int, parent: int) -> None:
-        """Set the timestamp of the next block, whose parent has timestamp `parent`.
-
-        A block is later than its parent, so one that is set to the same timestamp gets the next.
-        """
+        """Set the timestamp of the next block; one that is set to that of its parent gets the next."""
         self._changing()
         if timestamp < parent:
             raise InvalidParams(

@@ -26,11 +26,7 @@ class PreparedEdit(NamedTuple):
 
 
 class Edits:
-    """The state edits since the last block.
-
-    Remembers: the edited state, and about how many accounts it has. Persists: nothing until the next block, whose
-    record contains the edits before its first transaction.
-    """
+    """The state edits since the last block; the record of the next one has them before its first transaction."""
 
     def __init__(self) -> None:
         self.state: Overlay | None = None
@@ -81,10 +77,7 @@ def stored_edits(edited: Overlay | None) -> tuple[tuple[StoredChange, ...], tupl
 
 
 class BlockSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The values that replace those of the chain's rules; None replaces nothing.
-
-    `base_fee` and `prevrandao` are those of the next block only.
-    """
+    """The values that replace those of the chain's rules; `base_fee` and `prevrandao` are those of the next block only."""
 
     gas_limit: int | None = None
     beneficiary: Address | None = None

@@ -60,10 +60,7 @@ ALL_EVENTS: Final[tuple[type[Event], ...]] = (*BLOCK_EVENTS, TransactionPending)
 
 
 class EventSubscription:
-    """A bounded queue of events for one subscriber.
-
-    A slow subscriber loses the oldest events and learns how many; it never blocks the chain.
-    """
+    """A bounded queue of events; a slow subscriber loses the oldest and learns how many, and never blocks the chain."""
 
     def __init__(self, backlog: int, wake: Callable[[], None] | None) -> None:
         self._events: deque[Event] = deque(maxlen=backlog)
@@ -87,10 +84,7 @@ class EventSubscription:
 
 
 class Listening:
-    """A listener that is called only while there is something to tell it for.
-
-    Remembers: whether it listens.
-    """
+    """A listener that is called only while there is something to tell it for."""
 
     def __init__(self, events: ChainEvents, listener: Listener, *kinds: type[Event]) -> None:
         self._events = events
@@ -108,10 +102,7 @@ class Listening:
 
 
 class ChainEvents:
-    """Publishes events, in order, to every listener and subscription, the oldest first.
-
-    Remembers: them. Fails: never; a slow subscriber loses its own events.
-    """
+    """Publishes events, in order, to every listener and subscription, the oldest first."""
 
     def __init__(self) -> None:
         # The tuples are never changed, only replaced, so that a listener may remove itself or others while an event is
@@ -119,10 +110,7 @@ class ChainEvents:
         self._listeners: dict[type[Event], tuple[Listener, ...]] = dict.fromkeys(ALL_EVENTS, ())
 
     def listen(self, listener: Listener, *kinds: type[Event]) -> None:
-        """Call `listener` with each further event, on the chain's thread, which it must not hold up.
-
-        With `kinds`, only with those: there are far more transactions than blocks, and far more blocks than reverts.
-        """
+        """Call `listener` with each further event, or with those of some kinds, on the chain's thread, which it must not hold up."""
         for kind in kinds or ALL_EVENTS:
             self._listeners[kind] += (listener,)
 
@@ -137,10 +125,7 @@ class ChainEvents:
         backlog: int = BACKLOG,
         wake: Callable[[], None] | None = None,
     ) -> EventSubscription:
-        """Queue further events, of some kinds or all, for a subscriber.
-
-        `wake` is called after each, on the thread of the chain.
-        """
+        """Queue further events, of some kinds or all; `wake` is called after each, on the thread of the chain."""
         subscription = EventSubscription(backlog, wake)
         self.listen(subscription.put, *kinds)
         return subscription

@@ -93,9 +93,7 @@ def fee_input(
 class FeeModel:
     """Prices of an L2: those in ether, times what ether costs in the token that pays for gas.
 
-    Remembers: the last observed gas price of L1 and price of ether, and the prices that follow from them. Persists:
-    nothing; the header of a sealed block has its base fee, and the store has its other prices. Assumes: a caller of
-    `observe` and `set_ether_price` tracks L1. Fails: with `ValueError` for a price that no block could hold.
+    A caller of `observe` and `set_ether_price` tracks L1. What follows for a block is in its header and in the store.
     """
 
     QUOTE_SCALE: Final = (3, 2)

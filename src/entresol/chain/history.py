@@ -77,11 +77,7 @@ class RevertibleChain(Protocol):
 
 
 class History:
-    """Reverts a chain to what it was, or replaces its blocks: pool, edits, clock, settings and batches go along.
-
-    Persists: through the store, with one write. Assumes: the thread of the chain. Fails: an error leaves the chain
-    unchanged.
-    """
+    """Reverts a chain to what it was, or replaces its blocks: pool, edits, clock, settings and batches go along."""
 
     def __init__(self, chain: RevertibleChain) -> None:
         self._chain = chain
@@ -106,10 +102,7 @@ class History:
         )
 
     def unwind(self, mark: ChainMark, pool: Mempool | None, reverted: RevertedBlocks) -> None:
-        """Revert to a mark, and the pool to one that was made for it; None empties it.
-
-        `reverted` are the blocks that this removes.
-        """
+        """Revert to a mark by removing `reverted`, and the pool to one that was made for it; None empties it."""
         chain, batches = self._chain, self._batches
         chain.flush()
         head, batch = self._ledger.head.number, batches.last()
@@ -201,8 +194,8 @@ class History:
 def _pending_again(records: Sequence[BlockRecord]) -> list[Transaction]:
     """Return the transactions of reverted blocks, which are newest first, for the queue and the pool.
 
-    Who judges the signature of type 0x71 may be another than when the block was sealed, so it is checked again. One
-    that a state file has brought without a signature gets the mark of its sender, which others can execute.
+    The signature of type 0x71 is checked again, since another may judge it now. One that a state file has brought
+    without a signature gets the mark of its sender, which others can execute.
     """
     stored = [transaction for record in reversed(records) for transaction in record.transactions]
     found = iter(recover_many([(raw, sender) for raw, sender in stored if raw[0] == ZK_TYPE]))

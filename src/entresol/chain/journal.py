@@ -24,11 +24,7 @@ class Journal(Protocol):
 
 
 class StoreJournal:
-    """The journal of a chain on one machine: each entry is one durable write of its store.
-
-    Remembers and persists: nothing of its own; the settler reads from L1 again what is confirmed. Fails: with the
-    store's errors, which leave the chain unchanged.
-    """
+    """The journal of a chain on one machine: each entry is one durable write of its store."""
 
     def __init__(
         self, batches: BatchTable, confirm: Callable[[int, int], None] = lambda _safe, _final: None

@@ -82,12 +82,7 @@ class _NextEnv(NamedTuple):
 
 
 class Ledger:
-    """Blocks and states of one chain, on a store.
-
-    Remembers: the headers of recent heads, recent snapshots, trie nodes, settings of blocks to come. Persists: appended
-    blocks, through the store. Assumes: one thread appends and unwinds; any may read. Fails: with the store's error,
-    which leaves it unchanged.
-    """
+    """Blocks and states of one chain, on a store; one thread appends and unwinds, and any may read."""
 
     head: Header
     """The header of the last block."""
@@ -235,10 +230,7 @@ class Ledger:
     def import_block(
         self, record: BlockRecord, *, execute: bool = False, prices: Prices | None = None
     ) -> None:
-        """Make a block of another node the head: apply its record, or re-execute it.
-
-        Only the node that sealed it knows its prices.
-        """
+        """Make a block of another node, which alone knows its prices, the head: apply its record, or re-execute it."""
         header = record.header()
         if header.number != self.number + 1 or header.parent_hash != self.head_hash:
             raise WrongParent(header.number, self.number)

@@ -44,10 +44,7 @@ class MiningState(NamedTuple):
 
 
 class MiningSchedule:
-    """The mode of a chain, which every sequencer reads, and when a block is due by it.
-
-    Remembers: the mode, and when the next block is due.
-    """
+    """The mode of a chain, which every sequencer reads, and when a block is due by it."""
 
     def __init__(self, on_mode: Callable[[MiningMode], None] = lambda _mode: None) -> None:
         """Begin with automine; `on_mode` is called with that, and with each mode after it."""
@@ -104,22 +101,14 @@ class MiningSchedule:
     def seal_every(
         self, seconds: float, now: float, *, longest: float | None = None, mixed: bool = False
     ) -> None:
-        """Seal a block every `seconds`, the first one `seconds` after `now`.
-
-        With `longest`, each block is sealed after a random time between the two. With `mixed`, a pending
-        transaction is sealed at once, too.
-        """
+        """Seal a block every `seconds`, or after a random time up to `longest`; `mixed` also when a transaction is pending."""
         mode = MiningMode.MIXED if mixed else MiningMode.INTERVAL
         self._set_time(mode, max(seconds, SHORTEST_SECONDS) if longest else seconds)
         self._spread = 0.0 if longest is None else max(longest - seconds, 0.0)
         self._due = now + self._next_interval()
 
     def is_due(self, now: float, *, has_work: bool = False) -> bool:
-        """Return whether a block is due, and if so schedule the next one.
-
-        `has_work` says whether a transaction is pending. A late call makes one block due, not each that
-        was missed.
-        """
+        """Return whether a block is due, and if so schedule the next one; a late call makes one due, not each that was missed."""
         if self.mode is MiningMode.DELAYED:
             return self._is_delay_over(now, has_work=has_work)
         if not self.has_timer or self._due is None or now < self._due:

@@ -38,7 +38,6 @@ class SystemTransactionFailed(InvalidTransaction):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the system transaction that imports roots of L1 fails: {reason}")
-        self.reason = reason
 
 
 _RULES: Final = {
@@ -117,8 +116,6 @@ class NonceTooLow(InvalidTransaction):
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
-        self.expected = expected
-        self.got = got
 
 
 class InsufficientFunds(InvalidTransaction):
@@ -130,7 +127,6 @@ class InsufficientFunds(InvalidTransaction):
         super().__init__(
             f"insufficient funds for gas * price + value: have {balance:d} want {cost:d}"
         )
-        self.balance = balance
         self.cost = cost
 
 
@@ -141,7 +137,6 @@ class IntrinsicGasTooLow(InvalidTransaction):
 
     def __init__(self, gas_limit: int, needed: int) -> None:
         super().__init__(f"intrinsic gas too low: gas {gas_limit:d}, minimum needed {needed:d}")
-        self.gas_limit = gas_limit
         self.needed = needed
 
 
@@ -150,7 +145,6 @@ class InvalidSidecar(InvalidTransaction):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid blob sidecar: {problem}")
-        self.problem = problem
 
 
 _FIELDS: Final = [
@@ -242,7 +236,6 @@ class NotEnoughBalanceForFeeValue(InsufficientFunds):
             self,
             f"insufficient funds for gas + value. balance: {balance:d}, fee: {fee:d}, value: {value:d}",
         )
-        self.balance = balance
         self.cost = fee + value
 
 
@@ -315,4 +308,3 @@ class ValidationsThrottled(PoolRejection):
     def __init__(self, address: bytes | None) -> None:
         of = "of accounts" if address is None else f"that involve 0x{address.hex()}"
         super().__init__(f"validations {of} have failed too often lately: try again later")
-        self.address = address

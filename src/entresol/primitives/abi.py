@@ -22,10 +22,7 @@ def encode(types: str, values: list[Any] | tuple[Any, ...]) -> bytes:
 
 
 def decode(types: str, data: bytes) -> tuple[Any, ...]:
-    """Decode values by a tuple of types; raises `MalformedValue` if the data ends too early.
-
-    Padding is not checked, nor are bytes that no value refers to.
-    """
+    """Decode values by a tuple of types, without checking padding; raises `MalformedValue` if the data ends too early."""
     return _parsed(types).decode(data)
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final, Self
 import msgspec
 
 from entresol.errors import MalformedValue
-from entresol.primitives.headers import EMPTY_TRIE, Header
-from entresol.primitives.values import Address, Bloom, FixedBytes, Hash32, Nonce8
+from entresol.primitives.headers import EMPTY_TRIE, FIELD_COUNT, FIELDS, Header
+from entresol.primitives.values import FixedBytes, Hash32
 
 INITIAL_BASE_FEE: Final = 10**9
 """The base fee of a block that has none, which the blocks above it continue from."""
@@ -16,7 +16,6 @@ INITIAL_BASE_FEE: Final = 10**9
 _BATCH: Final = b'"l1BatchNumber"'
 _LARGEST_64: Final = 2**64 - 1
 _LATEST: Final = 2**63 - 1
-_LARGEST_256: Final = 2**256 - 1
 _MAX_DIGITS: Final = 80
 _MAX_EXTRA_DATA: Final = 64 * 1024
 
@@ -76,10 +75,7 @@ _decoder: Final = msgspec.msgpack.Decoder(tuple[int, bytes])
 
 
 def header_of_json(json: bytes) -> Header:
-    """Read the header of a remote block, with the hash that the remote gives it.
-
-    Chains have other fields than ours, or lack some: what is missing or has another form is the default.
-    """
+    """Read the header of a remote block, with the hash given; a field that is missing or has another form is the default."""
     try:
         block = msgspec.json.decode(json)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -96,43 +92,38 @@ def header_of_block(block: dict[str, Any]) -> Header:
     if number is None or block_hash is None:
         missing = "number" if number is None else "hash"
         raise MalformedValue(f"a remote block has a {missing}, got {block.get(missing)!r}"[:200])
-    return Header(
-        parent_hash=_fixed(block, "parentHash", Hash32, Hash32.zero()),
-        ommers_hash=_fixed(block, "sha3Uncles", Hash32, Hash32.zero()),
-        beneficiary=_fixed(block, "miner", Address, Address.zero()),
-        state_root=_fixed(block, "stateRoot", Hash32, Hash32.zero()),
-        transactions_root=_fixed(block, "transactionsRoot", Hash32, Hash32.zero()),
-        receipts_root=_fixed(block, "receiptsRoot", Hash32, Hash32.zero()),
-        logs_bloom=_fixed(block, "logsBloom", Bloom, Bloom.zero()),
-        difficulty=_number(block, "difficulty", 0, _LARGEST_256),
-        number=number,
-        gas_limit=_number(block, "gasLimit", 0),
-        gas_used=_number(block, "gasUsed", 0),
-        # Later blocks have to be later.
-        timestamp=_number(block, "timestamp", 0, _LATEST),
-        extra_data=_data(block, "extraData"),
-        mix_hash=_fixed(block, "mixHash", Hash32, Hash32.zero()),
-        nonce=_fixed(block, "nonce", Nonce8, Nonce8.zero()),
-        base_fee_per_gas=_number(block, "baseFeePerGas", INITIAL_BASE_FEE),
-        given_hash=block_hash,
-        **_later(block),
-    )
+    fields = {
+        name: _read(block, field, kind, _default(kind))
+        for name, field, kind in FIELDS[:FIELD_COUNT]
+    }
+    # Later blocks have to be later.
+    fields["timestamp"] = min(fields["timestamp"], _LATEST)
+    fields["base_fee_per_gas"] = _number(block, "baseFeePerGas", INITIAL_BASE_FEE)
+    return Header(**fields, given_hash=block_hash, **_later(block))
 
 
 def _later(block: dict[str, Any]) -> dict[str, Any]:
     """Return the fields after London; one that is missing before others that are there has its default."""
-    found: dict[str, Any] = {
-        "withdrawals_root": _fixed(block, "withdrawalsRoot", Hash32, None),
-        "blob_gas_used": _number(block, "blobGasUsed", None),
-        "excess_blob_gas": _number(block, "excessBlobGas", None),
-        "parent_beacon_block_root": _fixed(block, "parentBeaconBlockRoot", Hash32, None),
-        "requests_hash": _fixed(block, "requestsHash", Hash32, None),
-    }
+    found = {name: _read(block, field, kind, None) for name, field, kind in FIELDS[FIELD_COUNT:]}
     defaults = (EMPTY_TRIE, 0, 0, Hash32.zero())
     last = max((at for at, it in enumerate(found.values()) if it is not None), default=-1)
     for (name, value), default in list(zip(found.items(), defaults, strict=False))[: max(last, 0)]:
         found[name] = default if value is None else value
     return found
+
+
+def _default(kind: type[FixedBytes] | int | None) -> object:
+    return 0 if kind is None or isinstance(kind, int) else kind.zero()
+
+
+def _read(
+    block: dict[str, Any], field: str, kind: type[FixedBytes] | int | None, default: object
+) -> Any:
+    if kind is None:
+        return _data(block, field)
+    if isinstance(kind, int):
+        return _number(block, field, default, 2**kind - 1)
+    return _fixed(block, field, kind, default)
 
 
 def _number(block: dict[str, Any], name: str, default: Any, largest: int = _LARGEST_64) -> Any:

@@ -62,10 +62,7 @@ class EtherPrice(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_tokens(cls, tokens: Fraction, decimals: int) -> Self:
-        """Return the price of an ether that costs `tokens`, as people say it.
-
-        Raises `ValueError` if L1 could not hold it.
-        """
+        """Return the price of an ether that costs `tokens`, as people say it; `ValueError` if L1 could not hold it."""
         price = tokens * Fraction(10) ** (decimals - ETHER_DECIMALS)
         return cls(price.numerator, price.denominator)
 

@@ -12,10 +12,7 @@ V = TypeVar("V")
 
 
 class BoundedMap(Generic[K, V]):
-    """A map that evicts its oldest entries once it exceeds a bound.
-
-    A lookup by `get` leaves the order alone: a map that is only read by `get` is FIFO. A lookup by `touch`
-    makes the entry the newest: a map that is read by `touch` is LRU.
+    """A map that evicts its oldest entries once it exceeds a bound: FIFO if it is read by `get`, LRU if by `touch`.
 
     `get` is the dictionary's own, so that a hit costs what it costs there; it may run on any thread beside a
     writer. All else changes several fields: an owner that is used by several threads holds its own lock.
@@ -35,10 +32,7 @@ class BoundedMap(Generic[K, V]):
         max_weight: int = sys.maxsize,
         on_remove: Callable[[K, V], None] | None = None,
     ) -> None:
-        """Bound the number of entries and the sum of their weights, usually bytes.
-
-        `on_remove` is called with each entry that leaves: evicted, replaced, popped or cleared.
-        """
+        """Bound the number of entries and the sum of their weights; `on_remove` is called with each that leaves in any way."""
         # Not a dict: finding the oldest entry there skips all slots that evictions left empty.
         self._entries: OrderedDict[K, V] = OrderedDict()
         self._weights: dict[K, int] = {}
@@ -75,10 +69,7 @@ class BoundedMap(Generic[K, V]):
         return value
 
     def put(self, key: K, value: V, weight: int = 0) -> None:
-        """Store a value as the newest entry, and evict the oldest ones until the bounds hold.
-
-        A value that is heavier than the whole map may be is not stored.
-        """
+        """Store a value as the newest entry, unless it is heavier than the whole map, and evict the oldest beyond the bounds."""
         entries = self._entries
         if key in entries:
             self.pop(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
@@ -10,11 +11,9 @@ import msgspec
 from entresol._native import keccak256, rlp_decode, rlp_encode
 from entresol.errors import MalformedValue
 from entresol.primitives import rlp
-from entresol.primitives.values import Address, Bloom, Hash32, Nonce8
+from entresol.primitives.values import Address, Bloom, FixedBytes, Hash32, Nonce8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from entresol._native import RlpItem
 
 FIELD_COUNT: Final = 16
@@ -31,10 +30,7 @@ _GIVEN_SIZE: Final = 1 + Hash32.size
 
 
 class ForkFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that Shanghai, Cancun and Prague added to a header, known before its block is executed.
-
-    A chain without validators has no withdrawals, no requests, and no beacon block.
-    """
+    """The fields that Shanghai, Cancun and Prague added to a header, known before its block is executed."""
 
     withdrawals_root: Hash32 | None = None
     excess_blob_gas: int | None = None
@@ -81,48 +77,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_rlp(cls, item: RlpItem) -> Self:
         """Decode the item that `to_rlp` returns."""
-        items = _read_items(item)
-        return cls(
-            parent_hash=rlp.read_fixed(items[0], Hash32, "parentHash"),
-            ommers_hash=rlp.read_fixed(items[1], Hash32, "sha3Uncles"),
-            beneficiary=rlp.read_fixed(items[2], Address, "miner"),
-            state_root=rlp.read_fixed(items[3], Hash32, "stateRoot"),
-            transactions_root=rlp.read_fixed(items[4], Hash32, "transactionsRoot"),
-            receipts_root=rlp.read_fixed(items[5], Hash32, "receiptsRoot"),
-            logs_bloom=rlp.read_fixed(items[6], Bloom, "logsBloom"),
-            difficulty=rlp.read_uint(items[7], 256, "difficulty"),
-            number=rlp.read_uint(items[8], 64, "number"),
-            gas_limit=rlp.read_uint(items[9], 64, "gasLimit"),
-            gas_used=rlp.read_uint(items[10], 64, "gasUsed"),
-            timestamp=rlp.read_uint(items[11], 64, "timestamp"),
-            extra_data=rlp.read_bytes(items[12], "extraData"),
-            mix_hash=rlp.read_fixed(items[13], Hash32, "mixHash"),
-            nonce=rlp.read_fixed(items[14], Nonce8, "nonce"),
-            base_fee_per_gas=rlp.read_uint(items[15], 256, "baseFeePerGas"),
-            **dict(_read_later(items[FIELD_COUNT:])),
-        )
+        fields = zip(FIELDS, _read_items(item), strict=False)
+        return cls(**{name: _read(value, kind, field) for (name, field, kind), value in fields})
 
     def to_rlp(self) -> list[RlpItem]:
-        """Return the header as an RLP item."""
-        return [
-            self.parent_hash,
-            self.ommers_hash,
-            self.beneficiary,
-            self.state_root,
-            self.transactions_root,
-            self.receipts_root,
-            self.logs_bloom,
-            rlp.encode_uint(self.difficulty),
-            rlp.encode_uint(self.number),
-            rlp.encode_uint(self.gas_limit),
-            rlp.encode_uint(self.gas_used),
-            rlp.encode_uint(self.timestamp),
-            self.extra_data,
-            self.mix_hash,
-            self.nonce,
-            rlp.encode_uint(self.base_fee_per_gas),
-            *self._later(),
-        ]
+        """Return the header as an RLP item, up to the first field that it does not have."""
+        values = takewhile(_is_there, (getattr(self, name) for name, _, _ in FIELDS))
+        return [rlp.encode_uint(value) if isinstance(value, int) else value for value in values]
 
     def fork_fields(self) -> ForkFields:
         """Return the fields after London, except the blob gas used."""
@@ -140,23 +101,35 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
             return encoded
         return bytes([GIVEN_HASH]) + self.given_hash + encoded
 
-    def _later(self) -> Iterator[bytes]:
-        """Yield the fields after London, up to the first that the header does not have."""
-        for name in _LATER:
-            value = getattr(self, name)
-            if value is None:
-                return
-            yield rlp.encode_uint(value) if isinstance(value, int) else value
-
     def hash(self) -> Hash32:
         """Return the block hash, which is computed on every call unless it is given."""
         return hash_of_header(self.encode()) if self.given_hash is None else self.given_hash
 
 
-_LATER: Final = (
-    "withdrawals_root", "blob_gas_used", "excess_blob_gas", "parent_beacon_block_root",
-    "requests_hash",
-)  # fmt: skip
+FIELDS: Final[tuple[tuple[str, str, type[FixedBytes] | int | None], ...]] = (
+    ("parent_hash", "parentHash", Hash32),
+    ("ommers_hash", "sha3Uncles", Hash32),
+    ("beneficiary", "miner", Address),
+    ("state_root", "stateRoot", Hash32),
+    ("transactions_root", "transactionsRoot", Hash32),
+    ("receipts_root", "receiptsRoot", Hash32),
+    ("logs_bloom", "logsBloom", Bloom),
+    ("difficulty", "difficulty", 256),
+    ("number", "number", 64),
+    ("gas_limit", "gasLimit", 64),
+    ("gas_used", "gasUsed", 64),
+    ("timestamp", "timestamp", 64),
+    ("extra_data", "extraData", None),
+    ("mix_hash", "mixHash", Hash32),
+    ("nonce", "nonce", Nonce8),
+    ("base_fee_per_gas", "baseFeePerGas", 256),
+    ("withdrawals_root", "withdrawalsRoot", Hash32),
+    ("blob_gas_used", "blobGasUsed", 64),
+    ("excess_blob_gas", "excessBlobGas", 64),
+    ("parent_beacon_block_root", "parentBeaconBlockRoot", Hash32),
+    ("requests_hash", "requestsHash", Hash32),
+)
+"""The fields in the order of their encoding: here, in JSON, and the kind or the bits of each; bytes of any length have none."""
 
 
 def _read_items(item: RlpItem) -> list[RlpItem]:
@@ -168,13 +141,16 @@ def _read_items(item: RlpItem) -> list[RlpItem]:
     return item
 
 
-def _read_later(items: list[RlpItem]) -> Iterator[tuple[str, Any]]:
-    for name, item in zip(_LATER, items, strict=False):
-        is_number = name in ("blob_gas_used", "excess_blob_gas")
-        yield (
-            name,
-            rlp.read_uint(item, 64, name) if is_number else rlp.read_fixed(item, Hash32, name),
-        )
+def _is_there(value: object) -> bool:
+    return value is not None
+
+
+def _read(item: RlpItem, kind: type[FixedBytes] | int | None, field: str) -> Any:
+    if kind is None:
+        return rlp.read_bytes(item, field)
+    if isinstance(kind, int):
+        return rlp.read_uint(item, kind, field)
+    return rlp.read_fixed(item, kind, field)
 
 
 def number_and_timestamp(data: bytes) -> tuple[int, int]:

@@ -1,7 +1,4 @@
-"""Bounds that the L1 contracts set for the gas limit of a priority transaction.
-
-The gas limit has two parts: the overhead of the transaction in a batch, and its body.
-"""
+"""Bounds that L1 sets for the gas limit of a priority transaction: for its overhead in a batch, and for its body."""
 
 from __future__ import annotations
 
@@ -49,19 +46,13 @@ def min_gas_limit(request: PriorityTransaction) -> int:
 
 
 def calldata_floor(*charged: bytes) -> int:
-    """Return the gas limit below which the L2 cannot start a transaction (EIP-7623).
-
-    What is charged like calldata is the calldata, and the factory dependencies.
-    """
+    """Return the gas limit below which a transaction with this calldata and these dependencies cannot start (EIP-7623)."""
     zeros, nonzeros = byte_counts(charged)
     return TRANSACTION_GAS + _FLOOR_PER_TOKEN * (zeros + 4 * nonzeros)
 
 
 def max_gas_limit(request: PriorityTransaction, block_gas_limit: int) -> int:
-    """Return the maximum gas limit with which L1 accepts `request`; its own limit is ignored.
-
-    The maximum of the body is the gas limit of a block.
-    """
+    """Return the maximum gas limit with which L1 accepts a request, by the gas of a block and the published bytes."""
     body = block_gas_limit
     if request.gas_per_pubdata_limit:
         # The contract divides and rounds down before it compares.

@@ -47,10 +47,9 @@ class StoredAccount(RecordPart, frozen=True):
 
 
 class StoredChange(RecordPart, frozen=True):
-    """The changes of one account in a block.
+    """The changes of one account in a block; values have no leading zeros.
 
-    `destroyed` means that all earlier storage is deleted before `slots` are written. A value is
-    big-endian without leading zeros, so zero is empty.
+    `destroyed` means that all earlier storage is deleted before `slots` are written.
     """
 
     address: AddressBytes

@@ -22,10 +22,7 @@ MAX_CACHED: Final = 4
 
 
 class Preimages:
-    """Finds the addresses and slots that the keys of tries are hashes of.
-
-    Remembers: those looked up last, for the head that they belong to. Any thread may use it.
-    """
+    """Finds the addresses and slots that the keys of tries are hashes of, for one head; any thread may use it."""
 
     def __init__(self, keys: StateKeys, max_keys: int = MAX_KEYS) -> None:
         self._keys = keys

@@ -51,10 +51,7 @@ class HistoricalState:
 
 
 class ForkedState:
-    """The state after block `number` of a fork: what its blocks have written, and below it what the remote has.
-
-    Only what no block has written or deleted is unknown, `NotImplemented`: the engine asks `remote` for it.
-    """
+    """The state after a block of a fork: what no block has written or deleted is `NotImplemented`, and read from `remote`."""
 
     def __init__(self, store: StoreView, number: int, remote: RemoteTable) -> None:
         self._store = store
@@ -80,11 +77,7 @@ class ForkedState:
 
 
 class Snapshots:
-    """An LRU cache of snapshots by block number; any thread may read.
-
-    Remembers: the snapshots used last. Each shares the cache of the one before, so that hot accounts
-    stay cached from block to block.
-    """
+    """An LRU cache of snapshots by block number, each with the cache of the one before; any thread may read."""
 
     def __init__(
         self,

@@ -77,10 +77,7 @@ class _MoreNodes(NamedTuple):
 
 
 class StateTrie:
-    """The Merkle Patricia tries of all states in a store.
-
-    Remembers: a bounded cache of nodes. The caller of `update` stores the new nodes.
-    """
+    """The Merkle Patricia tries of all states in a store; the caller of `update` stores the new nodes."""
 
     def __init__(
         self, nodes: TrieNodes, loaded: LoadedHistory | None = None, *, is_whole: bool = True
@@ -101,10 +98,7 @@ class StateTrie:
         return Hash32(after), nodes
 
     def holding(self, root: Hash32, state: Snapshot | Overlay) -> tuple[StateTrie, Hash32]:
-        """Return a trie that has a state, and the root of that.
-
-        `root` is that of the block which the state is of. What an overlay changes is stored nowhere.
-        """
+        """Return a trie that has a state, and its root; `root` is that of its block, and what an overlay changes is not stored."""
         if isinstance(state, Snapshot):
             return self, self.root(root)
         after, fresh = self.update(root, state.changes())

@@ -51,9 +51,7 @@ class ReceivedToken(NamedTuple):
 class AccountIndex:
     """The tokens that accounts have received, and the blocks in which they were called but not changed.
 
-    A holding is never removed but with its block: who has passed everything on is still in the list. Remembers:
-    whether it is on. Persists: rows in the write that appends the block, if the index is on; whether it is. Assumes: the writer
-    alone calls what writes; any thread may read. Fails: as the store does.
+    A holding is never removed but with its block: who has passed everything on is still in the list.
     """
 
     def __init__(self, db: KeyValueStore) -> None:

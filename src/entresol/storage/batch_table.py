@@ -56,12 +56,7 @@ class DepositCursor(NamedTuple):
 
 
 class BatchTable:
-    """The batches of a chain.
-
-    Remembers: the last batch, which every revert compares, and those read since a row was last rewritten. Persists: each
-    call in one durable write. The store deletes batches together with their blocks, and then calls `refresh`. Assumes:
-    any thread may read.
-    """
+    """The batches of a chain, each call in one durable write; the store deletes them with their blocks, then calls `refresh`."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
@@ -133,10 +128,7 @@ class BatchTable:
         logs_before: Iterable[int],
         data: bytes = b"",
     ) -> None:
-        """Add a sealed batch, with how many of its logs precede those of each of its blocks.
-
-        What it publishes is kept as it is, since another version of the compressor would give other bytes.
-        """
+        """Add a batch with how many logs precede those of each block, and what it publishes: no compressor gives that again."""
         self._write(_rows_of(batch, logs, logs_before, data))
 
     def append_derived(
@@ -146,10 +138,7 @@ class BatchTable:
         commit: SettlementTransaction,
         accepted: AcceptedBatch | None = None,
     ) -> None:
-        """Add what `append` does of a batch that was derived, where L1 has it, and what committed it, in one write.
-
-        `accepted` says that it was not derived, but taken from a snapshot.
-        """
+        """Add what `append` does of a derived batch, its place on L1 and its commit; `accepted` if it is from a snapshot."""
         number = sealed[0].number
         rows = _rows_of(*sealed)
         rows.append(self.derivation.row_of(number, position))
@@ -223,10 +212,7 @@ class BatchTable:
         return SettlementTransaction(Hash32(row[:32]), block, timestamp, gas_used)
 
     def last_settled(self, step: SettlementStep) -> int:
-        """Return the last batch for which a step is done; 0 if there is none.
-
-        Steps are done in the order of batches, so a binary search finds it.
-        """
+        """Return the last batch for which a step is done, 0 without any, by a binary search: steps follow the order of batches."""
         last = self.last()
         numbers = range(1, 1 + (0 if last is None else last.number))
         return bisect_left(numbers, 1, key=lambda number: self.settled(number, step) is None)
@@ -344,11 +330,7 @@ _PARTIAL: Final = b"\x02"
 
 
 class BookTable:
-    """The books of batches, in any order: one that L1 rejects does not hold up those after it.
-
-    Persists: each call in one durable write. The table of batches deletes the books of its batches.
-    Assumes: any thread may read.
-    """
+    """The books of batches, in any order: one that L1 rejects does not hold up those after it."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

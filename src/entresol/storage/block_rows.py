@@ -54,10 +54,7 @@ _HIGHEST_PRICE: Final = 2 ** (8 * _PRICE_SIZE) - 1
 
 
 class NonEmptyBlocks:
-    """The numbers of the blocks with contents, among those that were appended since the store was opened.
-
-    Remembers: them, in order, and from which block on they are known. Assumes: one writer.
-    """
+    """The numbers of the blocks with contents, among those that were appended since the store was opened."""
 
     def __init__(
         self, head: int | None, first: int = 0, max_blocks: int = MAX_NONEMPTY_BLOCKS
@@ -278,11 +275,7 @@ class Prices(NamedTuple):
 
 
 class PriceTable:
-    """The prices of a chain's blocks.
-
-    Remembers: the prices of the last block. Persists: a row for each block whose prices differ from the previous
-    block's, in the write that appends the block. They were observed on L1, so they cannot be rebuilt from the records.
-    """
+    """The prices of a chain's blocks, as L1 gave them: a row for each block whose prices differ from the previous one's."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
@@ -314,11 +307,7 @@ class PriceTable:
 
 
 class RulesTable:
-    """The rules of blocks; a chain that publishes nothing has none.
-
-    Remembers: the rules by which blocks are made, set by who opens the chain, and the last block with them. Persists: a row for each block whose
-    rules are not those of the block before it, in the write that appends the block.
-    """
+    """The rules of blocks, a row for each block whose rules are other ones; a chain that publishes nothing has none."""
 
     def __init__(self, db: KeyValueStore, path: Path) -> None:
         self._db = db

@@ -69,10 +69,7 @@ class AcceptedBatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DerivationTable:
-    """The positions of derived batches, which were accepted instead, and whether the chain is still what was derived.
-
-    Persists: each call in one durable write; a position with its batch (`BatchTable`).
-    """
+    """The positions of derived batches, which were accepted instead, and whether the chain is still what was derived."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

@@ -29,10 +29,7 @@ _NO_ROWS: Final[tuple[Row, ...]] = ()
 
 
 class ForkTable:
-    """The rows that only a fork has; without an anchor nothing is read or written here.
-
-    Remembers: the anchor. The store writes the rows with the blocks. Any thread may read.
-    """
+    """The rows that only a fork has; without an anchor nothing is read or written here. Any thread may read."""
 
     def __init__(self, db: KeyValueStore, path: Path) -> None:
         self._db = db

@@ -68,10 +68,7 @@ def is_kept_row(key: bytes) -> bool:
 
 
 class LoadedHistory:
-    """Reads what is known of loaded blocks; a chain that was not loaded has all of its states.
-
-    Remembers: the row, which is written with the blocks.
-    """
+    """Reads what is known of loaded blocks; a chain that was not loaded has all of its states."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

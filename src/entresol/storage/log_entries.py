@@ -1,7 +1,4 @@
-"""Entries of the canonical log: everything a store persists that cannot be derived from something else.
-
-Their contents are what the tables store, byte for byte.
-"""
+"""Entries of the canonical log: what a store persists that follows from nothing else, byte for byte as tables store it."""
 
 from __future__ import annotations
 

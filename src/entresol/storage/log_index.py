@@ -38,10 +38,7 @@ _STATUS_OF_FAILED: Final = (bytes(BOOTLOADER), bytes(FAILED))
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A log filter: one of the addresses, and at each position one of the topics.
-
-    An empty set matches anything; a log has at least as many topics as there are positions.
-    """
+    """A log filter: one of the addresses, and at each position one of the topics; an empty set matches anything."""
 
     addresses: frozenset[bytes] = frozenset()
     topics: tuple[frozenset[bytes], ...] = ()
@@ -247,11 +244,10 @@ def _is_open(packed: bytes) -> bool:
 
 
 class OpenLogTable:
-    """The open logs of a chain, in the order of its blocks.
+    """The open logs of a chain, in the order of its blocks, which `block_rows` writes.
 
-    `block_rows` writes a log with its block. `close` moves it to another table, under the L1 block that was read, so
-    that `reopen` can move it back when a reorg or a revert removes that block. Persists: each call
-    in one write. Assumes: the thread that changes the chain.
+    `close` moves a log to another table, under the L1 block that was read, so that `reopen` can move it back when a
+    reorg or a revert removes that block.
     """
 
     def __init__(self, db: KeyValueStore) -> None:

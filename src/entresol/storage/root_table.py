@@ -76,8 +76,7 @@ class BatchPath(NamedTuple):
 class RootTable:
     """The roots of a chain that imports them, and the paths of its own batches: one for each time that L1 appended one.
 
-    Persists: each call in one write, which is not synced: what is lost is read from L1 again.
-    Assumes: any thread may read.
+    No write is synced: what is lost is read from L1 again.
     """
 
     def __init__(self, db: KeyValueStore) -> None:
@@ -114,10 +113,7 @@ class RootTable:
         roots: Iterable[InteropRoot] = (),
         paths: Iterable[tuple[int, BatchPath]] = (),
     ) -> None:
-        """Replace what is known of L1 from block `first` up to a cursor; paths above that are dropped.
-
-        Roots above it stay until those blocks are read: they may be imported already.
-        """
+        """Replace what is known of L1 from block `first` up to a cursor; above it paths are dropped, and roots stay."""
         rows = [cursor.row()]
         rows += [
             (

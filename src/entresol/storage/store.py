@@ -23,12 +23,7 @@ MAX_COPIED_BYTES: Final = 256 << 20
 
 
 class Store(StoreView):
-    """Appends, unwinds, replaces and rebuilds the chain that `StoreView` reads.
-
-    Remembers: as the view, and which of its own blocks have contents. Persists: each appended record with its derived
-    rows, in one atomic write. Assumes: one writer, which appends blocks in order; readers on any thread. Fails: with a
-    `StoreFailed`; acknowledged blocks stay.
-    """
+    """Appends, unwinds, replaces and rebuilds the chain that `StoreView` reads, by one writer beside readers on any thread."""
 
     def __init__(self, directory: Directory, db: KeyValueStore) -> None:
         super().__init__(directory, db)
@@ -138,10 +133,7 @@ class Store(StoreView):
         chain_id: int,
         anchor: Anchor | None = None,
     ) -> None:
-        """Add the genesis block to an empty store, with the hash that identifies the genesis and the chain id.
-
-        That of a fork is its `anchor`, with what the fork lays over it.
-        """
+        """Add the genesis block to an empty store, with the hash that identifies it, the chain id, and the anchor of a fork."""
         header = record.header()
         if self.head_number is not None:
             raise WrongParent(header.number, self.head_number)
@@ -164,10 +156,7 @@ class Store(StoreView):
         *,
         sync: bool = True,
     ) -> None:
-        """Add the next block with its new trie nodes and its prices, in one durable write.
-
-        Without `sync` a power cut may undo it, until the next write that syncs.
-        """
+        """Add the next block with trie nodes and prices in one write; without `sync` a power cut may undo it until the next."""
         self._append(record, nodes, self._marks_of_next(prices), sync=sync)
 
     def write_next(
@@ -296,10 +285,7 @@ class Store(StoreView):
         nodes_of: Callable[[BlockRecord], Iterable[Row]],
         progress: Callable[[int, int], None] = lambda _done, _all: None,
     ) -> None:
-        """Rebuild the derived tables from the records; there must be no readers meanwhile.
-
-        After an interruption the store can only be opened to rebuild it again.
-        """
+        """Rebuild the derived tables from the records, without readers meanwhile; an interrupted one has to be done again."""
         self._db.write([(tables.REBUILDING, b"")])
         # What was closed on L1 is found again when L1 is asked.
         for table in (*tables.DERIVED, tables.CLOSED_LOGS):

@@ -43,11 +43,7 @@ class TransactionLocation(NamedTuple):
 
 
 class StoreView:
-    """The contents of a store up to its head; `Store` adds what changes it.
-
-    Remembers: the number of the last block, and what was recently read of blocks. Assumes: readers on any thread.
-    Fails: with a `StoreFailed`.
-    """
+    """The contents of a store up to its head, for readers on any thread; `Store` adds what changes it."""
 
     def __init__(self, directory: Directory, db: KeyValueStore) -> None:
         self._db = db

@@ -1,7 +1,4 @@
-"""Key layout of the database, and the tables of single rows; `docs/storage.md` describes every table.
-
-Numbers in keys are big-endian, so that keys sort by number.
-"""
+"""Key layout of the database, with big-endian numbers that sort, and tables of single rows; docs/storage.md has it all."""
 
 from __future__ import annotations
 
@@ -166,10 +163,7 @@ def pack_index(index: int) -> bytes:
 
 
 def pack_account(account: StoredAccount | None) -> bytes:
-    """Return an account's row: nothing, or a flag for code, the nonce, the code hash, the balance.
-
-    Without the flag there is no code hash.
-    """
+    """Return an account's row: nothing, or a flag for code, the nonce, the code hash if there is code, the balance."""
     if account is None:
         return b""
     has_code = account.code_hash != EMPTY_CODE_HASH
@@ -211,10 +205,7 @@ class StateKeys:
 
 
 class GenesisTable:
-    """The hash of the genesis as it was given, its block number, and the chain id, which no block commits to.
-
-    Remembers: the block number. The store writes the rows with the genesis block.
-    """
+    """The hash of the genesis as it was given, its block number, and the chain id, which no block commits to."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db
@@ -258,10 +249,7 @@ START: Final = LogPosition(0, bytes(DIGEST_SIZE))
 
 
 class PositionTable:
-    """The position of a store in the canonical log, and what L1 had confirmed there.
-
-    Remembers: the position. Persists: it, in the write of the entry that it follows.
-    """
+    """The position of a store in the canonical log, and what L1 had confirmed there."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

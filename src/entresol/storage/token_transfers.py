@@ -47,10 +47,7 @@ class TokenTransfer(msgspec.Struct, frozen=True):
 
 
 def recipient_of(topics: Sequence[bytes], size: int) -> tuple[TokenStandard, bytes, bytes] | None:
-    """Return the standard, sender and recipient of a log with `size` bytes of data; None if it is not a transfer.
-
-    Each block is indexed by it, so it reads no more than it has to.
-    """
+    """Return the standard, sender and recipient of a log of a transfer, reading no more than has to be: blocks are indexed by it."""
     if not topics or topics[0] not in TRANSFERS:
         return None
     count = len(topics)

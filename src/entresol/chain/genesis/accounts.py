@@ -64,10 +64,7 @@ class _Key(msgspec.Struct, frozen=True):
 
 
 def derive(mnemonic: str, count: int, path: str = DEVELOPMENT_PATH) -> tuple[DevAccount, ...]:
-    """Return the first `count` accounts under `path`.
-
-    The words may come from any word list, and their checksum is not verified; only their number is.
-    """
+    """Return the first accounts under `path`; of the words only the number is checked, so they may be of any list."""
     key = _master(mnemonic)
     for index in _steps(path):
         key = key.child(index)

@@ -76,10 +76,7 @@ class GenesisState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Genesis(msgspec.Struct, frozen=True, kw_only=True):
-    """The initial state and header of a chain.
-
-    The header does not commit to the chain id, so both identify a chain.
-    """
+    """The initial state and header of a chain; the header does not commit to the chain id, so both identify it."""
 
     chain_id: int
     number: int = 0
@@ -159,10 +156,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, document: bytes) -> Self:
-        """Read geth-style JSON.
-
-        Forks and unknown fields are ignored; the default base fee is that of a chain that starts with London.
-        """
+        """Read geth-style JSON; forks and unknown fields are ignored, and the default base fee is London's first."""
         item = geth_json.parse_document(document)
         return cls(
             chain_id=required(item, "config", _read_chain_id),
@@ -205,10 +199,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def state(self) -> GenesisState:
-        """Return the initial state.
-
-        It includes accounts that are listed but empty, as in geth: mainnet's genesis has two.
-        """
+        """Return the initial state, with accounts that are listed but empty, as in geth: mainnet's genesis has two."""
         hashes = {address: keccak256(item.code) for address, item in self.alloc.items()}
         slots = {address: _nonzero(item.storage) for address, item in self.alloc.items()}
         return GenesisState(
@@ -221,10 +212,7 @@ class Genesis(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def header(self, state_root: Hash32, fields: ForkFields = _NO_FIELDS) -> Header:
-        """Return the header of the genesis block, given the root of `state` and the fields of the chain's fork.
-
-        That of a fork is its anchor's, but for the root, which covers what the fork has laid over it.
-        """
+        """Return the header of the genesis block with a state root and the fork's fields; that of a fork is its anchor's."""
         if self.anchor is not None:
             return msgspec.structs.replace(self.anchor.header, state_root=state_root)
         return Header(

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 def base_token_of(alloc: Mapping[Address, GenesisAccount]) -> BaseToken:
-    """Return the token that pays for gas on an L2 with these accounts in its genesis, without its price.
-
-    It is ether without system contracts.
-    """
+    """Return the token that pays for gas on an L2 with these accounts, without its price; ether without system contracts."""
     vault, token = alloc.get(L2_NATIVE_TOKEN_VAULT), alloc.get(L2_BASE_TOKEN)
     if vault is None or token is None:
         return ETHER_TOKEN

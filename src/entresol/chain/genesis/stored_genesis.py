@@ -140,10 +140,7 @@ _NO_FIELDS: Final = ForkFields()
 def genesis_block(
     genesis: Genesis, store: StoreView, trie: StateTrie, fields: ForkFields = _NO_FIELDS
 ) -> tuple[BlockRecord, list[tuple[bytes, bytes]]]:
-    """Return the record and the trie nodes of the genesis block, for an empty store; `fields` are those of the fork.
-
-    What a fork lays over its anchor is complete, so nothing of the remote is read.
-    """
+    """Return the record and trie nodes of the genesis block, for an empty store; of a fork's remote nothing is read."""
     overlay = Overlay(Snapshot(HistoricalState(store, 0)))
     state = genesis.state()
     for address, account in state.accounts.items():

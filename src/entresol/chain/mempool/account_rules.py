@@ -53,10 +53,7 @@ _MAX_FAILING: Final = 4_096
 
 
 def check_zk_sender(transaction: Transaction, accounts: State, rules: ValidationRules) -> bool:
-    """Reject a transaction by its sender and its payer; return whether it is a contract account's own.
-
-    One of any other type than 0x71 passes.
-    """
+    """Reject a transaction of type 0x71 by sender and payer; return whether it is a contract account's own."""
     payload = transaction.payload
     if not isinstance(payload, ZkTransaction):
         return False

@@ -66,10 +66,7 @@ class Pricing(msgspec.Struct, frozen=True):
 
 
 class BestTransactions:
-    """An iterator over the pending transactions in the order in which a block includes them.
-
-    Transactions that leave the pool meanwhile are skipped; those that enter it are not seen.
-    """
+    """Pending transactions in the order for a block, without those that leave the pool meanwhile or enter it."""
 
     def __init__(self, heap: list[_Head], senders: Senders, pricing: Pricing) -> None:
         self._heap = heap
@@ -186,10 +183,7 @@ class IncomingTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvictionQueue:
-    """A priority queue of each sender's last transaction, the first to be evicted on top.
-
-    Only a sender's last transaction can be evicted, so that eviction leaves no nonce gap.
-    """
+    """Each sender's last transaction, which alone can be evicted without a nonce gap; the first to go on top."""
 
     def __init__(self, senders: Senders) -> None:
         self._senders = senders

@@ -49,11 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class TransactionAdded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The result of adding a transaction.
-
-    `promoted` lists what becomes pending by it, in the order of nonces, with the transaction itself if it
-    is pending. `evicted` lists what was evicted for it.
-    """
+    """The result of adding a transaction: what becomes pending by it, itself included, and what was evicted for it."""
 
     hash: bytes
     is_pending: bool
@@ -88,11 +84,7 @@ class Condition(Protocol):
 
 
 class Admission:
-    """Rejects what users send while a part of the node cannot keep up.
-
-    What is in the pool stays there, and deposits do not pass here. Remembers: the conditions. Fails: with the rejection
-    of the first condition that has one.
-    """
+    """Rejects what users send while a part of the node cannot keep up; the pool keeps what it has, and deposits pass."""
 
     def __init__(self) -> None:
         self._conditions: tuple[Condition, ...] = ()
@@ -115,11 +107,8 @@ class Admission:
 class Mempool(PoolIndex):
     """Holds transactions until a block includes them or they become invalid.
 
-    Remembers: transactions by hash and by sender, with the nonce and balance of each sender.
-    Persists:  nothing; a restart begins with an empty pool.
-    Assumes:   one thread, and a call of `on_block` or `reset` for every change of the head's state.
-    Fails:     by rejecting a transaction, which changes nothing. An error of the account reader leaves
-               `on_block` and `reset` incomplete; calling them again completes them.
+    Every change of the head's state needs a call of `on_block` or `reset`, on one thread; one that an error of the
+    reader of accounts ends is completed by the next.
     """
 
     def __init__(
@@ -185,10 +174,7 @@ class Mempool(PoolIndex):
         *,
         touched: Iterable[bytes] | None = None,
     ) -> PoolUpdated:
-        """Update the pool after a block; `base_fee` is that of the next one.
-
-        `touched` names the accounts that the block changed; without it every sender is checked.
-        """
+        """Update the pool after a block that changed the accounts `touched`, all if None; `base_fee` is that of the next one."""
         self.version += 1
         self._accounts = accounts
         self.base_fee = base_fee

@@ -119,10 +119,7 @@ class PoolView:
         return entry is not None and entry.nonce < self._senders[entry.sender].gap
 
     def next_nonce(self, sender: Address, *, is_impersonated: bool = False) -> int:
-        """Return the first nonce of a sender that is neither used nor pending.
-
-        An impersonated contract account counts by the nonce in its account, as any other contract.
-        """
+        """Return the first nonce neither used nor pending; an impersonated contract account counts by that of its account."""
         sender_txs = self._senders.get(sender)
         if sender_txs is not None:
             return sender_txs.gap

@@ -219,10 +219,7 @@ def hashes(entries: Iterable[PooledTransaction]) -> tuple[bytes, ...]:
 
 
 class QueueLifetime:
-    """Counts since when each sender has transactions behind a nonce gap, as geth does (`--txpool.lifetime`).
-
-    A sender whose transactions become pending counts anew. Remembers: a time for each such sender, the earliest first.
-    """
+    """Counts since when each sender has transactions behind a nonce gap, as geth does; promotion counts anew."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds

@@ -20,10 +20,9 @@ class _Sealed(NamedTuple):
 
 
 class BlobSidecars:
-    """The sidecars of a chain's last blob transactions, by transaction hash.
+    """The sidecars of a chain's last blob transactions, by transaction hash; beyond `max_bytes` the oldest are dropped.
 
-    Remembers: up to `max_bytes`; the oldest are dropped first. Persists: nothing, because no block, root or state
-    depends on blobs: on Ethereum, too, they are beside the chain (geth has them in its blob pool). Assumes: one thread.
+    They are not persisted: no block, root or state depends on blobs, and on Ethereum, too, they are beside the chain.
     """
 
     def __init__(self, max_bytes: int = MAX_SIDECAR_BYTES) -> None:

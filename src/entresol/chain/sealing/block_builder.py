@@ -33,11 +33,7 @@ QUICK_EDITS: Final = 256
 
 
 class BlockWrite:
-    """An executed block that is written, but neither durable nor shown yet.
-
-    `sync` runs on a thread. A caller that needs the chain as it will be runs it, too, and waits that way. Remembers:
-    whether it is durable, and what prevented it.
-    """
+    """An executed block that is written, but neither durable nor shown yet; whoever needs it runs `sync`, too, and waits so."""
 
     def __init__(self, executed: ExecutedBlock, sync: Callable[[], None]) -> None:
         self.executed = executed
@@ -59,11 +55,7 @@ class BlockWrite:
 
 
 class BlockAppender:
-    """Appends blocks, with all that follows from a new head: what was pending, edited or set for it is gone.
-
-    Remembers: the block that is being written. Persists: blocks, through the ledger. Assumes: the thread of the chain.
-    Fails: an error leaves the chain unchanged.
-    """
+    """Appends blocks, with all that follows from a new head: what was pending, edited or set for it is gone."""
 
     def __init__(
         self,
@@ -154,11 +146,7 @@ class BlockAppender:
 
 
 class BlockBuilder:
-    """Builds the next block of a chain from what is pending, and seals it.
-
-    Remembers: the pending block. Persists: blocks, through the appender. Assumes: the thread of the chain. Fails: an error
-    leaves the chain unchanged.
-    """
+    """Builds the next block of a chain from what is pending, and seals it."""
 
     def __init__(
         self,
@@ -180,10 +168,7 @@ class BlockBuilder:
     # The pending block
 
     def pending(self, *, budget: WorkBudget | None = None) -> BlockExecutor:
-        """Return the pending block with its transactions executed; it is shared and must not be changed.
-
-        Raises `GasBudgetSpent` if building it takes more work than is left of a budget.
-        """
+        """Return the pending block, executed, shared and not to be changed; raise `GasBudgetSpent` beyond a budget."""
         return self._pending.filled(budget)
 
     def pending_block(self, *, budget: WorkBudget | None = None) -> ExecutedBlock:
@@ -267,10 +252,7 @@ class BlockBuilder:
     # Sealing in parts, on any thread
 
     def open_block(self, *, budget: WorkBudget | None = None) -> OpenBlock:
-        """Open the next block, to execute its transactions on any thread, and then to seal it here.
-
-        Executing it raises `GasBudgetSpent` if it takes more work than is left of a budget.
-        """
+        """Open the next block, to execute it on any thread, with `GasBudgetSpent` beyond a budget, and to seal it here."""
         self._appender.flush()
         filler, state = self._filler, self._next.build_state
         executor = filler.create(self._next.timestamp())

@@ -39,12 +39,10 @@ INLINE_TRANSACTIONS: Final = 32
 
 
 class BlockFiller:
-    """Builds the next block on the ledger.
+    """Builds the next block on the ledger, and leaves the pool as it is.
 
-    Remembers: the queues of roots and of priority transactions. Persists: nothing; after a restart the importer and
-    the deposit watcher enqueue again what no block includes. Assumes: one thread. Fails: as the ledger does; a
-    transaction that cannot be executed is rejected, and does not block those behind it, but no block is built without
-    the roots that are to be imported. The pool stays as it is.
+    A transaction that cannot be executed is rejected, and does not block those behind it, but no block is built without
+    the roots that are to be imported. After a restart the importer and the deposit watcher fill the queues again.
     """
 
     def __init__(self, ledger: Ledger, pool: Mempool) -> None:
@@ -159,10 +157,7 @@ class BlockFiller:
         known: Container[Hash32] = (),
         budget: WorkBudget | None = None,
     ) -> BlockExecutor:
-        """Return the next block with its transactions executed, at most `limit`, but no roots yet.
-
-        Raises `GasBudgetSpent` if they take more work than is left of a budget; nothing changes then.
-        """
+        """Return the next block with at most `limit` transactions, without its roots; a spent budget raises and changes nothing."""
         executor = self.open(timestamp, edits, codes)
         executor.budget = budget
         include_roots(executor, self.roots, self.roots.first)
@@ -246,10 +241,7 @@ class BuildState(NamedTuple):
 
 
 class NextBlock:
-    """The block after the head, before it has transactions.
-
-    Remembers: nothing but its parts: settings are the ledger's. Assumes: the thread of the chain.
-    """
+    """The block after the head, before it has transactions."""
 
     def __init__(self, ledger: Ledger, clock: Clock, edits: Edits) -> None:
         self.ledger = ledger

@@ -70,11 +70,7 @@ class PriorityQueue:
 
 
 class RootQueue:
-    """Roots that are to be imported, oldest first.
-
-    Remembers: them, and why the last import failed. Persists: nothing: the importer queues again what no block has
-    imported. Assumes: one thread changes it. Fails: never; an import that fails stays in the queue.
-    """
+    """Roots that are to be imported, oldest first; an import that fails stays, and after a restart the importer adds them."""
 
     def __init__(self) -> None:
         self._queued: deque[InteropRoot] = deque()
@@ -119,10 +115,7 @@ class RootQueue:
 
 
 def include_roots(executor: BlockExecutor, queue: RootQueue, roots: Sequence[InteropRoot]) -> None:
-    """Import the first roots of a queue by the first transaction of a block; any thread may call it.
-
-    Raises `SystemTransactionFailed` if that fails, which the queue remembers: without them there is no block.
-    """
+    """Import the first roots by the first transaction of a block, on any thread; a failure is raised and remembered."""
     if not roots:
         return
     payload = SystemTransaction.root_import(roots, next_salt(executor.overlay))

@@ -62,9 +62,6 @@ class PendingBlock:
     A batch may have hundreds of requests for it, and executing the whole pool for each would block all others.
     The timestamp is part of the block, so it is cached for a second at most. What is invalid in it stays in the pool
     until a block is sealed, and is not executed again for the same parent.
-
-    Remembers: the block and its inputs, and what is invalid on its parent. Assumes: one thread, and that callers do not
-    change the block. Fails: as the filler does, and keeps what it had then.
     """
 
     def __init__(self, next_block: NextBlock, pool: Mempool, filler: BlockFiller) -> None:
@@ -123,11 +120,9 @@ class PendingBlock:
 
 
 class OpenBlock:
-    """The next block, opened on the thread of the chain and written there by `BlockBuilder.write_open`.
+    """The next block, built in parts: `prepare` on the thread of the chain, `execute` on any.
 
-    It is built in parts: `prepare` on the thread of the chain, `execute` on any. Remembers: the executor with what has
-    been executed, and what the block is built on. Assumes: one thread at a time, and that the chain is as it was when
-    `prepare` is called; `execute` touches nothing that others change.
+    The chain has to be as it was when `prepare` is called; `execute` touches nothing that others change.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -143,10 +138,7 @@ class OpenBlock:
         prepare_write: Callable[[ExecutedBlock], None] | None = None,
         prices: Prices | None = None,
     ) -> None:
-        """Build on `executor`, which `begin` begins first, and then `import_roots`.
-
-        `prepare_write` is called with the finished block.
-        """
+        """Build on `executor`, which `begin` begins, and then `import_roots`; `prepare_write` gets the finished block."""
         self.state = state
         self.prices = prices
         """The prices that its base fee follows from: when it is finished, they may be others."""
@@ -177,10 +169,7 @@ class OpenBlock:
         return self._executor.transactions
 
     def prepare(self) -> bool:
-        """Prepare the next part, and return whether there is one.
-
-        The parts are edits, roots of L1, priority transactions, those of the pool, and the roots of the block.
-        """
+        """Prepare the next part: edits, roots of L1, priority transactions, the pool's, the block's roots; return if there is one."""
         if self._first:
             self._execute = self._first.pop(0)
         elif self._priority:

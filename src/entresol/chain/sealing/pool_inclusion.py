@@ -52,10 +52,7 @@ class PoolInclusion:
     What is invalid is left in the pool, and recorded in the block: sealing it drops it from there. What is
     executed in vain has a budget. Beyond it, what runs in steps and may be rejected waits for the next block, except
     that of senders who have paid before: nobody keeps them out for free. On a fork, what lacks a value of the remote is
-    left out with its sender's later ones.
-
-    Remembers: how far it is in the pool, and what the last part could not include. Assumes: `take` on the thread that
-    changes the pool, and nothing else on the block while `execute` runs, on any thread. Fails: as the executor does.
+    left out with its sender's later ones. `take` runs on the thread that changes the pool, `execute` on any.
     """
 
     def __init__(
@@ -144,10 +141,7 @@ class PoolInclusion:
 
 
 class Rejections:
-    """Removes from the pool what a block has rejected.
-
-    Remembers: why, for senders that wait for the block, and who wants to know. Assumes: the thread of the chain.
-    """
+    """Removes from the pool what a block has rejected, and remembers why for those who wait for the block."""
 
     def __init__(self, pool: Mempool) -> None:
         self._pool = pool
@@ -184,11 +178,7 @@ class ColdFound(Exception):  # noqa: N818  # no error
 
 
 class ColdSenders:
-    """Whom the next blocks leave out until what they read is here: senders of the pool, and deposits.
-
-    One that reads a slow remote holds up no block of others. Remembers: them, and what prevents the first deposit.
-    Assumes: the thread of the chain. A chain that is not a fork never has any.
-    """
+    """Senders and deposits that blocks of a fork leave out until what they read is here, so that they hold up no others."""
 
     def __init__(self) -> None:
         self._senders: dict[Address, Exception] = {}

@@ -38,10 +38,7 @@ _PIECE_BYTES: Final = 512
 
 
 def compress(body: bytes) -> bytes:
-    """Return a body or a genesis as it is published.
-
-    Others may compress it otherwise, so what was published once is never compressed again.
-    """
+    """Return a body or a genesis as it is published; others may compress it otherwise, so it is never compressed again."""
     if not 1 <= len(body) <= MAX_DECODED_BYTES:
         problem = f"1 to {MAX_DECODED_BYTES} bytes expected, got {len(body)}"
         raise NotPublishable("body", problem)
@@ -76,10 +73,7 @@ def compress(body: bytes) -> bytes:
 
 
 def decompress(published: bytes, *, max_bytes: int = MAX_PUBLISHED_BYTES) -> bytes:
-    """Return the body or the genesis that was published; reject with `UnreadableData` what no reader accepts.
-
-    Nothing is allocated before the sizes are known and checked.
-    """
+    """Return what was published, allocating nothing before sizes are checked; reject what no reader accepts."""
     reader = Reader(published, "published")
     if len(published) > max_bytes:
         raise reader.unreadable("size", f"{len(published)} bytes, at most {max_bytes} expected")

@@ -104,10 +104,7 @@ class PublishedGenesis(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def hash(self) -> Hash32:
-        """Return the hash of the encoding, which L1 has from the beginning.
-
-        It is not that of the published bytes: a file has the same hash, and so has another compression.
-        """
+        """Return the hash of the encoding, which L1 has: that of a file, too, and of any compression."""
         return Hash32(keccak256(self.encode()))
 
     def publish(self) -> bytes | None:

@@ -19,10 +19,7 @@ T = TypeVar("T", bound=FixedBytes)
 
 
 class Reader:
-    """Reads one value after the other; everything else is rejected with the field and its offset.
-
-    Remembers: the bytes, where the next value begins, and what it is a part of. Fails: with `UnreadableData`.
-    """
+    """Reads one value after the other; everything else is rejected with the field and its offset."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data

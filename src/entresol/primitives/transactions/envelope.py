@@ -104,11 +104,7 @@ def _authorizations(decoded: DecodedTransaction) -> tuple[Authorization, ...]:
 
 
 class Transaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction with its sender, its hash and its raw bytes, as a block contains them.
-
-    A payload of any type has `type`, `chain_id`, `nonce`, `gas_limit`, `to`, `value`, `data`,
-    `fee_cap`, `tip`, `access_list` and `authorizations`.
-    """
+    """A transaction with its sender, its hash and its raw bytes, as a block contains them."""
 
     payload: Payload
     sender: Address
@@ -158,11 +154,7 @@ class Transaction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decode(raw: bytes) -> Transaction:
-    """Decode a signed transaction of type 0 to 4 or 0x71.
-
-    Types that only L1 or the node itself may send are rejected. Proofs of blobs are verified, which takes some milliseconds. The signature
-    of type 0x71 is checked, but not judged: its sender may be a contract.
-    """
+    """Decode a signed transaction, with proofs of blobs, which takes milliseconds; the sender of 0x71 may be a contract."""
     _reject_unsigned(raw)
     if raw.startswith(_ZK_PREFIX):
         return _from_zk_fields(_native.decode_zk_transaction(raw), raw)
@@ -190,10 +182,7 @@ def load(raw: bytes, sender: Address) -> Transaction:
 
 
 def may_be_unsigned(raw: bytes) -> bool:
-    """Return whether stored bytes may have no signature, as those that anvil impersonates.
-
-    Such bytes are the same for every sender, so the hash of the transaction covers the sender, too.
-    """
+    """Return whether stored bytes may have no signature, as anvil's; then the hash covers the sender, too."""
     return raw.endswith(_NO_SIGNATURE)
 
 
@@ -204,10 +193,7 @@ def sign(
     *,
     sender: Address | None = None,
 ) -> Transaction:
-    """Sign `payload` with a secret key of 32 bytes; `sidecar` has been verified.
-
-    With the `sender` that the key belongs to, nobody recovers it from the signature, which takes longer than signing.
-    """
+    """Sign `payload`; with the `sender` of the key, nobody recovers it, which takes longer than signing."""
     signature = _native.sign(payload.signing_hash(), secret)
     raw = payload.with_signature(signature).encode()
     return with_sidecar(decode(raw) if sender is None else load(raw, sender), sidecar)
@@ -249,10 +235,7 @@ def unsigned(
 def impersonate(
     payload: SignedPayload, sender: Address, sidecar: BlobSidecar | None = None
 ) -> Transaction:
-    """Return an unsigned transaction of `sender`, for impersonation.
-
-    Its signature fields contain the sender, so that its bytes and its hash are unique.
-    """
+    """Return an unsigned transaction whose signature has the sender, so that bytes and hash are unique."""
     signature: dict[str, int] = {
         "r": _IMPERSONATION_R,
         "s": _IMPERSONATION_S | int.from_bytes(sender),
@@ -362,10 +345,7 @@ def recover_many(
 
 
 def decode_published(raws: Sequence[bytes]) -> list[Transaction | InvalidTransaction]:
-    """Decode published transactions, on all cores, and recover who has sent them.
-
-    Nobody says who that is: it is who has signed, or whom an impersonated one names. What names nobody yields its error.
-    """
+    """Decode published transactions, on all cores, by who has signed or whom an impersonated one names; else its error."""
     decoded = zip(raws, decode_many(raws), strict=True)
     return [
         _impersonated(raw, found) if isinstance(found, InvalidTransaction) else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import msgspec
 
@@ -70,7 +70,7 @@ class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _signed_fields(self) -> list[RlpItem]:
-        raise NotImplementedError
+        return [_item(getattr(self, name)) for name in self.signed]
 
     def _enveloped(self, fields: list[RlpItem]) -> bytes:
         return bytes([self.type]) + rlp_encode(fields)
@@ -98,6 +98,7 @@ class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
     """An untyped transaction; without a chain id it is valid on any chain."""
 
     type: ClassVar[int] = 0
+    signed: ClassVar[tuple[str, ...]] = ("nonce", "gas_price", "gas_limit", "to", "value", "data")
     access_list: ClassVar[tuple[Access, ...]] = ()
 
     chain_id: int | None = None
@@ -114,16 +115,6 @@ class LegacyTransaction(GasPricePayload, frozen=True, kw_only=True):
             fields += [encode_uint(self.chain_id), b"", b""]
         return Hash32(keccak256(rlp_encode(fields)))
 
-    def _signed_fields(self) -> list[RlpItem]:
-        return [
-            encode_uint(self.nonce),
-            encode_uint(self.gas_price),
-            encode_uint(self.gas_limit),
-            self.to or b"",
-            encode_uint(self.value),
-            self.data,
-        ]
-
     def _enveloped(self, fields: list[RlpItem]) -> bytes:
         return rlp_encode(fields)
 
@@ -132,25 +123,19 @@ class AccessListTransaction(GasPricePayload, frozen=True, kw_only=True):
     """A transaction with an access list (EIP-2930)."""
 
     type: ClassVar[int] = 1
+    signed: ClassVar[tuple[str, ...]] = ("chain_id", *LegacyTransaction.signed, "access_list")
 
     chain_id: int
     access_list: tuple[Access, ...] = ()
 
-    def _signed_fields(self) -> list[RlpItem]:
-        return [
-            encode_uint(self.chain_id),
-            encode_uint(self.nonce),
-            encode_uint(self.gas_price),
-            encode_uint(self.gas_limit),
-            self.to or b"",
-            encode_uint(self.value),
-            self.data,
-            _access_items(self.access_list),
-        ]
-
 
 class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
     """The common fields of the types with a fee cap and a tip."""
+
+    signed: ClassVar[tuple[str, ...]] = (
+        *("chain_id", "nonce", "max_priority_fee_per_gas", "max_fee_per_gas"),
+        *("gas_limit", "to", "value", "data", "access_list"),
+    )
 
     chain_id: int
     max_priority_fee_per_gas: int
@@ -167,19 +152,6 @@ class FeeCapPayload(EthereumPayload, frozen=True, kw_only=True):
         """The maximum of it that goes to the block producer."""
         return self.max_priority_fee_per_gas
 
-    def _signed_fields(self) -> list[RlpItem]:
-        return [
-            encode_uint(self.chain_id),
-            encode_uint(self.nonce),
-            encode_uint(self.max_priority_fee_per_gas),
-            encode_uint(self.max_fee_per_gas),
-            encode_uint(self.gas_limit),
-            self.to or b"",
-            encode_uint(self.value),
-            self.data,
-            _access_items(self.access_list),
-        ]
-
 
 class FeeMarketTransaction(FeeCapPayload, frozen=True, kw_only=True):
     """A transaction with a fee cap and a tip (EIP-1559)."""
@@ -192,6 +164,11 @@ class BlobTransaction(FeeCapPayload, frozen=True, kw_only=True):
     """A transaction that names blobs (EIP-4844), as blocks contain it: without the blobs."""
 
     type: ClassVar[int] = 3
+    signed: ClassVar[tuple[str, ...]] = (
+        *FeeCapPayload.signed,
+        "max_fee_per_blob_gas",
+        "blob_hashes",
+    )
     authorizations: ClassVar[tuple[Authorization, ...]] = ()
 
     to: Address
@@ -203,24 +180,15 @@ class BlobTransaction(FeeCapPayload, frozen=True, kw_only=True):
         """The blob gas that it uses."""
         return BLOB_GAS * len(self.blob_hashes)
 
-    def _signed_fields(self) -> list[RlpItem]:
-        return [
-            *super()._signed_fields(),
-            encode_uint(self.max_fee_per_blob_gas),
-            list(self.blob_hashes),
-        ]
-
 
 class SetCodeTransaction(FeeCapPayload, frozen=True, kw_only=True):
     """A transaction that sets delegations of accounts (EIP-7702)."""
 
     type: ClassVar[int] = 4
+    signed: ClassVar[tuple[str, ...]] = (*FeeCapPayload.signed, "authorizations")
 
     to: Address
     authorizations: tuple[Authorization, ...] = ()
-
-    def _signed_fields(self) -> list[RlpItem]:
-        return [*super()._signed_fields(), [_authorization_item(a) for a in self.authorizations]]
 
 
 EthereumTransaction: TypeAlias = (
@@ -232,16 +200,12 @@ EthereumTransaction: TypeAlias = (
 )
 
 
-def _access_items(access_list: tuple[Access, ...]) -> list[RlpItem]:
-    return [[access.account, list(access.slots)] for access in access_list]
-
-
-def _authorization_item(authorization: Authorization) -> list[RlpItem]:
-    return [
-        encode_uint(authorization.chain_id),
-        authorization.address,
-        encode_uint(authorization.nonce),
-        encode_uint(authorization.y_parity),
-        encode_uint(authorization.r),
-        encode_uint(authorization.s),
-    ]
+def _item(value: Any) -> RlpItem:
+    """Return a field as it is encoded; a struct is a list of its fields."""
+    if isinstance(value, int):
+        return encode_uint(value)
+    if isinstance(value, tuple):
+        return [_item(each) for each in value]
+    if isinstance(value, msgspec.Struct):
+        return [_item(getattr(value, name)) for name in value.__struct_fields__]
+    return value or b""

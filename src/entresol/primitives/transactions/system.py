@@ -42,10 +42,7 @@ _GAS_PER_BYTE: Final = 300
 
 
 class SystemTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of the node, which nobody signs or pays for, and which may not fail.
-
-    The only one that there is imports roots, so no other can be made or decoded.
-    """
+    """A call of the node that imports roots, the only one there is; nobody signs or pays for it, and it may not fail."""
 
     type: ClassVar[int] = SYSTEM_TYPE
     sender: ClassVar[Address] = SYSTEM_SENDER

@@ -33,21 +33,15 @@ class Paymaster(msgspec.Struct, frozen=True):
 
     @property
     def pays(self) -> bool:
-        """Whether it is one: anybody but the zero address is, and be it the sender itself.
-
-        The crate decides in the same way (`ZkTx::has_paymaster`).
-        """
+        """Whether it is one: anybody but the zero address is, as the crate decides it, too (`ZkTx::has_paymaster`)."""
         return any(self.address)
 
 
 class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
-    """A transaction that names its sender instead of leaving it to the signature.
+    """A transaction that names its sender, and is signed as any other, or by a `custom_signature`, which wins.
 
-    It is signed in one of two forms: `v`, `r` and `s` as in any other type, or a
-    `custom_signature`, which wins over the other.
-    Its codec is the crate's alone: fields and bytes, digest, hash and who has signed.
-    `v` stays as it was encoded, 0 or 1 by some clients and 27 or 28 by others; without a plain
-    signature it is none, and the encoding has the chain id in its place.
+    Its codec is the crate's alone. `v` stays as it was encoded, 0 or 1 by some clients and 27 or 28 by others; without a
+    plain signature it is none, and the encoding has the chain id in its place.
     """
 
     type: ClassVar[int] = ZK_TYPE
@@ -108,10 +102,7 @@ class ZkTransaction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tip(self) -> int:
-        """The most wei of them that may go to the producer: none.
-
-        Clients set the priority fee to the fee cap if their user has set none, so it is not an offer.
-        """
+        """The most wei of them that may go to the producer: none, since clients set it to the fee cap without being asked."""
         return 0
 
     @property

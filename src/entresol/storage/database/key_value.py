@@ -105,8 +105,7 @@ def _by_text(path: Path, text: str) -> EntresolError:
 class Cursors:
     """A cursor for each thread that reads: making one takes as long as a seek.
 
-    Remembers: the cursors since the last write, with what was in the database then. Assumes: `forget` after every
-    write, and before the database is closed, because a cursor keeps it open.
+    `forget` has to follow every write, and to come before closing, because a cursor keeps the database open.
     """
 
     def __init__(self, db: Rdict) -> None:
@@ -128,11 +127,7 @@ class Cursors:
 
 
 class DamageReport:
-    """The damage of a database, reported once.
-
-    A secondary leaves the log to the process that writes, which it tells (`Store.report_damage`).
-    Remembers: the first failure, since the same damage is met again and again. For any thread.
-    """
+    """The damage of a database, reported once, on any thread; a secondary tells the process that writes, which logs it."""
 
     def __init__(self, *, is_secondary: bool = False) -> None:
         self._is_secondary = is_secondary
@@ -183,11 +178,7 @@ class KeyValueStore:
     """Keys and values in one directory, sorted by key.
 
     With `shared`, other processes may open it by `secondary`, the directory of their own files: they read what was
-    there when they last called `catch_up`, and write nothing.
-
-    Remembers: a cache of file blocks, and whether the last write failed. Persists: each `write`,
-    atomically, and with `durable` also across a power cut. Assumes: no other process writes, and one
-    thread does; `sync` is for any. Fails: with a `StoreFailed` that says what to do. After a failed write
+    there when they last called `catch_up`, and write nothing. One thread writes; `sync` is for any. After a failed write
     RocksDB takes no other, so the next one opens the database again if there is space.
     """
 
@@ -282,10 +273,7 @@ class KeyValueStore:
             raise self.damage.of(self._path, error) from error
 
     def scan(self, prefix: bytes) -> Iterator[Row]:
-        """Yield the entries whose keys start with `prefix`.
-
-        No cursor is held between chunks, so that an abandoned scan does not keep the directory open.
-        """
+        """Yield the entries of a prefix, holding no cursor between chunks: an abandoned scan must not keep the directory open."""
         start = prefix
         while chunk := self._read_chunk(prefix, start):
             yield from chunk
@@ -299,11 +287,7 @@ class KeyValueStore:
         sync: bool = True,
         rewrites: bool = True,
     ) -> None:
-        """Delete and put in one atomic write.
-
-        Without `sync` a power cut may undo it, until the next write that syncs. Without `rewrites` it only adds a
-        block, or what no reader reads.
-        """
+        """Delete and put in one atomic write; without `sync` a power cut may undo it, without `rewrites` it only adds a block."""
         if rewrites:
             self._rewriting()
         try:
