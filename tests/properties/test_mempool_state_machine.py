@@ -9,13 +9,7 @@ import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from entresol import errors
 from entresol.chain.mempool import Mempool, Order, PoolCheckpoint, PoolConfig
@@ -296,12 +290,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.follow(included, accounts, base_fee, names_touched=names_touched)
 
     def follow(
-        self,
-        included: list[Transaction],
-        accounts: Accounts,
-        base_fee: int,
-        *,
-        names_touched: bool,
+        self, included: list[Transaction], accounts: Accounts, base_fee: int, *, names_touched: bool
     ) -> None:
         """Move both to a block with these transactions."""
         known = {transaction.hash for transaction in self.model.pooled}

@@ -125,11 +125,7 @@ HEADERS = st.builds(Header, **FIELDS) | st.builds(
     parent_beacon_block_root=HASHES.map(Hash32),
     requests_hash=st.none() | HASHES.map(Hash32),
 )
-BATCHES = st.none() | st.builds(
-    BatchInfo,
-    number=st.integers(0, 2**40),
-    timestamp=st.just(0),
-)
+BATCHES = st.none() | st.builds(BatchInfo, number=st.integers(0, 2**40), timestamp=st.just(0))
 
 
 @given(
@@ -138,9 +134,7 @@ BATCHES = st.none() | st.builds(
     batch=BATCHES,
 )
 def test_stored_receipts_add_up_to_what_the_block_has(
-    header: Header,
-    executed: list[tuple[Transaction, TransactionResult]],
-    batch: BatchInfo | None,
+    header: Header, executed: list[tuple[Transaction, TransactionResult]], batch: BatchInfo | None
 ) -> None:
     record = BlockRecord(
         header.encode(),

@@ -90,9 +90,7 @@ class RestartableAnvil:
     def start(self) -> None:
         """Start it where it stopped."""
         self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.DEVNULL,
-            env=tool_environment(),
+            self._command, stdin=subprocess.DEVNULL, env=tool_environment()
         )
         eventually(self._answers)
 

@@ -33,10 +33,6 @@ def test_a_task_that_has_failed_ends_like_any_other() -> None:
     asyncio.run(scenario())
 
 
-def test_a_task_that_was_never_started_has_ended() -> None:
-    asyncio.run(cancel(None))
-
-
 def test_a_task_of_an_event_loop_that_is_closed_has_ended() -> None:
     async def start() -> asyncio.Task[None]:
         task = asyncio.create_task(_fail())

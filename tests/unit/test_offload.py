@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY, started
 from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api
-from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
-from tests.support.rpc_client import RpcError
+from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
 
 WORD = "0x" + "11" * 32
 TARGET = "0x" + "c1" * 20
@@ -68,24 +66,9 @@ def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: ApiClien
     assert ask(client, "eth_getLogs", block) == (True, logs)
 
 
-def test_many_removed_logs_are_offloaded(client: ApiClient) -> None:
-    wide = client("eth_newFilter", WIDE)
-    emit(client, 1, each=200)
-    logs = client("eth_getFilterChanges", wide)
-    client.chain.history.rewind(0)
-    gone = [{**log, "removed": True} for log in logs]
-    assert ask(client, "eth_getFilterChanges", wide) == (False, gone)
-
-
 def test_a_filter_with_many_addresses_leaves_the_loop(client: ApiClient) -> None:
     addresses = [f"0x{number:040x}" for number in range(100)]
     assert ask(client, "eth_getLogs", {"address": addresses}) == (False, [])
-
-
-def test_the_logs_of_a_filter_leave_the_loop_as_well(client: ApiClient) -> None:
-    wide = client("eth_newFilter", WIDE)
-    emit(client, 20)
-    assert ask(client, "eth_getFilterLogs", wide) == (False, client("eth_getLogs", WIDE))
 
 
 def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: ApiClient) -> None:
@@ -110,19 +93,6 @@ def test_proofs_of_many_slots_leave_the_loop(client: ApiClient, slots: int, quic
     keys = [hex(number) for number in range(slots)]
     at_once, proof = ask(client, "eth_getProof", str(ALICE), keys, "latest")
     assert (at_once, len(proof["storageProof"])) == (quick, slots)
-
-
-def test_a_filter_with_too_many_changes_is_removed() -> None:
-    chain = open_chain()
-    client = ApiClient(chain, limits=LimitsConfig(log_limit=10))
-    wide = client("eth_newFilter", WIDE)
-    emit(client, 20)
-    for _ in range(2):
-        with pytest.raises(RpcError, match="filter not found"):
-            client("eth_getFilterChanges", wide)
-    assert client("eth_uninstallFilter", wide) is False
-    client.api.close()
-    chain.close()
 
 
 @pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
@@ -162,11 +132,7 @@ def test_long_parameters_are_decoded_beside_other_requests(client: ApiClient) ->
     ],
 )
 def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
-    client: ApiClient,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    params: list[object],
-    runs: int,
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch, method: str, params: list[object], runs: int
 ) -> None:
     for nonce in range(50):
         client.chain.add(transaction(nonce))
@@ -186,20 +152,8 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     assert len(transitions) == runs
 
 
-def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient) -> None:
-    for count in range(1, 4):
-        client.chain.add(transaction(count - 1))
-        for full in (False, True):
-            block = client("eth_getBlockByNumber", "pending", full)
-            assert len(block["transactions"]) == count
-
-
 async def _waiting(*waits: asyncio.Future[int]) -> int:
     return sum([await wait for wait in waits])
-
-
-def test_a_coroutine_that_never_waits_has_its_result_at_once() -> None:
-    assert started(_waiting()) == 0
 
 
 def test_a_coroutine_that_waits_goes_on_where_it_was() -> None:
@@ -237,14 +191,3 @@ def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> Non
         return started(_result_of(future), lambda: future.set_result(b"sent"))
 
     assert asyncio.run(scenario()) == b"sent"
-
-
-def test_a_started_coroutine_that_a_flush_does_not_end_goes_on_where_it_was() -> None:
-    async def scenario() -> bytes:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        response = started(_result_of(future), lambda: None)
-        assert isinstance(response, Awaitable)
-        future.set_result(b"later")
-        return await response
-
-    assert asyncio.run(scenario()) == b"later"

@@ -13,7 +13,7 @@ from entresol import state_missing
 from entresol._native import Snapshot
 from entresol.errors import RemoteUnreachable, RemoteWaitOver, StateMissing
 from entresol.offload import BuildFirst, is_awaitable, started
-from entresol.state_missing import on_thread, retried, waited, waiting
+from entresol.state_missing import retried, waited
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
 from tests.support.fork.local_rows import LocalRows
@@ -105,13 +105,6 @@ def test_other_work_goes_on_on_a_thread_that_waits(fork: Fork) -> None:
     assert first == get_ident() != second
 
 
-def test_a_thread_that_has_waited_raises_again_afterwards(fork: Fork) -> None:
-    """Threads are shared with work that must not wait."""
-    assert waiting(lambda: balance(fork.chain, ALICE))()
-    with pytest.raises(StateMissing):
-        fork.wealth()
-
-
 def test_what_the_remote_fails_with_is_raised_and_not_remembered(fork: Fork) -> None:
     """The next call asks again."""
     fork.remote.failure = UNREACHABLE
@@ -149,12 +142,6 @@ def test_what_has_to_be_built_first_may_miss_a_value(fork: Fork) -> None:
         return fork.wealth()
 
     assert asyncio.run(retried(work)) == 200 * 10**18
-
-
-def test_a_chain_without_a_fork_uses_ordinary_threads(fork: Fork) -> None:
-    """Those of a fork wait."""
-    assert asyncio.run(on_thread(lambda: 7, None)) == 7
-    assert asyncio.run(on_thread(fork.wealth, fork.remote.table)) == 200 * 10**18
 
 
 def test_waiting_takes_nothing_of_the_time_of_a_call(fork: Fork) -> None:

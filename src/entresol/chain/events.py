@@ -120,10 +120,7 @@ class ChainEvents:
             self._listeners[kind] = tuple(known for known in listeners if known != listener)
 
     def subscribe(
-        self,
-        *kinds: type[Event],
-        backlog: int = BACKLOG,
-        wake: Callable[[], None] | None = None,
+        self, *kinds: type[Event], backlog: int = BACKLOG, wake: Callable[[], None] | None = None
     ) -> EventSubscription:
         """Queue further events, of some kinds or all; `wake` is called after each, on the thread of the chain."""
         subscription = EventSubscription(backlog, wake)

@@ -137,9 +137,7 @@ class ChainRules(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(fees, L2BaseFee):
             fees = L2BaseFee(fees.model, fee_constants_of(published))
         return msgspec.structs.replace(
-            self,
-            fees=fees,
-            **{name: getattr(published, name) for name in _PUBLISHED},
+            self, fees=fees, **{name: getattr(published, name) for name in _PUBLISHED}
         )
 
     def blob_fees(self) -> BlobFees:
@@ -186,8 +184,7 @@ def block_rules_of(rules: ChainRules) -> BlockRules:
     else:
         raise ValueError("blocks of an L1 are not published")  # noqa: TRY004 - of the chain, not of a type
     return BlockRules(
-        **{name: getattr(rules, name) for name in _PUBLISHED},
-        **msgspec.structs.asdict(constants),
+        **{name: getattr(rules, name) for name in _PUBLISHED}, **msgspec.structs.asdict(constants)
     )
 
 

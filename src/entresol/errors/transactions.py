@@ -252,10 +252,7 @@ _STEPS: Final = {
         "Pre-paymaster preparation error: ",
         "failed pre-paymaster preparation. error message: ",
     ),
-    "paymaster": (
-        "Paymaster validation error: ",
-        "failed paymaster validation. error message: ",
-    ),
+    "paymaster": ("Paymaster validation error: ", "failed paymaster validation. error message: "),
     "charge": ("Failed to charge fee: ", "not enough balance to cover the fee. error message: "),
 }
 """The texts of the network before the reason, by step: of a transaction, and of an estimate."""

@@ -122,11 +122,7 @@ class BatchTable:
         return self._db.get(tables.BATCH_DATA + tables.number(number)) or b""
 
     def append(
-        self,
-        batch: Batch,
-        logs: bytes,
-        logs_before: Iterable[int],
-        data: bytes = b"",
+        self, batch: Batch, logs: bytes, logs_before: Iterable[int], data: bytes = b""
     ) -> None:
         """Add a batch with how many logs precede those of each block, and what it publishes: no compressor gives that again."""
         self._write(_rows_of(batch, logs, logs_before, data))

@@ -8,21 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import (
-    decode_transaction,
-    decode_zk_transaction,
-    keccak256,
-    zk_dependencies,
-)
+from entresol._native import decode_transaction, decode_zk_transaction, keccak256, zk_dependencies
 from entresol.errors import MalformedValue, StoreDamaged, UnreadableData
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.bytecode import EVM_VERSION, MAX_EVM_SIZE, eravm_hash, evm_hash, pad_evm
 from entresol.primitives.published.rules import BlockRules
-from entresol.primitives.transactions import (
-    PriorityTransaction,
-    load,
-    may_be_unsigned,
-)
+from entresol.primitives.transactions import PriorityTransaction, load, may_be_unsigned
 from entresol.primitives.transactions.priority import L1_TYPES, PRIORITY_TYPES
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address

@@ -69,13 +69,7 @@ class Store(StoreView):
 
     @classmethod
     def _in(
-        cls,
-        directory: Directory,
-        *,
-        durable: bool,
-        is_synced: bool,
-        rebuilding: bool,
-        shared: bool,
+        cls, directory: Directory, *, durable: bool, is_synced: bool, rebuilding: bool, shared: bool
     ) -> Self:
         with contextlib.ExitStack() as undo:
             undo.callback(directory.close)

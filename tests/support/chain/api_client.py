@@ -57,19 +57,12 @@ class ApiClient(DispatcherClient):
 
 @contextmanager
 def running_api(
-    *,
-    config: ApiConfig | None = None,
-    dev_methods: bool = True,
-    dialect: Dialect | None = None,
+    *, config: ApiConfig | None = None, dev_methods: bool = True, dialect: Dialect | None = None
 ) -> Iterator[ApiClient]:
     """Open the development chain, with its accounts unlocked, and close it at the end."""
     chain = open_chain()
     client = ApiClient(
-        chain,
-        keyring=Keyring(ACCOUNTS),
-        config=config,
-        dev_methods=dev_methods,
-        dialect=dialect,
+        chain, keyring=Keyring(ACCOUNTS), config=config, dev_methods=dev_methods, dialect=dialect
     )
     try:
         yield client

@@ -11,11 +11,7 @@ from entresol.execution.block_rules import prevrandao_after
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.records import StoredChange, stored_account
-from entresol.primitives.transactions import (
-    FeeMarketTransaction,
-    Transaction,
-    sign,
-)
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie

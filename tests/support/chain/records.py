@@ -10,11 +10,7 @@ from entresol._native import Account, keccak256
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
-from entresol.primitives.transactions import (
-    FeeMarketTransaction,
-    Transaction,
-    sign,
-)
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables

@@ -12,14 +12,7 @@ from entresol.errors import StoreFull
 from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.dev_chain import (
-    ALICE,
-    LOGGER,
-    NOBODY,
-    balance,
-    open_chain,
-    transaction,
-)
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, balance, open_chain, transaction
 
 
 def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(

@@ -12,13 +12,7 @@ from entresol.chain.chain import Chain
 from entresol.dev.reverts import Reverts
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import (
-    ALICE,
-    ETHER,
-    NOBODY,
-    balance,
-    transaction,
-)
+from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, balance, transaction
 
 
 @pytest.fixture

@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.chain.base_fee import L2BaseFee
-from entresol.chain.fees import (
-    LARGEST_BASE_FEE,
-    MAX_GAS_PER_PUBDATA,
-    FeeConstants,
-    FeeModel,
-)
+from entresol.chain.fees import LARGEST_BASE_FEE, MAX_GAS_PER_PUBDATA, FeeConstants, FeeModel
 from entresol.primitives.base_token import EtherPrice
 from entresol.storage.block_rows import Prices
 from tests.support.chain.dev_chain import open_chain

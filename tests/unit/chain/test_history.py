@@ -6,14 +6,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.edits import BlockSettings
 from entresol.chain.finality import BlockTag
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import (
-    ETHER,
-    NOBODY,
-    balance,
-    deposit,
-    open_chain,
-    transaction,
-)
+from tests.support.chain.dev_chain import ETHER, NOBODY, balance, deposit, open_chain, transaction
 
 
 def test_transactions_of_rewound_blocks_are_pending_again(manual: Chain) -> None:

@@ -14,11 +14,7 @@ from entresol.chain.genesis.fork_genesis import AnchoredAccount as KnownAccount
 from entresol.chain.genesis.fork_genesis import delegated
 from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.ledger import rebuild
-from entresol.errors import (
-    MalformedValue,
-    StoreAnchorMismatch,
-    UnknownBlock,
-)
+from entresol.errors import MalformedValue, StoreAnchorMismatch, UnknownBlock
 from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord

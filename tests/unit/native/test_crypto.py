@@ -24,14 +24,8 @@ digests = st.binary(min_size=32, max_size=32)
     ("data", "digest"),
     [
         (b"", "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"),
-        (
-            b"zkSync:BatchLeaf",
-            "d82fec4a37cbdc47f1e5cc4ad64deacf34a48e6f7c61fa5b68fd58e543259cf4",
-        ),
-        (
-            b"zkSync:ChainIdLeaf",
-            "39bc69363bb9e26cf14240de4e22569e95cf175cfbcf1ade1a47a253b4bf7f61",
-        ),
+        (b"zkSync:BatchLeaf", "d82fec4a37cbdc47f1e5cc4ad64deacf34a48e6f7c61fa5b68fd58e543259cf4"),
+        (b"zkSync:ChainIdLeaf", "39bc69363bb9e26cf14240de4e22569e95cf175cfbcf1ade1a47a253b4bf7f61"),
         (bytes(96), "46700b4d40ac5c35af2c22dda2787a91eb567b06c924a8fb8ae9a05b20c08c21"),
         (
             b"Some L2->L1 message",

@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import (
-    Account,
-    BlockEnv,
-    Checks,
-    Rules,
-    Snapshot,
-    TxEnv,
-    call,
-    execute,
-)
+from entresol._native import Account, BlockEnv, Checks, Rules, Snapshot, TxEnv, call, execute
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,

@@ -7,13 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from entresol._native import Overlay, Snapshot, call
-from tests.support.evm.in_memory_state import (
-    BLOCK,
-    CONTRACT,
-    RULES,
-    InMemoryState,
-    to_contract,
-)
+from tests.support.evm.in_memory_state import BLOCK, CONTRACT, RULES, InMemoryState, to_contract
 from tests.support.hex_data import word
 
 # Returns the sum of the slots 1 to 200.

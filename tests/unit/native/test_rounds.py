@@ -27,12 +27,7 @@ from entresol._native import (
     trace_call,
 )
 from entresol.execution.calls import CallRequest
-from entresol.execution.simulation import (
-    BlockCalls,
-    SimulationBase,
-    SimulationOptions,
-    simulate,
-)
+from entresol.execution.simulation import BlockCalls, SimulationBase, SimulationOptions, simulate
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.in_memory_state import (

@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 
 from entresol import errors
-from entresol._native import (
-    Account,
-    Snapshot,
-    Tracer,
-    execute,
-    keccak256,
-    reject,
-)
+from entresol._native import Account, Snapshot, Tracer, execute, keccak256, reject
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -213,10 +206,7 @@ def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
         ),
         (b'{"tracer": 7}', "invalid type: integer `7`"),
         (b'{"tracer": "callTracer", "tracerConfig": 7}', "tracerConfig: invalid type: integer `7`"),
-        (
-            b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}',
-            "tracer not found: magic; ",
-        ),
+        (b'{"tracer": "muxTracer", "tracerConfig": {"magic": {}}}', "tracer not found: magic; "),
         (b"[]", "invalid length 0"),
         (b"not json", "expected ident"),
     ],

@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol import _native
-from entresol.errors import (
-    InvalidSignature,
-    MalformedTransaction,
-    TransactionRuleBroken,
-)
+from entresol.errors import InvalidSignature
 from tests.support.hex_data import unhex
 from tests.support.run.examples import examples
 
@@ -69,12 +65,6 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     return request
 
 
-def signed(**changes: Any) -> bytes:
-    request = {"nonce": 1, "gas": 21_000, "to": TO, "value": 5, "chainId": 270}
-    prices = {"maxFeePerGas": 10, "maxPriorityFeePerGas": 1}
-    return bytes(ACCOUNT.sign_transaction(request | prices | changes).raw_transaction)
-
-
 @given(requests())
 @settings(max_examples=examples(40), deadline=None)
 def test_decodes_every_field_that_eth_account_signs(wanted: dict[str, Any]) -> None:
@@ -104,79 +94,7 @@ def test_decodes_every_field_that_eth_account_signs(wanted: dict[str, Any]) -> N
     )
 
 
-def test_many_are_decoded_in_order() -> None:
-    raws = [signed(nonce=nonce) for nonce in range(20)]
-    nonces = [getattr(decoded, "nonce", None) for decoded in _native.decode_transactions(raws)]
-    assert nonces == list(range(20))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [0, 5],
-)
-def test_other_types_are_not_supported(kind: int) -> None:
-    with pytest.raises(TransactionRuleBroken, match=f"not supported: {kind:#x}$"):
-        _native.decode_transaction(bytes([kind]) + signed()[1:])
-
-
-def fee_market(**changes: Any) -> bytes:
-    """Encode a type 2 transaction that has some of its items replaced."""
-    items: dict[str, Any] = {
-        "chainId": b"\x01",
-        "nonce": b"",
-        "maxPriorityFeePerGas": b"\x01",
-        "maxFeePerGas": b"\x02",
-        "gasLimit": b"\x52\x08",
-        "to": TO,
-        "value": b"",
-        "data": b"",
-        "accessList": [],
-        "yParity": b"\x01",
-        "r": b"\x01",
-        "s": b"\x01",
-    }
-    return b"\x02" + _native.rlp_encode(list((items | changes).values()))
-
-
-@pytest.mark.parametrize(
-    ("raw", "field", "problem"),
-    [
-        (b"", None, "empty input"),
-        (b"\x02\x80", None, "a transaction is an rlp list"),
-        (fee_market(extra=b""), None, "12 items expected, got 13"),
-        (fee_market(gasLimit=[]), "gasLimit", "a byte string is expected, got a list"),
-        (
-            fee_market(accessList=[[TO, [b"\x01"]]]),
-            "accessList[0].storageKeys[0]",
-            "a storage key is 32 bytes, got 1",
-        ),
-    ],
-)
-def test_a_malformed_transaction_is_rejected_by_field(
-    raw: bytes, field: str | None, problem: str
-) -> None:
-    with pytest.raises(MalformedTransaction) as caught:
-        _native.decode_transaction(raw)
-    assert caught.value.field == field
-    assert problem in caught.value.problem
-
-
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        (fee_market(yParity=b"\x02"), "yParity is 0 or 1, got 2"),
-        (fee_market(r=b"\x05"), "no public key gives this signature"),
-    ],
-)
-def test_an_impossible_signature_is_rejected(raw: bytes, reason: str) -> None:
-    with pytest.raises(InvalidSignature, match=reason):
-        _native.decode_transaction(raw)
-
-
-@pytest.mark.parametrize(
-    "v",
-    [b"", b"\x1a"],
-)
+@pytest.mark.parametrize("v", [b"", b"\x1a"])
 def test_a_legacy_v_is_27_28_or_carries_a_chain_id(v: bytes) -> None:
     raw = _native.rlp_encode([b"", b"\x01", b"\x52\x08", TO, b"", b"", v, b"\x01", b"\x01"])
     with pytest.raises(InvalidSignature, match="v is 27, 28 or from 35 on"):

@@ -138,10 +138,7 @@ def test_a_value_that_its_type_does_not_have_is_named(
     assert str(rejection.value) == problem
 
 
-@pytest.mark.parametrize(
-    "types",
-    ["(uint7)", "(bytes33)", "(uint8", "", "(()[])", "(" * 10_000],
-)
+@pytest.mark.parametrize("types", ["(uint7)", "(bytes33)", "(uint8", "", "(()[])", "(" * 10_000])
 def test_what_is_no_type_is_rejected(types: str) -> None:
     for work in (lambda: abi.encode(types, ()), lambda: abi.decode(types, b"")):
         with pytest.raises(MalformedValue, match=r"ABI type|without any value"):

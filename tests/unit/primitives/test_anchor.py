@@ -9,12 +9,7 @@ import pytest
 
 from entresol.errors import MalformedValue
 from entresol.primitives.anchor import INITIAL_BASE_FEE, Anchor, header_of_json
-from entresol.primitives.headers import (
-    EMPTY_TRIE,
-    Header,
-    hash_of_header,
-    number_and_timestamp,
-)
+from entresol.primitives.headers import EMPTY_TRIE, Header, hash_of_header, number_and_timestamp
 from entresol.primitives.values import Hash32
 
 HASH = "0x" + "ab" * 32

@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.errors import MalformedValue
-from entresol.primitives.interop_bundles import (
-    VERSION,
-    BundleCall,
-    InteropBundle,
-    encode_erc7930,
-)
+from entresol.primitives.interop_bundles import VERSION, BundleCall, InteropBundle, encode_erc7930
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.bundles import Call, PlainBundle
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from entresol.primitives.l1_to_l2_gas import (
-    calldata_floor,
-    max_gas_limit,
-    min_gas_limit,
-)
+from entresol.primitives.l1_to_l2_gas import calldata_floor, max_gas_limit, min_gas_limit
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 
@@ -39,12 +35,7 @@ def test_large_data_raises_overhead_and_body() -> None:
 
 @pytest.mark.parametrize(
     ("data", "floor"),
-    [
-        (b"", 21_000),
-        (bytes(3), 21_030),
-        (b"\1\0\xff", 21_090),
-        (b"\1" * 20_000, 821_000),
-    ],
+    [(b"", 21_000), (bytes(3), 21_030), (b"\1\0\xff", 21_090), (b"\1" * 20_000, 821_000)],
 )
 def test_the_calldata_floor_counts_zeros_once_and_other_bytes_four_times(
     data: bytes, floor: int

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
-from entresol.primitives.l2_to_l1_logs import (
-    DEFAULT_LEAF,
-    L1_MESSAGE_SENT,
-    L1_MESSENGER,
-    L2ToL1Log,
-)
+from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.messages import message_log
 

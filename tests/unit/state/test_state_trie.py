@@ -100,9 +100,7 @@ def take(overlay: Overlay, step: tuple[str, bytes, object]) -> None:
 
 @settings(max_examples=examples(50))
 @given(st.lists(st.lists(STEPS, max_size=12), min_size=1, max_size=5))
-def test_the_root_is_that_of_the_whole_state(
-    blocks: list[list[tuple[str, bytes, object]]],
-) -> None:
+def test_the_root_is_that_of_the_whole_state(blocks: list[list[tuple[str, bytes, object]]]) -> None:
     chain = Chain()
     for steps in blocks:
         overlay = chain.begin()

@@ -81,13 +81,7 @@ def test_a_batch_is_read_back(original: Batch) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        WITH_ROOTS.encode() + b"\0",
-        batch(1, 1, 1).encode()[:-1],
-        b"\x90",
-    ],
+    "data", [b"", WITH_ROOTS.encode() + b"\0", batch(1, 1, 1).encode()[:-1], b"\x90"]
 )
 def test_bytes_that_are_no_batch_are_rejected(data: bytes) -> None:
     with pytest.raises(MalformedValue, match="batch"):
@@ -103,12 +97,7 @@ def test_batches_are_found_by_number_by_block_and_as_the_last_one(store: Store) 
     assert table.get(2) is None
     assert (table.logs(0), table.logs(1)) == (b"", b"\xaa" * 176)
     positions = [table.position_of_block(block) for block in range(4)]
-    assert positions == [
-        BatchPosition(0, 0),
-        BatchPosition(1, 0),
-        BatchPosition(1, 1),
-        None,
-    ]
+    assert positions == [BatchPosition(0, 0), BatchPosition(1, 0), BatchPosition(1, 1), None]
 
 
 def test_a_batch_is_decoded_once_until_a_row_is_rewritten(store: Store) -> None:
@@ -208,12 +197,7 @@ def test_transactions_from_l1_are_found_by_their_number(store: Store) -> None:
     assert store.next_priority_id() == 0
     fill(store, [first, second, third])
     assert store.next_priority_id() == 3
-    assert [store.locate_priority(number) for number in range(4)] == [
-        (1, 0),
-        (1, 1),
-        (3, 0),
-        None,
-    ]
+    assert [store.locate_priority(number) for number in range(4)] == [(1, 0), (1, 1), (3, 0), None]
     store.unwind(2)
     assert store.next_priority_id() == 2
     assert store.locate_priority(2) is None

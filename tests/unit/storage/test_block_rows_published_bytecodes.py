@@ -73,9 +73,7 @@ def test_a_factory_dependency_is_found_by_the_hash_it_was_published_under(
     assert store.bytecode(keccak256(DEPENDENCY)) is None
 
 
-def test_nothing_is_found_before_the_publishing_block_or_after_its_unwind(
-    store: Store,
-) -> None:
+def test_nothing_is_found_before_the_publishing_block_or_after_its_unwind(store: Store) -> None:
     genesis = record_after(None)
     fill(store, [genesis])
     assert store.bytecode(evm_hash(DEPLOYED)) is None

@@ -83,11 +83,7 @@ def found_by(search: Iterator[int]) -> list[int]:
 @few
 @given(blocks, queries, st.integers(0, 16), st.integers(0, 16), st.booleans())
 def test_the_matching_blocks_are_found_in_order(
-    logs_of_blocks: list[list[Log]],
-    query: LogQuery,
-    first: int,
-    last: int,
-    newest_first: bool,
+    logs_of_blocks: list[list[Log]], query: LogQuery, first: int, last: int, newest_first: bool
 ) -> None:
     with indexed(chain_with(logs_of_blocks)) as engine:
         found = found_by(candidates(engine, query, first, last, newest_first=newest_first))

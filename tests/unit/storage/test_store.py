@@ -45,11 +45,7 @@ def test_only_the_next_block_is_appended(store: Store, head: int | None, number:
 def test_a_record_that_cannot_be_indexed_leaves_nothing(store: Store) -> None:
     genesis = record_after(None)
     bad = BlockRecord(
-        record_after(genesis).header_rlp,
-        ((b"\x02nonsense", bytes(20)),),
-        (),
-        (change(ALICE),),
-        (),
+        record_after(genesis).header_rlp, ((b"\x02nonsense", bytes(20)),), (), (change(ALICE),), ()
     )
     fill(store, [genesis])
     before = dump(store)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from entresol._native import keccak256
 from entresol.storage.store import Store
-from tests.support.chain.records import (
-    address,
-    chain_of,
-    deposit,
-    fill,
-    nodes_of,
-    transfer,
-)
+from tests.support.chain.records import address, chain_of, deposit, fill, nodes_of, transfer
 from tests.support.hex_data import word
 
 ALICE, BOB = address(1), address(2)

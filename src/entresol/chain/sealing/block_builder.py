@@ -210,11 +210,7 @@ class BlockBuilder:
         return None if is_vain(block) else self._seal(block)
 
     def seal(
-        self,
-        *,
-        limit: int | None = None,
-        budget: WorkBudget | None = None,
-        leaves_out: bool = True,
+        self, *, limit: int | None = None, budget: WorkBudget | None = None, leaves_out: bool = True
     ) -> Header:
         """Seal the next block, even if it is empty; raise `GasBudgetSpent` if it takes more work than a budget.
 
@@ -223,11 +219,7 @@ class BlockBuilder:
         return self._seal(self._fill(limit, budget, leaves_out=leaves_out))
 
     def _fill(
-        self,
-        limit: int | None = None,
-        budget: WorkBudget | None = None,
-        *,
-        leaves_out: bool = True,
+        self, limit: int | None = None, budget: WorkBudget | None = None, *, leaves_out: bool = True
     ) -> BlockExecutor:
         """Return the next block, and drop what it has rejected from the pool; a spent budget drops nothing."""
         self._appender.flush()

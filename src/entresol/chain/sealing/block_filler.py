@@ -116,10 +116,7 @@ class BlockFiller:
         return executor
 
     def best_for(
-        self,
-        executor: BlockExecutor,
-        limit: int | None = None,
-        known: Container[Hash32] = (),
+        self, executor: BlockExecutor, limit: int | None = None, known: Container[Hash32] = ()
     ) -> PoolInclusion:
         """Return the best transactions of the mempool for an opened block, without those `known` to be invalid."""
         wanted = self._max_transactions if limit is None else limit

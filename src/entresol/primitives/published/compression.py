@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import NotPublishable
-from entresol.primitives.published.limits import (
-    MAX_DECODED_BYTES,
-    MAX_PUBLISHED_BYTES,
-    MAX_RATIO,
-)
+from entresol.primitives.published.limits import MAX_DECODED_BYTES, MAX_PUBLISHED_BYTES, MAX_RATIO
 from entresol.primitives.published.reader import Reader
 
 if TYPE_CHECKING:

@@ -10,10 +10,7 @@ from entresol._native import keccak256
 from entresol.errors import NotPublishable, UnreadableData
 from entresol.primitives.published import writer
 from entresol.primitives.published.compression import compress, decompress
-from entresol.primitives.published.limits import (
-    MAX_DECODED_BYTES,
-    MAX_GENESIS_BYTES,
-)
+from entresol.primitives.published.limits import MAX_DECODED_BYTES, MAX_GENESIS_BYTES
 from entresol.primitives.published.reader import Reader
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.values import Address, Hash32, Nonce8

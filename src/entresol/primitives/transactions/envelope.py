@@ -303,11 +303,7 @@ def _from_zk_fields(found: DecodedZkFields, raw: bytes) -> Transaction:
     head, tail, tx_hash, error = found
     payload = ZkTransaction.of_fields(head, tail)
     transaction = Transaction(
-        payload=payload,
-        sender=payload.sender,
-        hash=Hash32(tx_hash),
-        raw=raw,
-        signature_error=error,
+        payload=payload, sender=payload.sender, hash=Hash32(tx_hash), raw=raw, signature_error=error
     )
     if error is not None and transaction.is_impersonated:
         raise error
@@ -324,9 +320,7 @@ def _from_native(decoded: _native.DecodedTransaction, raw: bytes) -> Transaction
     )
 
 
-def recover_many(
-    stored: Sequence[tuple[bytes, bytes]],
-) -> list[Transaction | InvalidTransaction]:
+def recover_many(stored: Sequence[tuple[bytes, bytes]]) -> list[Transaction | InvalidTransaction]:
     """Decode stored transactions of any type, each with its alleged sender, and recover who has sent them.
 
     On all cores. What is malformed, or sent by somebody else, yields its error. That of a signature of type 0x71 is in

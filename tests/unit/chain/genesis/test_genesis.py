@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import rlp
-from eth_utils.crypto import keccak
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from trie.hexary import HexaryTrie
 
-from entresol._native import EMPTY_ROOT, Trie, keccak256, rlp_encode
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.chain.genesis.genesis import Genesis, GenesisAccount, GenesisState
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.stored_genesis import genesis_block
 from entresol.errors import InvalidGenesis
-from entresol.primitives.rlp import encode_uint
 from entresol.primitives.values import Address, Hash32, Nonce8
-from tests.support.run.examples import examples
+from entresol.state.state_trie import StateTrie
+from entresol.storage.store import Store
 
 ALICE = "0x36615Cf349d7F6344891B1e7CA7C72883F5dc049"
 BOB = "0xa61464658afeaf65cccaafd3a512b69a83b77618"
@@ -92,54 +88,13 @@ def one_account(**members: object) -> GenesisAccount:
 # --- Roots -------------------------------------------------------------------
 
 
-def test_sepolia_has_the_root_and_the_hash_of_sepolia() -> None:
+def test_sepolia_has_the_root_and_the_hash_of_sepolia(store: Store) -> None:
     genesis = Genesis.parse(json.dumps(SEPOLIA).encode())
-    root = state_root(genesis.state())
-    assert str(root) == "0x5eb6e371a698b8d68f665192350ffcecbbbf322916f4b51bd79bb6887da3f494"
+    record, _ = genesis_block(genesis, store, StateTrie(store))
+    root = "0x5eb6e371a698b8d68f665192350ffcecbbbf322916f4b51bd79bb6887da3f494"
+    assert str(record.header().state_root) == root
     block_hash = "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"
-    assert str(genesis.header(root).hash()) == block_hash
-
-
-@settings(max_examples=examples(40))
-@given(GENESES)
-def test_the_state_has_the_root_that_py_trie_computes(genesis: Genesis) -> None:
-    assert state_root(genesis.state()) == independent_root(genesis.alloc)
-
-
-def state_root(state: GenesisState) -> Hash32:
-    """Compute the root of `state` with the native trie."""
-    changes: list[tuple[bytes, bytes | None]] = []
-    for address, account in state.accounts.items():
-        slots = state.storage.get(address, {})
-        storage_root = native_root(
-            [(keccak256(slot), rlp_encode(value.lstrip(b"\0"))) for slot, value in slots.items()]
-        )
-        fields = [
-            encode_uint(account.nonce),
-            encode_uint(account.balance),
-            storage_root,
-            account.code_hash,
-        ]
-        changes.append((keccak256(address), rlp_encode(fields)))
-    return native_root(changes)
-
-
-def native_root(changes: list[tuple[bytes, bytes | None]]) -> Hash32:
-    root, _ = Trie(lambda _: None).update(EMPTY_ROOT, changes)
-    return Hash32(root)
-
-
-def independent_root(alloc: Mapping[Address, GenesisAccount]) -> bytes:
-    """Compute the root of `alloc` with nothing of this package."""
-    state = HexaryTrie({})
-    for address, account in alloc.items():
-        storage = HexaryTrie({})
-        for slot, value in account.storage.items():
-            if any(value):
-                storage[keccak(slot)] = rlp.encode(int.from_bytes(value))
-        fields = [account.nonce, account.balance, storage.root_hash, keccak(account.code)]
-        state[keccak(address)] = rlp.encode(fields)
-    return bytes(state.root_hash)
+    assert str(record.hash()) == block_hash
 
 
 # --- State -------------------------------------------------------------------
@@ -252,8 +207,7 @@ def test_an_error_of_an_account_names_its_address(members: dict[str, object], pr
 
 
 @pytest.mark.parametrize(
-    "text",
-    [b"", b"{", b"[]", b"null", b"\xff", b'{"gasLimit": %b}' % (b"9" * 5000)],
+    "text", [b"", b"{", b"[]", b"null", b"\xff", b'{"gasLimit": %b}' % (b"9" * 5000)]
 )
 def test_what_is_no_json_object_is_rejected(text: bytes) -> None:
     with pytest.raises(InvalidGenesis, match=r"not JSON|a genesis is a JSON object"):
@@ -267,8 +221,7 @@ def test_a_file_that_is_nested_too_deeply_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"alloc": {"z" * 100_000: {}, "z" * 99_999: {}}}, {"gasLimit": 10**4000}],
+    "changes", [{"alloc": {"z" * 100_000: {}, "z" * 99_999: {}}}, {"gasLimit": 10**4000}]
 )
 def test_an_error_does_not_grow_with_the_file(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidGenesis) as caught:

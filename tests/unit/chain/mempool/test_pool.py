@@ -39,12 +39,7 @@ def test_transactions_are_found_by_hash_and_by_nonce() -> None:
 
 @pytest.mark.parametrize(
     ("fee_cap", "tip", "is_taken"),
-    [
-        (1_100, 110, True),
-        (1_099, 110, False),
-        (1_100, 109, False),
-        (2_000, 100, False),
-    ],
+    [(1_100, 110, True), (1_099, 110, False), (1_100, 109, False), (2_000, 100, False)],
 )
 def test_a_replacement_offers_ten_percent_more_of_both(
     fee_cap: int, tip: int, is_taken: bool

@@ -125,11 +125,7 @@ def rejected(payload: Payload, rules: ValidationRules = RULES, *, size: int = 11
             RULES,
             "intrinsic gas too low: gas 21039, minimum needed 21040",
         ),
-        (
-            replace(SET_CODE, authorizations=()),
-            RULES,
-            "set code transaction with empty auth list",
-        ),
+        (replace(SET_CODE, authorizations=()), RULES, "set code transaction with empty auth list"),
         (replace(ZK, gas_per_pubdata_limit=0), RULES, "gas per pub data limit is zero"),
         (replace(MARKET, nonce=2**64 - 1), RULES, "nonce has max value"),
     ],

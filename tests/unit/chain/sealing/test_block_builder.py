@@ -8,15 +8,7 @@ from msgspec.structs import replace
 from entresol.chain.chain import Chain
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import (
-    CAROL,
-    ETHER,
-    FEE,
-    NOBODY,
-    balance,
-    deposit,
-    transaction,
-)
+from tests.support.chain.dev_chain import CAROL, ETHER, FEE, NOBODY, balance, deposit, transaction
 
 
 def test_an_empty_block_can_be_sealed(chain: Chain) -> None:

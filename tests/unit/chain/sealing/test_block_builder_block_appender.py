@@ -17,14 +17,7 @@ from entresol.chain.sealing.block_builder import BlockWrite
 from entresol.dev.reverts import Reverts
 from entresol.errors import StoreFull
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import (
-    ALICE,
-    ETHER,
-    balance,
-    deposit,
-    open_chain,
-    transaction,
-)
+from tests.support.chain.dev_chain import ALICE, ETHER, balance, deposit, open_chain, transaction
 from tests.support.polling import PATIENCE_SECONDS
 
 

@@ -22,12 +22,7 @@ from entresol.primitives.published.body import (
 )
 from entresol.primitives.published.writer import varint
 from tests.support.published.rejected import HEAD, LAST, PRICED, REJECTED_BODIES
-from tests.support.published.values import (
-    DEVELOPMENT_RULES,
-    EVERYTHING,
-    batches,
-    read,
-)
+from tests.support.published.values import DEVELOPMENT_RULES, EVERYTHING, batches, read
 from tests.support.run.examples import examples
 
 FIRST: Final = EVERYTHING.blocks[0]

@@ -11,11 +11,7 @@ from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from entresol._native import rlp_encode
 from entresol._native import sign as sign_digest
-from entresol.errors import (
-    InvalidSignature,
-    MalformedTransaction,
-    TransactionRuleBroken,
-)
+from entresol.errors import InvalidSignature, MalformedTransaction, TransactionRuleBroken
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, load, sign
 from entresol.primitives.values import Address
