@@ -18,7 +18,6 @@ import msgspec
 
 from entresol._native import keccak256, rlp_encode, sign
 from entresol.primitives.rlp import encode_uint
-from entresol.primitives.values import Address
 
 FIELD_ELEMENTS: Final = 4_096
 BLOB_SIZE: Final = 32 * FIELD_ELEMENTS
@@ -88,23 +87,16 @@ def blob_transaction(
     *,
     nonce: int = 0,
     chain_id: int = 31337,
-    to: Address | None = None,
     hashes: list[bytes] | None = None,
     blob_fee: int = 10**9,
     fee_cap: int = 10**11,
     tip: int = 10**9,
-    gas: int = 100_000,
-    value: int = 0,
-    data: bytes = b"",
 ) -> bytes:
     """Return a signed blob transaction with its sidecar, or the bare one that blocks contain without it."""
     named = hashes if hashes is not None else [] if sidecar is None else sidecar.hashes
     fields: list[Any] = [
-        *map(encode_uint, (chain_id, nonce, tip, fee_cap, gas)),
-        to or Address(b"\x11" * 20),
-        encode_uint(value),
-        data,
-        [],
+        *map(encode_uint, (chain_id, nonce, tip, fee_cap, 100_000)),
+        *(b"\x11" * 20, b"", b"", []),
         encode_uint(blob_fee),
         named,
     ]

@@ -18,9 +18,8 @@ from entresol.errors import MalformedValue, StoreAnchorMismatch, UnknownBlock
 from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Hash32
 from entresol.storage.store import Store
-from tests.support.evm.assembler import assemble
 from tests.support.evm.system_contracts import BEACON_CODE, HISTORY_CODE
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.forked_chain import (
@@ -81,20 +80,6 @@ def test_a_block_above_the_anchor_has_no_hash_that_is_given(chain: Chain) -> Non
     )
     with pytest.raises(MalformedValue, match="only an anchor"):
         chain.ledger.store.append(BlockRecord(forged.encode(), (), (), (), ()), [])
-
-
-def test_blocks_of_a_fork_find_the_hashes_before_them(source: FakeRemote, chain: Chain) -> None:
-    before = Hash32(b"\x3c" * 32)
-    source.hashes[NUMBER - 1] = before
-    # Stores the hash of the block whose number it is called with.
-    reader = Address(b"\xb1" * 20)
-    chain.edit(
-        reader,
-        lambda it: it.set_code(reader, assemble("0 calldataload blockhash 0 calldataload sstore")),
-    )
-    seal(chain, call(3, NUMBER - 1, to=reader), call(4, NUMBER, to=reader))
-    assert slot(chain, NUMBER, reader) == int.from_bytes(HASH)
-    assert slot(chain, NUMBER - 1, reader) == int.from_bytes(before)
 
 
 # State
@@ -304,13 +289,6 @@ def test_a_fork_of_another_block_is_rejected_with_both(
         open_fork(source, tmp_path / "fork", genesis(other))
     assert str(ANCHOR) in str(caught.value)
     assert str(other) in str(caught.value)
-
-
-def test_a_fork_opens_though_other_accounts_are_funded(source: FakeRemote, tmp_path: Path) -> None:
-    open_fork(source, tmp_path / "fork").close()
-    chain = open_fork(source, tmp_path / "fork", genesis(funded={}))
-    assert chain.latest.account(ALICE) == Account(3, 1_000 * ETHER)
-    chain.close()
 
 
 def test_a_chain_that_is_no_fork_is_not_opened_as_one(source: FakeRemote, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from eth_account import Account
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol._native import keccak256
+from entresol._native import keccak256, zk_dependencies, zk_parties
 from entresol.errors import (
     InvalidTransaction,
     MalformedTransaction,
@@ -117,6 +117,17 @@ def test_damaged_transactions_are_rejected_or_are_other_transactions(
     check_mutation: Callable[..., None], payload: SignedPayload, data: st.DataObject
 ) -> None:
     check_mutation(sign(payload, SECRET).raw, again, data)
+
+
+@given(zk)
+def test_the_crate_reads_dependencies_and_parties_of_a_raw_transaction(
+    payload: ZkTransaction,
+) -> None:
+    raw, paymaster = payload.encode(), payload.sponsor
+    dependencies = zip(payload.factory_dep_hashes(), payload.factory_deps, strict=True)
+    assert zk_dependencies(raw) == list(dependencies)
+    named = None if paymaster is None else (paymaster.address, paymaster.input)
+    assert zk_parties(raw) == (payload.sender, named)
 
 
 @pytest.mark.parametrize("kind", [0x7E, 0x7F, 0xFE, 0xFF])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -138,6 +139,45 @@ def test_a_custom_signature_may_be_an_ordinary_one() -> None:
     payload = msgspec.structs.replace(PLAIN, custom_signature=ordinary)
     assert decode(payload.encode()).sender == SENDER
     assert decode(payload.encode()).hash == sign(PLAIN, SECRET).hash
+
+
+def signature_problem(raw: bytes) -> str:
+    """Return why the sender's key has not signed a transaction."""
+    error = decode(raw).signature_error
+    assert error is not None
+    return str(error)
+
+
+def test_a_custom_signature_wins_over_the_plain_one() -> None:
+    plain = sign(PLAIN, SECRET).payload
+    payload = msgspec.structs.replace(plain, custom_signature=bytes(65))
+    assert signature_problem(payload.encode())
+
+
+def test_a_custom_signature_that_only_an_account_can_judge_is_none_of_a_key() -> None:
+    payload = msgspec.structs.replace(PLAIN, custom_signature=b"whatever")
+    assert re.search("a signature is 65 bytes, got 8", signature_problem(payload.encode()))
+
+
+def test_a_custom_signature_of_another_key_is_rejected() -> None:
+    signature = sign_digest(PLAIN.signing_hash(), b"\x07" * 32)
+    stolen = signature[:64] + bytes([27 + signature[64]])
+    payload = msgspec.structs.replace(PLAIN, custom_signature=stolen)
+    assert re.search(f"sent from {SENDER}", signature_problem(payload.encode()))
+
+
+def test_the_unsigned_form_has_the_chain_id_for_v() -> None:
+    payload = ZkTransaction.decode(PLAIN.encode())
+    assert payload == PLAIN
+    assert payload.signature == b""
+    assert re.search("the transaction is not signed", signature_problem(PLAIN.encode()))
+
+
+def test_a_signature_of_another_sender_is_rejected() -> None:
+    stranger = sign(msgspec.structs.replace(PLAIN, sender=SENDER), SECRET).payload
+    assert isinstance(stranger, ZkTransaction)
+    forged = msgspec.structs.replace(stranger, sender=ALICE)
+    assert re.search(f"sent from {ALICE}", signature_problem(forged.encode()))
 
 
 def raw_with(index: int, item: RlpItem) -> bytes:

@@ -85,11 +85,6 @@ def test_a_foreign_directory_is_left_alone(tmp_path: Path, content: dict[str, st
     rejected(tmp_path, StoreForeign, "choose an empty or missing directory")
 
 
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("important")
-    rejected(tmp_path / "file", StoreForeign, "choose an empty or missing directory")
-
-
 @pytest.mark.parametrize("found", [FORMAT - 1, FORMAT + 1])
 def test_another_format_is_rejected(chain: Path, found: int) -> None:
     (chain / "FORMAT").write_text(f"entresol chain, format {found}\n")
@@ -163,13 +158,6 @@ def test_this_process_cannot_open_a_directory_twice(chain: Path) -> None:
     Store.open(chain).close()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_without_permission_cannot_be_used(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreFailed, match="cannot be used: Permission denied"):
-        Store.open(tmp_path / "chain")
-
-
 def failing(number: int) -> Callable[..., int]:
     """Return a function that fails as the system would."""
 
@@ -200,14 +188,6 @@ def test_an_error_of_the_system_is_reported(
     assert type(caught.value) is kind
 
 
-def test_a_temporary_directory_is_removed_by_closing() -> None:
-    store = Store.temporary()
-    fill(store, [record_after(None)])
-    assert store.path.exists()
-    store.close()
-    assert not store.path.exists()
-
-
 @pytest.mark.parametrize("ending", ["", "raise SystemExit(1)", "1 / 0"])
 def test_a_temporary_directory_is_removed_at_exit(ending: str) -> None:
     program = f"""
@@ -224,22 +204,6 @@ print(store.path, flush=True)
     path = Path(ran.stdout.strip())
     assert path.name.startswith("entresol-")
     assert not path.exists()
-
-
-def test_a_forked_process_leaves_the_directory_to_its_parent() -> None:
-    program = """
-import os, sys
-from entresol.storage.database.directory import Directory
-directory = Directory.temporary()
-if os.fork() == 0:
-    sys.exit()
-os.wait()
-print(directory.path.exists())
-"""
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout == "True\n"
 
 
 def test_what_a_fork_has_read_may_be_there_before_its_chain(tmp_path: Path) -> None:
