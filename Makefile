@@ -273,10 +273,6 @@ fork-soak: install ## Use a fork whose remote rate-limits, reorganises and dies 
 false-answers: install ## Follow an L1 that gives one false answer after the other for an hour; SECONDS=600 for less, SEED=2
 	ENTRESOL_FALSE_ANSWERS_SECONDS=$(or $(SECONDS),3600) ENTRESOL_SEED=$(or $(SEED),1) $(ENDLESS) tests/properties/test_false_answers.py -k any_length $(ARGS)
 
-.PHONY: derive-traffic
-derive-traffic: install ## Derive a chain with 10,000 random transactions, with kills; SEED=2 TRANSACTIONS=2000 for another
-	ENTRESOL_DERIVE_SEED=$(or $(SEED),1) ENTRESOL_DERIVE_TRANSACTIONS=$(or $(TRANSACTIONS),10000) $(ENDLESS) tests/properties/test_derived_traffic.py -k much $(ARGS)
-
 .PHONY: run
 run: $(RUN_STAMP) $(NATIVE) ## Start a node; ARGS='--port 4000' passes flags, ARGS=--help lists them
 	@$(BIN)/python -m entresol $(ARGS)

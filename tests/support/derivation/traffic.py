@@ -115,6 +115,15 @@ class Traffic:
             self._transact()
         self.seal(choice.choice((0, 1, 2, 600)))
 
+    def rewind(self) -> None:
+        """Revert some blocks that are in no batch yet."""
+        chain = self._operator.chain
+        last = chain.batches.last()
+        if last is not None and last.last_block < chain.number:
+            chain.history.rewind(self._random.randint(last.last_block, chain.number - 1))
+            chain.pool.clear(chain.latest)
+            self._nonces.clear()
+
     def _develop(self) -> None:
         choice = self._random
         if choice.random() < 0.4:

@@ -32,6 +32,13 @@ def single_segment(content_size: int, *blocks: bytes) -> bytes:
     return MAGIC + b"\xa0" + content_size.to_bytes(4, "little") + b"".join(blocks)
 
 
+def uncompressed(content: bytes) -> bytes:
+    """Return what a writer publishes that compresses nothing."""
+    parts = [content[at : at + 131_072] for at in range(0, len(content), 131_072)]
+    raw = (block(0, part, is_last=at == len(parts)) for at, part in enumerate(parts, start=1))
+    return single_segment(len(content), *raw)
+
+
 RAW_FIVE: Final = block(0, b"abcde", is_last=True)
 """The last block of a frame, with five bytes as they are."""
 LONG_MATCH: Final = bytes.fromhex("000154000034ffff01")

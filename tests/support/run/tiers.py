@@ -31,7 +31,6 @@ LONG: Final[dict[str, str]] = {
     "tests/properties/test_books_of_chains.py::test_they_agree_whenever_the_node_is_killed": _KILLS,
     "tests/properties/test_interop_traffic.py::test_kills_lose_and_double_no_bundle": _KILLS,
     "tests/properties/test_interop_traffic.py::test_bundles_of_any_length_of_time": "traffic for as long as is asked for",
-    "tests/properties/test_derived_traffic.py::test_much_random_traffic": "10,000 transactions, and kills while they are derived",
     "tests/properties/test_fork_soak.py::test_a_soak_of_any_length_of_time": "a fork for as long as is asked for",
     "tests/properties/test_false_answers.py::test_nothing_that_l1_said_once_is_in_a_block_for_any_length": (
         "false answers for as long as is asked for"

@@ -23,7 +23,7 @@ from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.rollup.batches import genesis_batch_hash
 from entresol.rollup.derivation.opening import open_derived
 from tests.support.derivation.scripted_l1 import CONTRACT, GENESIS, ScriptedLayerOne, word
-from tests.support.published.frames import uncompressed
+from tests.support.published.rejected import uncompressed
 
 PUBLISHED = GENESIS.publish()
 assert PUBLISHED is not None

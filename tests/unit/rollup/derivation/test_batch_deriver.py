@@ -59,6 +59,25 @@ def test_a_chain_with_everything_is_derived_byte_for_byte(
     operator.close()
 
 
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_chain_whose_blocks_were_reverted_now_and_then_is_derived(seed: int) -> None:
+    operator = OperatedChain()
+    traffic = Traffic(operator, seed)
+    traffic.begin()
+    for number in range(30):
+        traffic.block()
+        if number % 3 == 2:
+            traffic.rewind()
+        if number % 5 == 4:
+            operator.seal_batch()
+    derived = DerivedChain(operator)
+    derived.derive(*operator.claims())
+    assert_same_blocks(derived.chain, operator.chain)
+    derived.chain.verify()
+    derived.close()
+    operator.close()
+
+
 def test_a_derived_chain_goes_on_after_it_was_closed(tmp_path: Path) -> None:
     operator = OperatedChain()
     traffic = Traffic(operator)

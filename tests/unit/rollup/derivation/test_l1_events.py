@@ -15,8 +15,6 @@ from entresol.errors import DerivationAlarm, LayerOneMismatch, UnderivableBatch
 from entresol.l1.availability.batch_data import EventPosition
 from entresol.l1.contracts import ZkChain
 from entresol.l1.layer_one import LayerOne
-from entresol.primitives.base_token import EtherPrice
-from entresol.primitives.published.body import PublishedPrices, encode_body
 from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.published.rules import BlockRules
@@ -39,7 +37,7 @@ from tests.support.derivation.derived_chain import seen
 from tests.support.derivation.liar import Liar
 from tests.support.derivation.scripted_l1 import CONTRACT, ScriptedLayerOne
 from tests.support.derivation.traffic import ETHER, STRANGER
-from tests.support.published.frames import bomb, uncompressed
+from tests.support.published.rejected import uncompressed
 from tests.support.run.examples import tries_many
 
 OTHER = Hash32(b"\x5a" * 32)
@@ -113,14 +111,6 @@ def test_another_hash_of_the_last_block_is_an_alarm(liar: Liar) -> None:
     assert alarm.found == str(liar.batch.last_hash)
 
 
-def test_a_batch_without_data_is_an_alarm(liar: Liar) -> None:
-    assert liar.lie(data=b"").field == "data"
-
-
-def test_data_of_another_batch_is_an_alarm(liar: Liar) -> None:
-    assert liar.lie(data=liar.operator.claim(1).data).field == "number"
-
-
 def test_data_that_was_compressed_by_others_is_right_if_it_is_committed(liar: Liar) -> None:
     other = uncompressed(decompress(liar.truth.data))
     assert other != liar.truth.data
@@ -149,25 +139,6 @@ def test_garbage_is_an_alarm_with_its_hash(liar: Liar, data: bytes, problem: str
     assert isinstance(alarm, UnderivableBatch)
     assert problem in f"{alarm.field} {alarm.found}"
     assert alarm.expected == f"{len(data)} bytes of data with the hash 0x{keccak256(data).hex()}"
-
-
-def test_data_that_would_unpack_to_more_than_256_times_is_an_alarm(liar: Liar) -> None:
-    assert "content_size" in liar.lie(data=bomb(8 * 1024 * 1024)).field
-
-
-def test_data_that_ends_early_is_an_alarm(liar: Liar) -> None:
-    body = decompress(liar.truth.data)
-    cuts = random.Random(1).sample(range(1, len(liar.truth.data)), 40)
-    for cut in [*cuts, len(liar.truth.data) - 1]:
-        assert isinstance(liar.lie(data=liar.truth.data[:cut]), UnderivableBatch)
-    for cut in [*random.Random(2).sample(range(1, len(body)), 40), len(body) - 1]:
-        assert isinstance(liar.lie(data=compress(body[:cut])), UnderivableBatch)
-
-
-def test_no_flipped_bit_of_data_is_derived(liar: Liar) -> None:
-    choice = random.Random(3)
-    for _ in range(FLIPS):
-        liar.lie(data=flipped(liar.truth.data, choice))
 
 
 def test_a_flipped_bit_of_a_body_that_is_committed_gives_the_same_blocks_or_an_alarm(
@@ -342,28 +313,6 @@ def test_rules_that_would_make_another_chain_of_it_are_an_alarm(
     assert alarm.field == f"block {liar.truth.first_block + 1}, {named}"
 
 
-def test_rules_that_were_invented_are_an_alarm(liar: Liar) -> None:
-    liar.change(1, rules=msgspec.structs.replace(_rules(liar), gas_limit=1))
-    liar.change(0, rules=msgspec.structs.replace(_rules(liar), fork="london"))
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"timestamp_step": 2**64 - 1},
-        {"timestamp_step": 2**63},
-        {"gas_limit": 2**30},
-        {"gas_limit": 0},
-        {"base_fee": 2**64 - 1},
-        {"prices": PublishedPrices(2**64 - 1, EtherPrice(2**128 - 1, 1))},
-    ],
-)
-def test_values_at_the_borders_are_an_alarm_and_nothing_else(
-    liar: Liar, fields: dict[str, Any]
-) -> None:
-    liar.change(1, **fields)
-
-
 def flipped(data: bytes, choice: random.Random) -> bytes:
     """Return data with one bit flipped."""
     at, bit = choice.randrange(len(data)), choice.randrange(8)
@@ -380,10 +329,6 @@ def _rules(liar: Liar) -> BlockRules:
     found = liar.operator.chain.ledger.store.rules.at(0)
     assert found is not None
     return found
-
-
-def test_a_body_is_encoded_again_as_it_was(liar: Liar) -> None:
-    assert encode_body(liar.batch) == decompress(liar.truth.data)
 
 
 def events(l1: ScriptedLayerOne, after: EventPosition | None = None) -> list[BatchEvent]:

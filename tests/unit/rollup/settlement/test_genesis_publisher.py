@@ -20,7 +20,7 @@ from entresol.primitives.published.compression import compress
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement import genesis_publisher
 from entresol.rollup.settlement.genesis_publisher import GenesisPublisher
-from tests.support.published.frames import uncompressed
+from tests.support.published.rejected import uncompressed
 
 CHAIN = Address(b"\xcc" * 20)
 ADMIN = Address(b"\xad" * 20)
