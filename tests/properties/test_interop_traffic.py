@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from entresol.node.config.schema import SETTINGS, NodeConfig
+from tests.support.ecosystem.ecosystem import Ecosystem
 from tests.support.ecosystem.interop_traffic import LIAR, InteropTraffic
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains
 from tests.support.node_process import RunningNode, running_node
@@ -59,6 +60,17 @@ def check(chains: SeveralChains, traffic: InteropTraffic) -> None:
         keepers[LIAR].forged[liar.asset] = liar.forged
         tokens = [*tokens, liar.token]
     chains.loop.run(check_books(keepers, tokens, traffic.own))
+
+
+def test_the_books_of_l1_and_the_supplies_of_chains_agree_after_every_step(tmp_path: Path) -> None:
+    ecosystem, config = Ecosystem(0), configured(tmp_path)
+    for _ in range(LIVES):
+        with several_chains(config) as chains:
+            ecosystem.meet(chains.pairs)
+            for _ in range(STEPS):
+                ecosystem.act()
+                books = check_books(bookkeepers(chains.node), ecosystem.tokens[1:])
+                chains.loop.run(books)
 
 
 @pytest.mark.slow

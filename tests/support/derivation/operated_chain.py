@@ -19,7 +19,9 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.derivation.l1_events import BatchClaim
 from entresol.rollup.publication.publication import Publication
-from tests.support.published.chain import publishing_genesis
+from entresol.rollup.system_contracts import system_genesis
+from tests.support.chain.varied_chain import varied_genesis
+from tests.support.contracts.layer_two import L1_ASSET_ROUTER, L1_CHAIN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
     from entresol.primitives.base_token import EtherPrice
     from entresol.primitives.published.genesis import PublishedGenesis
     from entresol.primitives.transactions import PriorityTransaction
+
+
+def publishing_genesis() -> Genesis:
+    """Return the genesis of the chain: contracts of every ending, and the system contracts."""
+    genesis = varied_genesis(270)
+    system = system_genesis(
+        l1_chain_id=L1_CHAIN_ID, l1_asset_router=L1_ASSET_ROUTER, l1_takes_l2_tokens=True
+    )
+    return msgspec.structs.replace(genesis, alloc={**genesis.alloc, **system})
 
 
 class OperatedChain:

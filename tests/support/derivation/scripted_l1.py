@@ -36,7 +36,7 @@ from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.genesis_conversion import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
-from tests.support.published.chain import publishing_genesis
+from tests.support.derivation.operated_chain import publishing_genesis
 from tests.support.published.values import DEVELOPMENT_RULES
 from tests.support.rollup.layer_ones import request_data
 

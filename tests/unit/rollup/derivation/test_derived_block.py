@@ -27,8 +27,7 @@ from tests.support.chain.dev_chain import deposit
 from tests.support.chain.importing_chain import root
 from tests.support.derivation.derived_chain import DerivedChain, assert_same, seen
 from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
-from tests.support.derivation.traffic import Traffic
-from tests.support.published.chain import EDITED
+from tests.support.derivation.traffic import EDITED, Traffic
 
 SOMEBODY = Address(b"\xb5" * 20)
 

@@ -13,7 +13,7 @@ from entresol.rollup.derivation.snapshot import BatchSnapshot
 from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.liar import Liar
 from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
-from tests.support.published.chain import EDITED
+from tests.support.derivation.traffic import EDITED
 
 
 @pytest.fixture

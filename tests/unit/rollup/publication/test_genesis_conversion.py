@@ -13,7 +13,7 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.publication.genesis_conversion import genesis_of, published_genesis
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
-from tests.support.published.chain import publishing_genesis
+from tests.support.derivation.operated_chain import publishing_genesis
 from tests.support.published.values import DEVELOPMENT_RULES
 
 
