@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from entresol._native import keccak256
 from entresol.errors import LayerOneMismatch
 from entresol.l1.contracts import ZkChain, read_contract
 from entresol.l1.deployment import (
@@ -22,7 +21,6 @@ from entresol.l1.discovery import find_contracts
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import pairs_with_all, register_pairs
-from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
 
@@ -129,10 +127,3 @@ def test_an_error_names_the_missing_contract_or_chain(steered: SteeredLayerOne) 
             await find_contracts(l1, contracts.bridgehub, 271)
 
     run(steered, play)
-
-
-def test_the_asset_id_of_ether_depends_on_its_origin_chain() -> None:
-    assert asset_id(1, ETH_TOKEN) != asset_id(31337, ETH_TOKEN)
-    words = [31337, 0x10004, 1]
-    expected = keccak256(b"".join(word.to_bytes(32) for word in words))
-    assert asset_id(31337, ETH_TOKEN) == expected

@@ -304,43 +304,6 @@ def test_logs_that_are_too_long_for_one_response_are_requested_in_halves(
     assert provider.delays == []
 
 
-def test_the_range_that_succeeded_is_used_for_the_next_request() -> None:
-    provider = Provider()
-
-    def respond(_method: str, params: list[Any]) -> ProviderResponse:
-        span = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
-        return error(-32602, "block range too large") if span > 4 else []
-
-    provider.respond = respond
-
-    async def twice(l1: RemoteLayerOne) -> int:
-        await l1.logs(CONTRACT, [], 0, 15)
-        before = len(provider.requests)
-        await l1.logs(CONTRACT, [], 16, 31)
-        return len(provider.requests) - before
-
-    assert run(provider, twice) == 4
-
-
-def test_a_range_that_was_too_wide_once_grows_back() -> None:
-    provider = Provider()
-    crowded = range(100)
-
-    def respond(_method: str, params: list[Any]) -> ProviderResponse:
-        first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
-        return error(-32005, "more than 1 result") if first in crowded and first < last else []
-
-    provider.respond = respond
-
-    async def request(l1: RemoteLayerOne) -> int:
-        await l1.logs(CONTRACT, [], 0, 199_999)
-        before = len(provider.requests)
-        await l1.logs(CONTRACT, [], 200_000, 209_999)
-        return len(provider.requests) - before
-
-    assert run(provider, request) == 1
-
-
 @pytest.mark.parametrize(
     ("code", "message"),
     [(-32601, "the method eth_getLogs does not exist"), (-32000, "header not found")],
@@ -373,13 +336,6 @@ def test_a_node_that_is_unreachable_or_overloaded_does_not_narrow_the_range() ->
     assert run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9_999)) == []
     assert {params[0]["toBlock"] for _, params in provider.requests} == {hex(9_999)}
     assert provider.delays == [0.1, 0.2, 0.4]
-
-
-def test_a_single_block_that_is_rejected_is_an_error() -> None:
-    provider = Provider()
-    provider.respond = lambda _method, _params: error(-32005, "range is too wide")
-    with pytest.raises(LayerOneRejected, match="range is too wide"):
-        run(provider, lambda l1: l1.logs(CONTRACT, [], 0, 9))
 
 
 @pytest.mark.parametrize("text", ["already known", "AlreadyKnown: already imported"])

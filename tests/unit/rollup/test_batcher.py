@@ -20,7 +20,7 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions.priority import MAX_PRIORITY_TRANSACTIONS
 from entresol.primitives.values import Hash32
 from entresol.rollup import batches
-from entresol.rollup.batcher import RETRY_SECONDS, Batcher
+from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, priority_hashes, priority_ops_of, stored_info_of
 from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash
@@ -362,19 +362,3 @@ def test_run_seals_a_batch_when_it_is_due(chain: SettlingChain) -> None:
         return batch
 
     assert asyncio.run(scenario()).number == 1
-
-
-def test_a_failure_is_logged_and_retried_until_it_succeeds(
-    chain: SettlingChain, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "CAPACITY", 3)
-    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_logs=3))
-    chain.send_message(1, times=4)
-    chain.builder.seal()
-    assert asyncio.run(batcher._steps.step()) == RETRY_SECONDS
-    assert asyncio.run(batcher._steps.step()) == RETRY_SECONDS
-    assert batcher.problem is not None
-    assert [record.levelname for record in caplog.records] == ["ERROR"]
-    chain.history.rewind(0)
-    assert asyncio.run(batcher._steps.step()) == math.inf
-    assert batcher.problem is None

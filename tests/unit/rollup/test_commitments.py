@@ -99,24 +99,6 @@ def test_the_commitment_is_the_keccak_of_the_packed_fields() -> None:
     assert batch.commitment() == keccak256(packed)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"chain_id": 271},
-        {"first_timestamp": 999},
-        {"last_timestamp": 1_009},
-        {"l1_transactions": 3},
-        {"priority_hash": EMPTY_LEAF},
-        {"message_root": Hash32.zero()},
-        {"dependency_hash": Hash32(b"\xcc" * 32)},
-        {"data_scheme": DataScheme.CALLDATA},
-        {"data_commitment": Hash32(b"\xdd" * 32)},
-    ],
-)
-def test_the_commitment_covers_every_field_of_its_own(change: dict[str, Any]) -> None:
-    assert statement(**change).commitment() != statement().commitment()
-
-
 def test_batch_0_is_that_of_the_chain_registration() -> None:
     assert stored_words(GENESIS) == (
         0,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, cast
 
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents
+from entresol.chain.events import BlockSealed
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
@@ -19,9 +18,9 @@ from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.l1_prices import MAX_BEHIND, POLL_SECONDS, EtherPriceWatcher, GasPriceWatcher
 from tests.support.coroutines import completed
-from tests.support.rollup.layer_ones import Embedded, SteeredLayerOne
+from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_contracts import send
-from tests.support.rollup.settlement_scenario import Scenario, embedded, run
+from tests.support.rollup.settlement_scenario import Scenario, embedded
 
 
 class LayerOnePrices:
@@ -335,37 +334,3 @@ def test_a_price_of_an_l1_in_this_process_counts_before_its_block_is_known_elsew
         assert fees.ether_price == EtherPrice(7, 1)
 
     embedded(play)
-
-
-def test_an_l1_elsewhere_cannot_be_read_at_once() -> None:
-    class Remote(PricedLayerOne):
-        async def block_number(self, tag: str) -> int:
-            await asyncio.sleep(0)
-            return await super().block_number(tag)
-
-    events = ChainEvents()
-    Watched(Remote((1, 1))).watcher.listen(events)
-    with pytest.raises(RuntimeError, match="not in this process"):
-        events.publish(BlocksReverted((), 0))
-
-
-def test_the_contract_on_l1_is_followed_and_a_reorg_takes_its_price_back(
-    steered: SteeredLayerOne,
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
-        watcher = EtherPriceWatcher(contract, fees, confirmations=1)
-        before = steered.checkpoint()
-        call = abi.encode_call("setTokenMultiplier(uint128,uint128)", 7, 2**128 - 1)
-        await send(scenario.l1, scenario.contracts.owner, contract.address, call)
-        await watcher.step()
-        assert fees.ether_price == EtherPrice(1, 1), "not confirmed"
-        steered.mine()
-        await watcher.step()
-        assert fees.ether_price == EtherPrice(7, 2**128 - 1)
-        steered.restore(before)
-        steered.mine(2)
-        await watcher.step()
-        assert fees.ether_price == EtherPrice(1, 1)
-
-    run(steered, play)

@@ -141,26 +141,6 @@ def test_bytes_across_two_logs_are_no_message(scenario: Scenario) -> None:
     assert scenario.prover.prove_message(1, Address.zero(), Hash32.zero()) is None
 
 
-def test_identical_messages_in_two_batches_have_separate_proofs(scenario: Scenario) -> None:
-    for block in (1, 2):
-        scenario.chain.seal_messages(5)
-        batch = scenario.settle()
-        scenario.assert_valid(scenario.prover.prove_message(block, SENDER, word(5)), batch)
-
-
-def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
-    scenario = Scenario(tmp_path / "chain")
-    sent = scenario.chain.send_message(3)
-    scenario.chain.builder.seal()
-    scenario.settle()
-    before = scenario.prover.prove_transaction_log(sent)
-    scenario.chain.close()
-    again = Scenario(tmp_path / "chain")
-    assert again.prover.prove_transaction_log(sent) == before
-    assert before is not None
-    again.chain.close()
-
-
 def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) -> None:
     reverts = Reverts(scenario.chain)
     checkpoint = reverts.checkpoint()

@@ -160,14 +160,6 @@ def test_a_withdrawal_is_open_until_it_is_claimed_on_l1(bridge: Bridge, via: Add
     assert bridge.open() == []
 
 
-def test_a_withdrawal_stays_open_however_many_blocks_follow(bridge: Bridge) -> None:
-    name = bridge.withdraw()
-    bridge.execute()
-    for _ in range(300):
-        bridge.chain.builder.seal()
-    assert [transfer.transaction for transfer in bridge.open()] == [name]
-
-
 def test_a_message_is_open_until_it_can_be_proven(bridge: Bridge) -> None:
     bridge.chain.seal_messages(1, 2)
     assert bridge.summary() == [("message", "pending")] * 2

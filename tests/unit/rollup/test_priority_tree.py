@@ -101,10 +101,6 @@ def test_a_batch_without_priority_transactions_has_empty_paths() -> None:
     assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOpsBatchInfo((), (), ())
 
 
-def test_a_single_transaction_in_a_new_tree_needs_no_path() -> None:
-    assert Frontier().prove(HASHES[:1]) == PriorityOpsBatchInfo((), (), (HASHES[0],))
-
-
 def test_the_rolling_hash_starts_at_the_empty_hash_and_adds_each_in_order() -> None:
     assert rolling_hash([]).hex() == (
         "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from entresol import contracts
-from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.primitives.base_token import ETH_TOKEN, ETHER_TOKEN, BaseToken, EtherPrice, asset_id
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER, INTEROP_CENTER
@@ -32,32 +31,6 @@ from entresol.rollup.system_contracts import (
 
 ROUTER = Address(b"\x5b" * 20)
 SOURCES = Path(__file__).parents[3] / "contracts"
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "0x0000000000000000000000000000000000008001",
-        "0x0000000000000000000000000000000000008003",
-        "0x0000000000000000000000000000000000008006",
-        "0x0000000000000000000000000000000000008008",
-        "0x000000000000000000000000000000000000800a",
-        "0x000000000000000000000000000000000000800b",
-        "0x0000000000000000000000000000000000010000",
-        "0x0000000000000000000000000000000000010002",
-        "0x0000000000000000000000000000000000010003",
-        "0x0000000000000000000000000000000000010004",
-        "0x0000000000000000000000000000000000010005",
-        "0xca11bde05977b3631167028862be2a173976ca11",
-        "0x4e59b44847b379578588920ca78fbf26c0b4956c",
-        "0x914d7fec6aac8cd542e72bca78b30650d45643d7",
-        "0xce0042b868300000d44a59004da54a005ffdcf9f",
-    ],
-)
-def test_each_known_address_has_code(address: str) -> None:
-    account = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)[Address.parse(address)]
-    assert account.code
-    assert (account.nonce, account.balance) == (1, 0)
 
 
 def test_no_contract_needs_a_constructor() -> None:
@@ -153,12 +126,6 @@ def test_an_asset_has_the_id_that_clients_compute() -> None:
     assert str(asset_id(9, ETH_TOKEN)) == (
         "0x52f431aa35dd80982e3c66614112503ca2c6e344745f4a2bcfc9bd7e09c75584"
     )
-
-
-def test_a_genesis_has_the_contracts_beside_funded_accounts() -> None:
-    system = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
-    genesis = Genesis.development(270, [Address(b"\xa1" * 20)], 1, system)
-    assert Genesis.parse(genesis.dump()) == genesis
 
 
 def test_the_page_about_the_contracts_lists_them_all() -> None:

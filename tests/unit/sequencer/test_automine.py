@@ -172,23 +172,6 @@ def test_a_transaction_that_is_dropped_before_its_block_was_accepted_all_the_sam
     assert [it.hash for it in chain.blocks.record(1).decoded()] == [transaction(0, by=1).hash]
 
 
-def test_a_transaction_that_is_reverted_before_its_block_was_accepted_all_the_same(
-    chain: Chain,
-) -> None:
-    async def live() -> None:
-        reverts = Reverts(chain)
-        checkpoint = reverts.checkpoint()
-        sender = Sender(chain)
-        sender.send(transaction(0))
-        assert reverts.restore(checkpoint)
-        await sender.wait()
-        assert list(sender.outcomes.values()) == [None]
-        await sender.automine.stop()
-
-    asyncio.run(live())
-    assert chain.number == 0
-
-
 @pytest.mark.parametrize("count", [1, 2 * INLINE_TRANSACTIONS], ids=["inline", "background"])
 def test_a_failure_reaches_all_senders_and_their_transactions_leave_the_pool(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, count: int
@@ -248,25 +231,6 @@ def test_a_rejected_transaction_does_not_keep_others_out_of_the_block(chain: Cha
 
     asyncio.run(live())
     assert len(chain.blocks.record(1).transactions) == 1
-
-
-def test_a_transaction_that_was_rejected_may_be_sent_again(chain: Chain) -> None:
-    async def live() -> None:
-        sender = Sender(chain)
-        edited = chain.edits.state
-        sender.send(transaction(0))
-        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
-        await sender.wait()
-        assert [type(outcome) for outcome in sender.outcomes.values()] == [InsufficientFunds]
-        chain.edits.restore(edited)
-        sender.outcomes.clear()
-        sender.send(transaction(0))
-        await sender.wait()
-        assert list(sender.outcomes.values()) == [None]
-        await sender.automine.stop()
-
-    asyncio.run(live())
-    assert chain.number == 1
 
 
 def test_stopping_tells_senders_that_their_transactions_are_in_no_block(chain: Chain) -> None:
@@ -390,19 +354,6 @@ def test_a_store_that_goes_on_failing_is_logged_once(
     assert "no space left" in full
     # A block was sealed in between.
     assert another == again == "a block could not be sealed: another"
-
-
-def test_stopping_ends_what_is_in_the_background(chain: Chain) -> None:
-    async def live() -> None:
-        automine = Automine(chain, BlockSealer(chain))
-        enqueue_heavy(chain, 50)
-        automine.seal()
-        await asyncio.sleep(0)
-        await automine.stop()
-        assert not automine.is_busy
-
-    asyncio.run(live())
-    assert chain.number < 50
 
 
 def test_a_transaction_that_takes_longer_than_its_gas_is_sealed_on_a_thread(

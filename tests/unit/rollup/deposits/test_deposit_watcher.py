@@ -13,7 +13,6 @@ import pytest
 from entresol.dev.reverts import Reverts
 from entresol.errors import (
     LayerOneMismatch,
-    LayerOneUnreachable,
     MalformedTransaction,
 )
 from entresol.l1.contracts import Deposit, ZkChain
@@ -70,15 +69,6 @@ class Scenario:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while await self.l1.receipt(signed.hash) is None:
                     pass
-
-    async def has_executed(self, count: int) -> None:
-        """Wait until the chain has executed so many priority transactions."""
-        sealed = asyncio.Event()
-        subscription = self.chain.events.subscribe(wake=sealed.set)
-        while len(self.executed()) < count:
-            sealed.clear()
-            await sealed.wait()
-        self.chain.events.unsubscribe(subscription)
 
     def executed(self) -> list[PriorityTransaction]:
         """Return the executed priority transactions, in order."""
@@ -585,47 +575,6 @@ def test_deposits_can_follow_the_finalized_block_of_l1() -> None:
         assert await scenario.watcher.step() == 1
 
     lying(play, DepositConfig(finality="finalized"))
-
-
-class Unreliable(EmbeddedLayerOne):
-    """An embedded L1 that is unreachable at times."""
-
-    failures = 0
-    missed = False
-
-    async def block_number(self, tag: L1Finality = "latest") -> int:
-        self.missed = self.failures > 0
-        if self.missed:
-            self.failures -= 1
-            raise LayerOneUnreachable(self.name, "gone fishing")
-        return await super().block_number(tag)
-
-    async def wait_for_block(self, seconds: float) -> None:
-        await super().wait_for_block(0.0 if self.missed else seconds)
-
-
-def test_run_retries_while_l1_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
-    async def whole() -> None:
-        steered = Embedded()
-        l1 = Unreliable(steered.chain, steered.sequencer)
-        steered.l1 = l1
-        scenario = Scenario(steered)
-        await scenario.post(*DEPOSITS[:2])
-        l1.failures = 3
-        running = asyncio.create_task(scenario.watcher.run())
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await scenario.has_executed(2)
-            # The next block wakes it before its polling interval ends.
-            await scenario.post(DEPOSITS[2])
-            await scenario.has_executed(3)
-        running.cancel()
-        assert scenario.watcher.problem is None
-        scenario.chain.close()
-        steered.chain.close()
-
-    asyncio.run(whole())
-    logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
-    assert [record.levelname for record in logged] == ["WARNING"]
 
 
 @pytest.mark.parametrize("kind", [0x00, 0x02, 0x71, 0xFE])

@@ -118,15 +118,6 @@ def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -
     asyncio.run(scenario())
 
 
-def test_what_work_returns_and_raises_is_passed_on() -> None:
-    def failing(_before: Before) -> None:
-        raise ValueError("wrong")
-
-    assert asyncio.run(run_blocks(lambda _before: 5, print)) == 5
-    with pytest.raises(ValueError, match="wrong"):
-        asyncio.run(run_blocks(failing, print))
-
-
 @pytest.fixture
 def scened() -> Iterator[Scene]:
     with scene() as found:
@@ -530,14 +521,6 @@ def test_an_l1_that_is_away_is_tried_again(scened: Scene) -> None:
     scened.l1.changed_logs = failing
     assert scened.run().derived == 1
     assert scened.slept == MAX_FAILURES - 1
-
-
-def test_few_blocks_are_read_at_a_time(scened: Scene) -> None:
-    for _ in range(3_000):
-        scened.l1.mine()
-    scened.l1.commit(1)
-    scened.run()
-    assert max(last - first + 1 for first, last in scened.l1.requests) <= 1_024
 
 
 class Killed(BaseException):

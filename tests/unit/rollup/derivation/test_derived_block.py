@@ -12,7 +12,6 @@ import pytest
 from entresol.chain.edits import BlockSettings
 from entresol.chain.fees import FeeConstants
 from entresol.errors import DerivationAlarm
-from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.primitives.published import writer
 from entresol.primitives.published.compression import compress, decompress
@@ -26,7 +25,7 @@ from entresol.rollup.publication.publication import MAX_BLOCK_BYTES
 from tests.support.chain.dev_chain import deposit
 from tests.support.chain.importing_chain import root
 from tests.support.derivation.derived_chain import DerivedChain, assert_same, seen
-from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
+from tests.support.derivation.operated_chain import OperatedChain
 from tests.support.derivation.traffic import EDITED, Traffic
 
 SOMEBODY = Address(b"\xb5" * 20)
@@ -77,29 +76,6 @@ def test_a_block_that_differs_from_the_rules_in_one_field_is_derived(field: str)
     traffic.begin()
     _assert_derived(operator)
     assert getattr(operator.chain.ledger.header(1), field) != getattr(changed, field)
-    operator.close()
-
-
-@pytest.mark.parametrize("seconds", [0, 1, 600, 2**40])
-def test_a_block_some_time_after_its_parent_is_derived(seconds: int) -> None:
-    operator = OperatedChain()
-    operator.seal()
-    operator.seal(seconds)
-    operator.seal()
-    _assert_derived(operator)
-    operator.close()
-
-
-def test_a_block_may_have_the_time_of_its_parent() -> None:
-    operator = OperatedChain()
-    operator.seal()
-    operator.seal()
-    claim = republished(operator.seal_batch(), lambda batch: with_block(batch, 1, timestamp_step=0))
-    derived = DerivedChain(operator)
-    # It is another block than the operator's, but not for its time.
-    with pytest.raises(DerivationAlarm, match="batch 1, block_hash: "):
-        derived.derive(claim)
-    derived.close()
     operator.close()
 
 
@@ -188,17 +164,6 @@ def test_a_run_of_as_many_empty_blocks_as_a_batch_has_is_derived() -> None:
     first, second = operator.claims()
     assert first.last_block == MAX_BLOCKS
     assert second.first_block == second.last_block == MAX_BLOCKS + 1
-    operator.close()
-
-
-def test_prices_that_change_with_the_price_of_ether_are_derived() -> None:
-    operator = OperatedChain(ether_price=EtherPrice(3_000, 1))
-    for price in (EtherPrice(3_000, 1), EtherPrice(1, 3), EtherPrice(2**40, 7), EtherPrice(1, 3)):
-        operator.fees.set_ether_price(price)
-        operator.seal()
-        operator.seal()
-    _assert_derived(operator)
-    assert operator.chain.ledger.header(2).base_fee_per_gas == 3_000 * 100_000_000
     operator.close()
 
 

@@ -20,7 +20,7 @@ from entresol.rollup.interop.root_follower import PERSIST_BLOCKS, RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.importing_chain import open_importing
 from tests.support.coroutines import completed
-from tests.support.ecosystem.roots_layer_one import L1_CHAIN_ID, RootsLayerOne, added, appended
+from tests.support.ecosystem.roots_layer_one import L1_CHAIN_ID, RootsLayerOne, appended
 
 OTHER, THIRD = 271, 272
 
@@ -468,22 +468,6 @@ def test_a_revert_of_both_layers_forgets_what_came_after(scenario: Scenario) -> 
         scenario.l1.mine()
         scenario.append(THIRD)
         assert await scenario.imported() == [1, 3]
-
-    run(play())
-
-
-def test_a_chain_that_is_added_later_imports_from_then_on() -> None:
-    async def play() -> None:
-        scenario = Scenario()
-        try:
-            scenario.l1 = RootsLayerOne(OTHER)
-            scenario.follower = scenario.new_follower()
-            scenario.append(OTHER)
-            scenario.l1.mine(added(scenario.own))
-            scenario.append(OTHER)
-            assert await scenario.imported() == [3]
-        finally:
-            scenario.chain.close()
 
     run(play())
 

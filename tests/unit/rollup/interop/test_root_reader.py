@@ -61,13 +61,6 @@ def test_the_root_of_each_block_in_which_another_chain_has_appended_a_batch_is_i
     assert others == [3, 4]
 
 
-def test_a_single_chain_imports_nothing() -> None:
-    l1 = RootsLayerOne(OWN)
-    l1.mine(appended(OWN, 1))
-    l1.mine(appended(OWN, 2))
-    assert not read(l1).roots
-
-
 def test_roots_of_before_the_registration_are_not_imported() -> None:
     l1 = RootsLayerOne(OTHER)
     l1.mine(appended(OTHER, 1))
@@ -122,12 +115,6 @@ def test_reading_in_parts_is_reading_at_once() -> None:
     whole = read(l1)
     assert asyncio.run(in_parts()) == (whole.trees, whole.roots, whole.paths)
     assert whole.trees.root() == l1.books.root()
-
-
-def test_reading_takes_one_request_for_logs() -> None:
-    l1 = played()
-    read(l1)
-    assert l1.requests.count("logs") == 1
 
 
 def test_chains_of_a_contract_that_is_older_than_this_chain_are_read_from_its_beginning() -> None:
@@ -291,10 +278,3 @@ def test_a_recent_block_whose_state_is_not_there_is_read_later() -> None:
 
     with pytest.raises(LayerOneMismatch, match="no state of block 4"):
         asyncio.run(whole())
-
-
-def test_a_log_of_another_event_is_rejected() -> None:
-    l1 = played()
-    l1.lie = lambda logs: [changed(logs[0], topics=(Hash32(b"\7" * 32),)), *logs[1:]]
-    with pytest.raises(LayerOneMismatch, match="not an event of the contract of roots"):
-        read(l1)

@@ -148,17 +148,6 @@ def test_an_error_that_nobody_expects_belongs_to_its_bundle(chains: RelayedChain
     assert chains.relay.reason(good) is None
 
 
-def test_one_that_fails_does_not_hold_up_the_next(chains: RelayedChains) -> None:
-    chains.set_code(REVERTS)
-    chains.send()
-    asyncio.run(chains.relay.step())
-    chains.set_code(STOPS)
-    chains.send()
-    asyncio.run(chains.relay.step())
-    asyncio.run(chains.relay.step())
-    assert (chains.relay.executed, chains.relay.open) == (1, 1)
-
-
 def test_a_bundle_whose_books_l1_rejects_is_executed_once_they_are_settled(
     chains: RelayedChains,
 ) -> None:

@@ -233,15 +233,6 @@ def test_a_batch_whose_transaction_l1_does_not_take_holds_up_no_other(
     play_with_two(play)
 
 
-def test_a_batch_to_an_unknown_chain_has_its_reason_by_name() -> None:
-    async def play(scenario: Scenario) -> None:
-        number = seal_bundles(scenario, bundle(destination=999))
-        await settle(scenario)
-        assert problem_of(scenario, number) == "InvalidDestination(999)"
-
-    play_with_two(play)
-
-
 def test_books_that_another_account_settled_are_recorded() -> None:
     async def play(scenario: Scenario) -> None:
         sent = bundle()
@@ -421,22 +412,6 @@ def test_steps_and_books_take_turns() -> None:
         assert len(scenario.batches.books.above(0)) == 8
 
     play_with_two(play)
-
-
-def test_a_restart_finds_what_was_sent_before(tmp_path: Path) -> None:
-    async def play(scenario: Scenario) -> None:
-        number = seal_bundles(scenario, bundle())
-        await execute(scenario)
-        call = settle_call(scenario, number, bundle())
-        receipt = await send(scenario.l1, OPERATOR, contract_of(scenario).address, call)
-        assert receipt.succeeded
-        scenario.restart()
-        await settle(scenario)
-        by = scenario.batches.books.get(number)
-        assert by is not None
-        assert by.transaction == receipt.transaction_hash
-
-    play_with_two(play, path=tmp_path)
 
 
 def test_a_problem_is_known_after_a_restart_and_tried_again(tmp_path: Path) -> None:

@@ -218,17 +218,6 @@ def test_a_restart_sends_only_the_parts_that_l1_lacks(after: int) -> None:
     play(body)
 
 
-def test_a_part_that_was_replaced_is_sent_again() -> None:
-    async def body() -> None:
-        world = World(LARGE)
-        world.include(0, 3, world.published[:100_000])
-        world.include(0, 3, b"of another genesis")
-        await world.publisher().ensure()
-        assert world.sent == 3
-
-    play(body)
-
-
 @pytest.mark.parametrize("committed", [0, 1], ids=["before the commit", "after it"])
 def test_a_genesis_that_a_reorg_removes_is_published_again(committed: int) -> None:
     async def body() -> None:

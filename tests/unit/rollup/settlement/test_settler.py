@@ -8,21 +8,18 @@ from pathlib import Path
 import pytest
 
 from entresol.dev.reverts import Reverts
-from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
+from entresol.errors import LayerOneMismatch, LayerOneRejected
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
-from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.log_prover import LogProver
 from entresol.rollup.settlement.settler import SettlementConfig
-from tests.support.chain.block_production import sender
 from tests.support.rollup.layer_ones import SteeredLayerOne
 from tests.support.rollup.settlement_contracts import send
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, run
-from tests.support.rollup.settling_chain import CHAIN_ID, RECEIVER, USER
+from tests.support.rollup.settling_chain import CHAIN_ID, RECEIVER
 
 
 def test_a_batch_is_committed_proven_and_executed(steered: SteeredLayerOne) -> None:
@@ -60,21 +57,6 @@ def test_commit_makes_blocks_safe_and_execution_makes_them_final() -> None:
     embedded(play)
 
 
-def test_blocks_are_safe_and_final_after_enough_confirmations() -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.seal_batch(1)
-        await scenario.settle()
-        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 0)
-        scenario.layer_one.mine(1)
-        await scenario.settle()
-        assert scenario.chain.finality.finalized == 0
-        scenario.layer_one.mine(1)
-        await scenario.settle()
-        assert scenario.chain.finality.finalized == 1
-
-    embedded(play, config=SettlementConfig(confirmations=2))
-
-
 def test_many_batches_are_proven_and_executed_together(steered: SteeredLayerOne) -> None:
     async def play(scenario: Scenario) -> None:
         for number in range(5):
@@ -107,76 +89,6 @@ def test_one_transaction_executes_no_more_deposits_than_the_maximum(
     embedded(play)
 
 
-def test_deposits_are_settled_in_order(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_at_once()
-        for counts in ((1, 2), (3,), (0, 1)):
-            for count in counts:
-                for number in range(count):
-                    await scenario.contracts.deposit(RECEIVER, number + 1)
-                assert await scenario.watcher.step() == count
-            scenario.seal_batch(7)
-        await scenario.settle()
-        assert await scenario.totals() == (3, 3, 3)
-        l1, address = scenario.l1, scenario.contracts.chain.address
-        processed = await l1.call(address, abi.selector("getFirstUnprocessedPriorityTx()"))
-        assert int.from_bytes(processed) == 7
-
-    run(steered, play)
-
-
-def test_the_contract_accepts_every_proof(steered: SteeredLayerOne) -> None:
-    signature = (
-        "proveL2LogInclusion(uint256,uint256,(uint8,bool,uint16,address,bytes32,bytes32),bytes32[])"
-    )
-
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_at_once()
-        deposited = []
-        await scenario.contracts.deposit(RECEIVER, 1)
-        await scenario.watcher.step()
-        deposited.append(scenario.chain.blocks.record(1).transaction(0).hash)
-        scenario.chain.schedule.seal_on_request()
-        sent = [scenario.chain.send_message(number, times=2) for number in range(3)]
-        scenario.chain.builder.seal()
-        scenario.seal_batch(9)
-        await scenario.settle()
-        prover = LogProver(scenario.chain.blocks, scenario.chain.batches)
-        wanted = [(deposited[0], 0), *((it, index) for it in sent for index in (0, 1))]
-        for transaction, index in wanted:
-            proven = prover.prove_transaction_log(transaction, index)
-            assert proven is not None
-            log = proven.log
-            words = (0, True, log.tx_number, log.sender, log.key, log.value)
-            arguments = (proven.batch, proven.proof.id, words, proven.proof.words)
-            for change, accepted in ((0, True), (1, False)):
-                moved = (arguments[0], arguments[1] ^ change, *arguments[2:])
-                call = abi.encode_call(signature, *moved)
-                output = await scenario.l1.call(scenario.contracts.chain.address, call)
-                assert abi.decode("(bool)", output) == (accepted,)
-        message = prover.prove_message(2, sender(USER), Hash32((2).to_bytes(32)))
-        assert message == prover.prove_transaction_log(sent[2])
-
-    run(steered, play)
-
-
-def test_settlement_continues_after_a_restart_at_any_step(tmp_path: Path) -> None:
-    async def play(scenario: Scenario) -> None:
-        for number in range(3):
-            scenario.seal_batch(number)
-        before = await scenario.l1.nonce(OPERATOR.address)
-        for _ in range(16):
-            await scenario.settler.step(0.0)
-            scenario.restart()
-        await scenario.settle()
-        assert await scenario.totals() == (3, 3, 3)
-        # Nothing was sent twice.
-        assert await scenario.l1.nonce(OPERATOR.address) - before == 3 + 1 + 1
-        assert all(scenario.batches.settled(n, step) for n in (1, 2, 3) for step in SettlementStep)
-
-    embedded(play, path=tmp_path / "chain")
-
-
 class CrashError(Exception):
     """The process ended."""
 
@@ -205,24 +117,6 @@ def test_a_crash_while_sending_sends_the_same_transaction_again(
         done = scenario.batches.settled(1, SettlementStep.COMMIT)
         assert done is not None
         assert done.transaction == planned.hash
-
-    embedded(play, path=tmp_path / "chain")
-
-
-def test_a_settlement_by_another_account_is_found_and_recorded(tmp_path: Path) -> None:
-    async def play(scenario: Scenario) -> None:
-        for number in range(2):
-            scenario.seal_batch(number)
-        await scenario.settle()
-        expected = [scenario.batches.settled(n, step) for n in (1, 2) for step in SettlementStep]
-        for step in SettlementStep:
-            scenario.batches.revert_settlement([1, 2], step)
-        scenario.restart()
-        await scenario.settle()
-        assert [
-            scenario.batches.settled(n, step) for n in (1, 2) for step in SettlementStep
-        ] == expected
-        assert await scenario.totals() == (2, 2, 2)
 
     embedded(play, path=tmp_path / "chain")
 
@@ -344,21 +238,6 @@ def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason() -> No
     embedded(play)
 
 
-def test_batches_are_settled_again_after_a_reorg(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.seal_batch(1)
-        await scenario.settle()
-        before = scenario.layer_one.checkpoint()
-        scenario.seal_batch(2)
-        await scenario.settle()
-        scenario.layer_one.restore(before)
-        scenario.layer_one.mine()
-        await scenario.settle()
-        assert await scenario.totals() == (2, 2, 2)
-
-    run(steered, play)
-
-
 def test_a_revert_removes_the_pending_transaction_of_its_batches() -> None:
     async def play(scenario: Scenario) -> None:
         scenario.layer_one.mine_on_request()
@@ -418,38 +297,6 @@ def test_settlement_on_request_follows_l1_and_sends_nothing(steered: SteeredLaye
         assert not scenario.is_pending
 
     run(steered, play, config=SettlementConfig(is_on_request=True))
-
-
-def test_run_settles_and_retries_while_l1_is_unreachable(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        failures = 2
-        real = scenario.contracts.chain.totals
-
-        async def totals(block: Hash32 | None = None) -> BatchTotals:
-            nonlocal failures
-            if failures:
-                failures -= 1
-                scenario.settler.wake()
-                raise LayerOneUnreachable("http://l1", "gone fishing")
-            return await real(block)
-
-        monkeypatch.setattr(scenario.contracts.chain, "totals", totals)
-        settled = asyncio.Event()
-        settler = scenario.settler = scenario.new_settler(
-            lambda step, _batch: settled.set() if step is SettlementStep.EXECUTE else None
-        )
-        running = asyncio.create_task(settler.run())
-        scenario.seal_batch(1)
-        settler.wake()
-        await asyncio.wait_for(settled.wait(), 30)
-        running.cancel()
-        assert await scenario.totals() == (1, 1, 1)
-
-    embedded(play)
-    logged = [record for record in caplog.records if "gone fishing" in record.getMessage()]
-    assert [record.levelname for record in logged] == ["WARNING"]
 
 
 def test_no_batch_from_a_root_on_that_l1_has_replaced_is_committed() -> None:
