@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
+import inspect
 import os
 import sys
 from collections import Counter
@@ -81,6 +83,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     # From here on it counts only what is new.
     gc.collect()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in an event loop of its own."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    asyncio.run(
+        test(**{name: pyfuncitem.funcargs[name] for name in inspect.signature(test).parameters})
+    )
+    return True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

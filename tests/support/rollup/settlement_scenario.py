@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from entresol.chain.genesis.genesis import Genesis
 from entresol.l1.contracts import ZkChain
@@ -204,3 +205,8 @@ def embedded(
 ) -> None:
     with layer_one("embedded") as steered:
         run(steered, play, path=path, config=config, limits=limits, keys=keys)
+
+
+def on_disk(play: Callable[[Scenario], Awaitable[None]], tmp_path: Path, **options: Any) -> None:
+    """Play a scenario on the embedded layer 1 with a chain that can be started again."""
+    embedded(play, path=tmp_path / "chain", **options)

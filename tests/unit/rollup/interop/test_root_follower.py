@@ -103,399 +103,331 @@ def run(play: Awaitable[None]) -> None:
     asyncio.run(whole())
 
 
-def test_roots_are_imported_oldest_first_one_for_each_block_in_which_another_chain_has_appended(
+async def test_roots_are_imported_oldest_first_one_for_each_block_in_which_another_chain_has_appended(
     scenario: Scenario,
 ) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
+    scenario.append(OTHER)
+    scenario.append(scenario.own)
+    scenario.append(scenario.own, THIRD, OTHER)
+    await scenario.follow()
+    assert scenario.queued() == [1, 3]
+    assert await scenario.imported() == [1, 3]
+    assert scenario.chain.number == 1
+
+
+async def test_what_is_imported_is_not_queued_again(scenario: Scenario) -> None:
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1]
+    scenario.l1.mine()
+    assert await scenario.imported() == [1]
+    scenario.append(THIRD)
+    await scenario.follow()
+    assert scenario.queued() == [3]
+    importer = scenario.follower.importer
+    assert await scenario.imported() == [1, 3]
+    await scenario.follow()
+    assert (importer.imported_block, importer.imported_count) == (3, 2)
+
+
+async def test_own_batches_alone_are_not_imported_and_make_no_block(scenario: Scenario) -> None:
+    scenario.append(OTHER)
+    await scenario.imported()
+    blocks = scenario.chain.number
+    for _ in range(5):
         scenario.append(scenario.own)
-        scenario.append(scenario.own, THIRD, OTHER)
-        await scenario.follow()
-        assert scenario.queued() == [1, 3]
-        assert await scenario.imported() == [1, 3]
-        assert scenario.chain.number == 1
-
-    run(play())
-
-
-def test_what_is_imported_is_not_queued_again(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
         assert await scenario.imported() == [1]
+    assert scenario.chain.number == blocks
+
+
+async def test_idle_chains_make_no_block_after_the_last_batch() -> None:
+    """Each chain settles the blocks that it makes itself, and imports the roots of the others."""
+    scenario = Scenario()
+    try:
+        # Batches with nothing but imports are not sealed, so that an import makes no root.
+        scenario.append(OTHER, THIRD)
+        await scenario.imported()
+        blocks, requests = scenario.chain.number, len(scenario.l1.requests)
+        for _ in range(60):
+            await scenario.follow()
+        assert scenario.chain.number == blocks
+        # Without a new block of L1 nothing but its head and the last block is asked for.
+        assert set(scenario.l1.requests[requests:]) == {"block", "block_number"}
+    finally:
+        scenario.chain.close()
+
+
+async def test_a_thousand_roots_are_imported_in_ten_blocks(scenario: Scenario) -> None:
+    for _ in range(1_050):
+        scenario.append(OTHER)
+    await scenario.follow()
+    assert len(scenario.chain.filler.roots) == 1_000
+    assert len(scenario.queued()) == MAX_ROOTS_PER_IMPORT
+    while len(scenario.chain.filler.roots):
+        scenario.chain.builder.seal()
+    assert scenario.chain.number == 10
+    assert await scenario.imported() == list(range(1, 1_051))
+
+
+async def test_confirmations_are_waited_for() -> None:
+    scenario = Scenario(config=DepositConfig(confirmations=2))
+    try:
+        scenario.append(OTHER)
+        scenario.l1.mine()
+        assert await scenario.imported() == []
         scenario.l1.mine()
         assert await scenario.imported() == [1]
-        scenario.append(THIRD)
-        await scenario.follow()
-        assert scenario.queued() == [3]
-        importer = scenario.follower.importer
-        assert await scenario.imported() == [1, 3]
-        await scenario.follow()
-        assert (importer.imported_block, importer.imported_count) == (3, 2)
-
-    run(play())
+    finally:
+        scenario.chain.close()
 
 
-def test_own_batches_alone_are_not_imported_and_make_no_block(scenario: Scenario) -> None:
-    async def play() -> None:
+async def test_a_restart_reads_no_block_again(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "chain")
+    for _ in range(3):
         scenario.append(OTHER)
-        await scenario.imported()
-        blocks = scenario.chain.number
-        for _ in range(5):
-            scenario.append(scenario.own)
-            assert await scenario.imported() == [1]
-        assert scenario.chain.number == blocks
-
-    run(play())
-
-
-def test_idle_chains_make_no_block_after_the_last_batch() -> None:
-    """Each chain settles the blocks that it makes itself, and imports the roots of the others."""
-
-    async def play() -> None:
-        scenario = Scenario()
-        try:
-            # Batches with nothing but imports are not sealed, so that an import makes no root.
-            scenario.append(OTHER, THIRD)
-            await scenario.imported()
-            blocks, requests = scenario.chain.number, len(scenario.l1.requests)
-            for _ in range(60):
-                await scenario.follow()
-            assert scenario.chain.number == blocks
-            # Without a new block of L1 nothing but its head and the last block is asked for.
-            assert set(scenario.l1.requests[requests:]) == {"block", "block_number"}
-        finally:
-            scenario.chain.close()
-
-    run(play())
+    assert await scenario.imported() == [1, 2, 3]
+    scenario.append(scenario.own)
+    await scenario.follow()
+    path = scenario.chain.batches.roots.path(1)
+    scenario.restart()
+    scenario.l1.requests.clear()
+    scenario.append(THIRD)
+    assert await scenario.imported() == [1, 2, 3, 5]
+    assert scenario.l1.requests.count("logs") == 1
+    assert scenario.chain.batches.roots.path(1) == path
+    scenario.chain.close()
 
 
-def test_a_thousand_roots_are_imported_in_ten_blocks(scenario: Scenario) -> None:
-    async def play() -> None:
-        for _ in range(1_050):
-            scenario.append(OTHER)
-        await scenario.follow()
-        assert len(scenario.chain.filler.roots) == 1_000
-        assert len(scenario.queued()) == MAX_ROOTS_PER_IMPORT
-        while len(scenario.chain.filler.roots):
-            scenario.chain.builder.seal()
-        assert scenario.chain.number == 10
-        assert await scenario.imported() == list(range(1, 1_051))
-
-    run(play())
+async def test_roots_that_were_queued_at_a_crash_are_queued_again(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "chain")
+    for _ in range(3):
+        scenario.append(OTHER)
+    await scenario.follow()
+    scenario.restart()
+    assert not scenario.queued()
+    assert await scenario.imported() == [1, 2, 3]
+    assert scenario.chain.number == 1
+    scenario.chain.close()
 
 
-def test_confirmations_are_waited_for() -> None:
-    async def play() -> None:
-        scenario = Scenario(config=DepositConfig(confirmations=2))
-        try:
-            scenario.append(OTHER)
-            scenario.l1.mine()
-            assert await scenario.imported() == []
-            scenario.l1.mine()
-            assert await scenario.imported() == [1]
-        finally:
-            scenario.chain.close()
-
-    run(play())
-
-
-def test_a_restart_reads_no_block_again(tmp_path: Path) -> None:
-    async def play() -> None:
-        scenario = Scenario(tmp_path / "chain")
-        for _ in range(3):
-            scenario.append(OTHER)
-        assert await scenario.imported() == [1, 2, 3]
-        scenario.append(scenario.own)
-        await scenario.follow()
-        path = scenario.chain.batches.roots.path(1)
-        scenario.restart()
-        scenario.l1.requests.clear()
-        scenario.append(THIRD)
-        assert await scenario.imported() == [1, 2, 3, 5]
-        assert scenario.l1.requests.count("logs") == 1
-        assert scenario.chain.batches.roots.path(1) == path
-        scenario.chain.close()
-
-    run(play())
-
-
-def test_roots_that_were_queued_at_a_crash_are_queued_again(tmp_path: Path) -> None:
-    async def play() -> None:
-        scenario = Scenario(tmp_path / "chain")
-        for _ in range(3):
-            scenario.append(OTHER)
-        await scenario.follow()
-        scenario.restart()
-        assert not scenario.queued()
-        assert await scenario.imported() == [1, 2, 3]
-        assert scenario.chain.number == 1
-        scenario.chain.close()
-
-    run(play())
-
-
-def test_a_long_time_without_roots_is_not_read_again_after_a_restart(tmp_path: Path) -> None:
-    async def play() -> None:
-        scenario = Scenario(tmp_path / "chain")
-        await scenario.follow()
-        for _ in range(PERSIST_BLOCKS):
-            scenario.l1.mine()
-        await scenario.follow()
-        cursor = scenario.chain.batches.roots.cursor()
-        assert cursor is not None
-        assert cursor.block == PERSIST_BLOCKS
-        scenario.chain.close()
-
-    run(play())
+async def test_a_long_time_without_roots_is_not_read_again_after_a_restart(tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path / "chain")
+    await scenario.follow()
+    for _ in range(PERSIST_BLOCKS):
+        scenario.l1.mine()
+    await scenario.follow()
+    cursor = scenario.chain.batches.roots.cursor()
+    assert cursor is not None
+    assert cursor.block == PERSIST_BLOCKS
+    scenario.chain.close()
 
 
 # Reorgs of L1
 
 
-def test_queued_roots_of_blocks_that_a_reorg_removed_are_dropped(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
-        scenario.append(OTHER)
-        await scenario.follow()
-        assert scenario.queued() == [1, 2]
-        scenario.reorg(1)
-        scenario.l1.mine()
-        scenario.append(THIRD)
-        await scenario.follow()
-        assert scenario.queued() == [1, 3]
-        assert await scenario.imported() == [1, 3]
-
-    run(play())
+async def test_queued_roots_of_blocks_that_a_reorg_removed_are_dropped(scenario: Scenario) -> None:
+    scenario.append(OTHER)
+    scenario.append(OTHER)
+    await scenario.follow()
+    assert scenario.queued() == [1, 2]
+    scenario.reorg(1)
+    scenario.l1.mine()
+    scenario.append(THIRD)
+    await scenario.follow()
+    assert scenario.queued() == [1, 3]
+    assert await scenario.imported() == [1, 3]
 
 
-def test_paths_of_blocks_that_a_reorg_removed_are_dropped(scenario: Scenario) -> None:
-    async def play() -> None:
-        roots = scenario.chain.batches.roots
-        scenario.append(scenario.own)
-        scenario.append(scenario.own)
-        await scenario.follow()
-        first = roots.path(1)
-        assert roots.path(2) is not None
-        scenario.reorg(1)
-        await scenario.follow()
-        assert roots.path(2) is None
-        assert roots.path(1) == first
-        scenario.append(OTHER)
-        scenario.append(scenario.own)
-        await scenario.follow()
-        second = roots.path(2)
-        assert second is not None
-        assert second.l1_block == 3
-
-    run(play())
+async def test_paths_of_blocks_that_a_reorg_removed_are_dropped(scenario: Scenario) -> None:
+    roots = scenario.chain.batches.roots
+    scenario.append(scenario.own)
+    scenario.append(scenario.own)
+    await scenario.follow()
+    first = roots.path(1)
+    assert roots.path(2) is not None
+    scenario.reorg(1)
+    await scenario.follow()
+    assert roots.path(2) is None
+    assert roots.path(1) == first
+    scenario.append(OTHER)
+    scenario.append(scenario.own)
+    await scenario.follow()
+    second = roots.path(2)
+    assert second is not None
+    assert second.l1_block == 3
 
 
-def test_a_reorg_that_keeps_the_roots_that_were_imported_changes_nothing(
+async def test_a_reorg_that_keeps_the_roots_that_were_imported_changes_nothing(
     scenario: Scenario,
 ) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1, 2]
-        scenario.reorg(0)
-        scenario.append(OTHER)
-        # The second is not there again yet.
-        assert await scenario.imported() == [1]
-        scenario.append(OTHER)
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1, 2, 3]
-
-    run(play())
+    scenario.append(OTHER)
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1, 2]
+    scenario.reorg(0)
+    scenario.append(OTHER)
+    # The second is not there again yet.
+    assert await scenario.imported() == [1]
+    scenario.append(OTHER)
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
-def test_a_reorg_that_replaces_a_root_that_was_imported_stops_the_import_and_tells_both_roots(
+async def test_a_reorg_that_replaces_a_root_that_was_imported_stops_the_import_and_tells_both_roots(
     tmp_path: Path, *, is_restarted: bool
 ) -> None:
-    async def play() -> None:
-        scenario = Scenario(tmp_path / "chain")
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1]
-        scenario.chain.builder.seal()
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1, 2]
-        was = scenario.root_at(2)
-        scenario.reorg(1)
-        scenario.append(OTHER, salt=1)
-        if is_restarted:
-            scenario.restart()
-        for _ in range(3):
-            with pytest.raises(
-                LayerOneMismatch, match="a reorg replaced confirmed blocks"
-            ) as raised:
-                await scenario.follow()
-        assert str(was) in str(raised.value)
-        assert str(scenario.l1.books.root()) in str(raised.value)
-        importer = scenario.follower.importer
-        first: int | None = importer.first_contradicted_block
-        assert first == 3
-        scenario.append(THIRD)
-        with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
+    scenario = Scenario(tmp_path / "chain")
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1]
+    scenario.chain.builder.seal()
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1, 2]
+    was = scenario.root_at(2)
+    scenario.reorg(1)
+    scenario.append(OTHER, salt=1)
+    if is_restarted:
+        scenario.restart()
+    for _ in range(3):
+        with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks") as raised:
             await scenario.follow()
-        assert not scenario.queued()
-        # Without the block that has it there is no contradiction any more.
-        scenario.chain.history.rewind(2)
-        assert await scenario.imported() == [1, 2, 3]
-        first = importer.first_contradicted_block
-        assert first is None
-        scenario.chain.close()
-
-    run(play())
-
-
-def test_a_root_that_was_imported_and_that_l1_no_longer_has_is_told(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1]
-        scenario.reorg(0)
-        scenario.l1.mine()
-        with pytest.raises(LayerOneMismatch, match="L1 block 1, which has 0x0000"):
-            await scenario.follow()
-        assert scenario.follower.importer.first_contradicted_block == 1
-
-    run(play())
+    assert str(was) in str(raised.value)
+    assert str(scenario.l1.books.root()) in str(raised.value)
+    importer = scenario.follower.importer
+    first: int | None = importer.first_contradicted_block
+    assert first == 3
+    scenario.append(THIRD)
+    with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
+        await scenario.follow()
+    assert not scenario.queued()
+    # Without the block that has it there is no contradiction any more.
+    scenario.chain.history.rewind(2)
+    assert await scenario.imported() == [1, 2, 3]
+    first = importer.first_contradicted_block
+    assert first is None
+    scenario.chain.close()
 
 
-def test_a_root_that_appears_before_those_that_were_imported_is_told(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.l1.mine()
-        scenario.append(OTHER)
-        assert await scenario.imported() == [2]
-        scenario.reorg(0)
-        scenario.append(THIRD)
-        with pytest.raises(LayerOneMismatch, match="L1 block 1"):
-            await scenario.follow()
-        assert scenario.follower.importer.first_contradicted_block == 1
-
-    run(play())
-
-
-def test_a_reorg_back_to_what_was_imported_ends_the_contradiction(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1]
-        scenario.reorg(0)
-        scenario.append(THIRD)
-        with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
-            await scenario.follow()
-        scenario.reorg(0)
-        scenario.append(OTHER)
-        assert await scenario.imported() == [1]
-
-    run(play())
-
-
-def test_a_reorg_deeper_than_what_is_remembered_is_followed_from_the_beginning(
+async def test_a_root_that_was_imported_and_that_l1_no_longer_has_is_told(
     scenario: Scenario,
 ) -> None:
-    async def play() -> None:
-        for _ in range(MAX_REORG_DEPTH + 20):
-            scenario.append(scenario.own)
-            await scenario.follow()
-        scenario.reorg(3)
-        scenario.append(OTHER)
-        assert await scenario.imported() == [4]
-        assert scenario.chain.batches.roots.path(5) is None
-        assert scenario.chain.batches.roots.path(3) is not None
-
-    run(play())
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1]
+    scenario.reorg(0)
+    scenario.l1.mine()
+    with pytest.raises(LayerOneMismatch, match="L1 block 1, which has 0x0000"):
+        await scenario.follow()
+    assert scenario.follower.importer.first_contradicted_block == 1
 
 
-def test_a_lie_about_what_l1_has_appended_does_not_last(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.append(OTHER)
-        scenario.append(THIRD)
-        scenario.l1.lie = lambda logs: [log for log in logs if log.block_number != 1]
-        scenario.l1.aggregated = None
-        for _ in range(5):
-            with pytest.raises(InteropRootsMismatch):
-                await scenario.follow()
-        scenario.l1.lie = None
-        assert await scenario.imported() == [1, 2]
-
-    run(play())
+async def test_a_root_that_appears_before_those_that_were_imported_is_told(
+    scenario: Scenario,
+) -> None:
+    scenario.l1.mine()
+    scenario.append(OTHER)
+    assert await scenario.imported() == [2]
+    scenario.reorg(0)
+    scenario.append(THIRD)
+    with pytest.raises(LayerOneMismatch, match="L1 block 1"):
+        await scenario.follow()
+    assert scenario.follower.importer.first_contradicted_block == 1
 
 
-def test_a_node_that_lags_does_not_cost_what_is_known(scenario: Scenario) -> None:
-    async def play() -> None:
+async def test_a_reorg_back_to_what_was_imported_ends_the_contradiction(scenario: Scenario) -> None:
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1]
+    scenario.reorg(0)
+    scenario.append(THIRD)
+    with pytest.raises(LayerOneMismatch, match="a reorg replaced confirmed blocks"):
+        await scenario.follow()
+    scenario.reorg(0)
+    scenario.append(OTHER)
+    assert await scenario.imported() == [1]
+
+
+async def test_a_reorg_deeper_than_what_is_remembered_is_followed_from_the_beginning(
+    scenario: Scenario,
+) -> None:
+    for _ in range(MAX_REORG_DEPTH + 20):
         scenario.append(scenario.own)
         await scenario.follow()
-        scenario.l1.mine()
-        scenario.l1.states = 0
-        for _ in range(9):
-            with pytest.raises(LayerOneMismatch, match="no state of block 2"):
-                await scenario.follow()
-        assert scenario.chain.batches.roots.path(1) is not None
+    scenario.reorg(3)
+    scenario.append(OTHER)
+    assert await scenario.imported() == [4]
+    assert scenario.chain.batches.roots.path(5) is None
+    assert scenario.chain.batches.roots.path(3) is not None
 
-    run(play())
+
+async def test_a_lie_about_what_l1_has_appended_does_not_last(scenario: Scenario) -> None:
+    scenario.append(OTHER)
+    scenario.append(THIRD)
+    scenario.l1.lie = lambda logs: [log for log in logs if log.block_number != 1]
+    scenario.l1.aggregated = None
+    for _ in range(5):
+        with pytest.raises(InteropRootsMismatch):
+            await scenario.follow()
+    scenario.l1.lie = None
+    assert await scenario.imported() == [1, 2]
+
+
+async def test_a_node_that_lags_does_not_cost_what_is_known(scenario: Scenario) -> None:
+    scenario.append(scenario.own)
+    await scenario.follow()
+    scenario.l1.mine()
+    scenario.l1.states = 0
+    for _ in range(9):
+        with pytest.raises(LayerOneMismatch, match="no state of block 2"):
+            await scenario.follow()
+    assert scenario.chain.batches.roots.path(1) is not None
 
 
 # Reverts of the chain
 
 
-def test_roots_of_blocks_that_were_reverted_are_imported_again(scenario: Scenario) -> None:
-    async def play() -> None:
-        for _ in range(3):
-            scenario.append(OTHER)
-            await scenario.imported()
-        scenario.chain.history.rewind(1)
-        assert await scenario.imported() == [1, 2, 3]
-        assert scenario.chain.number == 2
-
-    run(play())
-
-
-def test_a_revert_of_both_layers_forgets_what_came_after(scenario: Scenario) -> None:
-    async def play() -> None:
-        roots, reverts = scenario.chain.batches.roots, Reverts(scenario.chain)
+async def test_roots_of_blocks_that_were_reverted_are_imported_again(scenario: Scenario) -> None:
+    for _ in range(3):
         scenario.append(OTHER)
         await scenario.imported()
-        checkpoint = reverts.checkpoint(with_settlement=True)
-        scenario.append(scenario.own, OTHER)
-        scenario.append(scenario.own)
-        assert await scenario.imported() == [1, 2]
-        assert roots.path(1) is not None
-        scenario.reorg(1)
-        assert reverts.restore(checkpoint)
-        # No proof of what is gone, not even before L1 is read again.
-        assert roots.path(1) is None
-        assert await scenario.imported() == [1]
-        scenario.l1.mine()
-        scenario.append(THIRD)
-        assert await scenario.imported() == [1, 3]
-
-    run(play())
+    scenario.chain.history.rewind(1)
+    assert await scenario.imported() == [1, 2, 3]
+    assert scenario.chain.number == 2
 
 
-def test_a_batch_for_which_l1_has_another_root_is_told(scenario: Scenario) -> None:
-    async def play() -> None:
-        batcher = Batcher(scenario.chain.blocks, scenario.chain.batches, SealingPolicy(max_age=1e9))
-        scenario.chain.builder.seal()
-        completed(batcher.seal(0.0))
-        scenario.append(scenario.own)
-        with pytest.raises(LayerOneMismatch, match="for batch 1, but this chain has"):
-            await scenario.follow()
+async def test_a_revert_of_both_layers_forgets_what_came_after(scenario: Scenario) -> None:
+    roots, reverts = scenario.chain.batches.roots, Reverts(scenario.chain)
+    scenario.append(OTHER)
+    await scenario.imported()
+    checkpoint = reverts.checkpoint(with_settlement=True)
+    scenario.append(scenario.own, OTHER)
+    scenario.append(scenario.own)
+    assert await scenario.imported() == [1, 2]
+    assert roots.path(1) is not None
+    scenario.reorg(1)
+    assert reverts.restore(checkpoint)
+    # No proof of what is gone, not even before L1 is read again.
+    assert roots.path(1) is None
+    assert await scenario.imported() == [1]
+    scenario.l1.mine()
+    scenario.append(THIRD)
+    assert await scenario.imported() == [1, 3]
 
-    run(play())
+
+async def test_a_batch_for_which_l1_has_another_root_is_told(scenario: Scenario) -> None:
+    batcher = Batcher(scenario.chain.blocks, scenario.chain.batches, SealingPolicy(max_age=1e9))
+    scenario.chain.builder.seal()
+    completed(batcher.seal(0.0))
+    scenario.append(scenario.own)
+    with pytest.raises(LayerOneMismatch, match="for batch 1, but this chain has"):
+        await scenario.follow()
 
 
-def test_it_waits_for_blocks_of_l1_and_reports_what_is_wrong(scenario: Scenario) -> None:
-    async def play() -> None:
-        scenario.chain.schedule.seal_at_once()
-        running = asyncio.create_task(scenario.follower.run())
-        scenario.append(OTHER)
-        await _until(lambda: any(scenario.root_at(1)))
-        scenario.reorg(0)
-        scenario.append(THIRD)
-        await _until(lambda: "has imported the root" in (scenario.follower.problem or ""))
-        running.cancel()
-
-    run(play())
+async def test_it_waits_for_blocks_of_l1_and_reports_what_is_wrong(scenario: Scenario) -> None:
+    scenario.chain.schedule.seal_at_once()
+    running = asyncio.create_task(scenario.follower.run())
+    scenario.append(OTHER)
+    await _until(lambda: any(scenario.root_at(1)))
+    scenario.reorg(0)
+    scenario.append(THIRD)
+    await _until(lambda: "has imported the root" in (scenario.follower.problem or ""))
+    running.cancel()
 
 
 async def _until(condition: Callable[[], bool]) -> None:

@@ -17,6 +17,7 @@ from entresol.rollup.settlement.pending_tx import (
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
+
 def signed(max_fee: int) -> SignedTransaction:
     payload = FeeMarketTransaction(
         chain_id=9,
