@@ -18,6 +18,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.played import played
 from tests.support.rollup.layer_ones import (
     CHAIN_ID,
     Embedded,
@@ -157,108 +158,96 @@ def race(
     run_scenario(embedded, with_race, path=path, config=config, keys=keys, on_l1=contracts)
 
 
-def test_a_reorg_between_reading_and_sending_does_not_stop_settlement() -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        it.l1.before("estimate_gas", it.reorg)
-        with pytest.raises(LayerOneRejected, match="there is no block"):
-            await settler.step(0.0)
-        assert settler.stopped is None
-        await it.settle()
-        await it.check(1)
-
-    race(play)
+@played(race)
+async def test_a_reorg_between_reading_and_sending_does_not_stop_settlement(it: Race) -> None:
+    settler = await it.commit_one()
+    it.l1.before("estimate_gas", it.reorg)
+    with pytest.raises(LayerOneRejected, match="there is no block"):
+        await settler.step(0.0)
+    assert settler.stopped is None
+    await it.settle()
+    await it.check(1)
 
 
-def test_a_reorg_that_is_undone_at_once_does_not_stop_settlement() -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        # The estimate fails, and so does the next request; then the blocks are back.
-        it.l1.before("estimate_gas", it.reorg_twice)
-        with contextlib.suppress(LayerOneFailed):
-            await settler.step(0.0)
-        assert settler.stopped is None
-        await it.settle()
-        await it.check(1)
-
-    race(play)
+@played(race)
+async def test_a_reorg_that_is_undone_at_once_does_not_stop_settlement(it: Race) -> None:
+    settler = await it.commit_one()
+    # The estimate fails, and so does the next request; then the blocks are back.
+    it.l1.before("estimate_gas", it.reorg_twice)
+    with contextlib.suppress(LayerOneFailed):
+        await settler.step(0.0)
+    assert settler.stopped is None
+    await it.settle()
+    await it.check(1)
 
 
-def test_a_revert_on_one_block_only_does_not_stop_settlement(
-    monkeypatch: pytest.MonkeyPatch,
+@played(race)
+async def test_a_revert_on_one_block_only_does_not_stop_settlement(
+    it: Race, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        real, behind = it.l1.estimate_gas, [True]
+    settler = await it.commit_one()
+    real, behind = it.l1.estimate_gas, [True]
 
-        async def estimate_gas(*arguments: Any, **more: Any) -> Any:
-            if behind:
-                behind.clear()
-                raise ExecutionReverted(b"", "not committed here")
-            return await real(*arguments, **more)
+    async def estimate_gas(*arguments: Any, **more: Any) -> Any:
+        if behind:
+            behind.clear()
+            raise ExecutionReverted(b"", "not committed here")
+        return await real(*arguments, **more)
 
-        monkeypatch.setattr(it.l1, "estimate_gas", estimate_gas, raising=False)
-        assert await settler.step(0.0)
-        assert settler.stopped is None
-        await it.settle()
-        await it.check(1)
-
-    race(play)
+    monkeypatch.setattr(it.l1, "estimate_gas", estimate_gas, raising=False)
+    assert await settler.step(0.0)
+    assert settler.stopped is None
+    await it.settle()
+    await it.check(1)
 
 
-def test_a_batch_that_a_reorg_removed_for_a_moment_is_recorded_again() -> None:
-    async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.scenario.seal_batch(1)
-        it.scenario.seal_batch(2)
+@played(race)
+async def test_a_batch_that_a_reorg_removed_for_a_moment_is_recorded_again(it: Race) -> None:
+    settler = it.scenario.settler
+    it.scenario.seal_batch(1)
+    it.scenario.seal_batch(2)
+    await settler.step(0.0)
+    await settler.step(0.0)
+    await settler.step(0.0)
+    assert it.scenario.pending().first == 2
+    # The first request of a step reads the block at which everything else is read.
+    it.l1.before("head", it.reorg_twice)
+    await it.settle()
+    await it.check(2)
+
+
+@played(race)
+async def test_a_step_is_not_signed_with_a_nonce_from_after_a_reorg(it: Race) -> None:
+    settler = await it.commit_one()
+    # The estimate is from before the reorg: with a nonce from after, the proof would have that of the commit.
+    it.l1.before("nonce", it.reorg)
+    with pytest.raises(LayerOneRejected, match="there is no block"):
         await settler.step(0.0)
-        await settler.step(0.0)
-        await settler.step(0.0)
-        assert it.scenario.pending().first == 2
-        # The first request of a step reads the block at which everything else is read.
-        it.l1.before("head", it.reorg_twice)
-        await it.settle()
-        await it.check(2)
-
-    race(play)
+    assert not it.scenario.is_pending
+    await it.settle()
+    await it.check(1)
 
 
-def test_a_step_is_not_signed_with_a_nonce_from_after_a_reorg() -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        # The estimate is from before the reorg: with a nonce from after, the proof would have that of the commit.
-        it.l1.before("nonce", it.reorg)
-        with pytest.raises(LayerOneRejected, match="there is no block"):
-            await settler.step(0.0)
-        assert not it.scenario.is_pending
-        await it.settle()
-        await it.check(1)
+@played(race)
+async def test_a_step_that_reverts_after_a_reorg_does_not_stop_settlement(it: Race) -> None:
+    settler = await it.commit_one()
+    it.embedded.mine_on_request()
+    await settler.step(0.0)
+    (proof,) = it.scenario.pending().attempts
 
-    race(play)
+    def replace_the_commit() -> None:
+        it.reorg()
+        InlineSequencer(it.embedded.chain).submit(_transfer(decode(proof).payload.nonce - 1))
+        InlineSequencer(it.embedded.chain).submit(proof)
+        it.embedded.mine()
 
-
-def test_a_step_that_reverts_after_a_reorg_does_not_stop_settlement() -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        it.embedded.mine_on_request()
-        await settler.step(0.0)
-        (proof,) = it.scenario.pending().attempts
-
-        def replace_the_commit() -> None:
-            it.reorg()
-            InlineSequencer(it.embedded.chain).submit(_transfer(decode(proof).payload.nonce - 1))
-            InlineSequencer(it.embedded.chain).submit(proof)
-            it.embedded.mine()
-
-        # The totals were read before that, and had the commit.
-        it.l1.before("receipt", replace_the_commit)
-        assert await settler.step(0.5)
-        assert settler.stopped is None
-        it.embedded.chain.schedule.seal_at_once()
-        await it.settle()
-        await it.check(1)
-
-    race(play)
+    # The totals were read before that, and had the commit.
+    it.l1.before("receipt", replace_the_commit)
+    assert await settler.step(0.5)
+    assert settler.stopped is None
+    it.embedded.chain.schedule.seal_at_once()
+    await it.settle()
+    await it.check(1)
 
 
 def _transfer(nonce: int) -> bytes:
@@ -275,20 +264,18 @@ def _transfer(nonce: int) -> bytes:
     return sign(payload, OPERATOR.secret).raw
 
 
-def test_a_step_that_a_reorg_moved_is_recorded_in_its_new_block() -> None:
-    async def play(it: Race) -> None:
-        it.scenario.seal_batch(1)
-        await it.scenario.settle()
-        before = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
-        it.reorg_to_later_blocks()
-        await it.settle()
-        await it.check(1)
-        after = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
-        assert before is not None
-        assert after is not None
-        assert (after.transaction, after.block) == (before.transaction, before.block + 2)
-
-    race(play)
+@played(race)
+async def test_a_step_that_a_reorg_moved_is_recorded_in_its_new_block(it: Race) -> None:
+    it.scenario.seal_batch(1)
+    await it.scenario.settle()
+    before = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
+    it.reorg_to_later_blocks()
+    await it.settle()
+    await it.check(1)
+    after = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
+    assert before is not None
+    assert after is not None
+    assert (after.transaction, after.block) == (before.transaction, before.block + 2)
 
 
 def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) -> None:
@@ -306,21 +293,19 @@ def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) ->
     race(play, path=tmp_path / "chain")
 
 
-def test_a_step_that_a_reorg_moved_to_a_later_block_is_final_later() -> None:
-    async def play(it: Race) -> None:
-        chain = it.scenario.chain
-        it.scenario.seal_batch(1)
-        await it.scenario.settle()
-        it.reorg_to_later_blocks()
-        await it.settle()
-        it.embedded.mine()
-        await it.settle()
-        assert chain.finality.finalized == 0
-        it.embedded.mine()
-        await it.settle()
-        assert chain.finality.finalized == 1
-
-    race(play, config=SettlementConfig(confirmations=2))
+@played(race, config=SettlementConfig(confirmations=2))
+async def test_a_step_that_a_reorg_moved_to_a_later_block_is_final_later(it: Race) -> None:
+    chain = it.scenario.chain
+    it.scenario.seal_batch(1)
+    await it.scenario.settle()
+    it.reorg_to_later_blocks()
+    await it.settle()
+    it.embedded.mine()
+    await it.settle()
+    assert chain.finality.finalized == 0
+    it.embedded.mine()
+    await it.settle()
+    assert chain.finality.finalized == 1
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -377,40 +362,36 @@ def test_a_reorg_below_a_replaced_transaction_settles_everything_again(
     race(play, path=tmp_path / "chain")
 
 
-def test_a_block_that_arrives_between_nonce_and_receipt_is_not_another_senders(
-    caplog: pytest.LogCaptureFixture,
+@played(race)
+async def test_a_block_that_arrives_between_nonce_and_receipt_is_not_another_senders(
+    it: Race, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def play(it: Race) -> None:
-        it.embedded.mine_on_request()
-        it.scenario.seal_batch(1)
-        await it.scenario.settler.step(0.0)
-        it.l1.before("nonce", it.embedded.mine)
-        assert await it.scenario.settler.step(0.5)
-        assert "signing again" not in caplog.text
-        assert "logs" not in it.l1.calls
-
-    race(play)
+    it.embedded.mine_on_request()
+    it.scenario.seal_batch(1)
+    await it.scenario.settler.step(0.0)
+    it.l1.before("nonce", it.embedded.mine)
+    assert await it.scenario.settler.step(0.5)
+    assert "signing again" not in caplog.text
+    assert "logs" not in it.l1.calls
 
 
-def test_a_step_by_hand_is_sent_again_if_l1_drops_it() -> None:
-    async def play(it: Race) -> None:
-        it.embedded.mine_on_request()
-        before = it.embedded.checkpoint()
-        it.scenario.seal_batch(1)
-        seconds = itertools.count()
-        events = iter((lambda: it.embedded.restore(before), it.embedded.mine))
+@played(race, config=SettlementConfig(poll_seconds=0.0))
+async def test_a_step_by_hand_is_sent_again_if_l1_drops_it(it: Race) -> None:
+    it.embedded.mine_on_request()
+    before = it.embedded.checkpoint()
+    it.scenario.seal_batch(1)
+    seconds = itertools.count()
+    events = iter((lambda: it.embedded.restore(before), it.embedded.mine))
 
-        def clock() -> float:
-            # After the first attempt L1 drops it, and after the second it mines.
-            if it.l1.sent:
-                next(events, lambda: None)()
-            return next(seconds)
+    def clock() -> float:
+        # After the first attempt L1 drops it, and after the second it mines.
+        if it.l1.sent:
+            next(events, lambda: None)()
+        return next(seconds)
 
-        async with asyncio.timeout(30):
-            done = await it.scenario.settler.settle(SettlementStep.COMMIT, 1, clock)
-        assert [decode(raw).hash for raw in it.l1.sent] == [done.transaction] * 2
-
-    race(play, config=SettlementConfig(poll_seconds=0.0))
+    async with asyncio.timeout(30):
+        done = await it.scenario.settler.settle(SettlementStep.COMMIT, 1, clock)
+    assert [decode(raw).hash for raw in it.l1.sent] == [done.transaction] * 2
 
 
 LAGGING = ("head", "call", "estimate_gas", "nonce", "receipt", "block")

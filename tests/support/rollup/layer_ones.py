@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -106,6 +107,18 @@ class OnAnvil:
 
 SteeredLayerOne: TypeAlias = Embedded | OnAnvil
 """An L1 that tests control."""
+
+
+def on_l1(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
+    """Play on an L1, and close the connection in the same event loop."""
+
+    async def whole() -> None:
+        try:
+            await play(steered.l1)
+        finally:
+            await steered.l1.close()
+
+    asyncio.run(whole())
 
 
 class EventfulLayerOne:

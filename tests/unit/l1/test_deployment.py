@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
 import msgspec
 import pytest
 
@@ -22,20 +19,11 @@ from entresol.l1.layer_one import LayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import pairs_with_all, register_pairs
 from entresol.primitives.values import Address, Hash32
-from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, SteeredLayerOne
+from tests.support.played import played
+from tests.support.rollup.layer_ones import ACCOUNTS, REVERTER, on_l1
 
 OWNER, VALIDATOR = ACCOUNTS[0], ACCOUNTS[1]
 GENESIS = Hash32(b"\x07" * 32)
-
-
-def run(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        try:
-            await play(steered.l1)
-        finally:
-            await steered.l1.close()
-
-    asyncio.run(whole())
 
 
 async def planned(l1: LayerOne) -> Deployment:
@@ -56,74 +44,64 @@ async def deployed(l1: LayerOne, progress: list[str] | None = None) -> Settlemen
     return await deploy(l1, owner, deployment, lambda _done, _steps, what: told.append(what))
 
 
-def test_the_contracts_are_deployed_and_found_again(steered: SteeredLayerOne) -> None:
-    async def play(l1: LayerOne) -> None:
-        progress: list[str] = []
-        contracts = await deployed(l1, progress)
-        assert progress[0] == "deploy Bridgehub"
-        assert progress[-1] == "done"
-        assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
-        addresses = [contracts.chain, contracts.nullifier, contracts.native_token_vault]
-        assert all([await l1.code(address) for address in addresses])
-        chain = ZkChain(l1, contracts.chain)
-        assert await chain.chain_id() == 270
-        assert await chain.stored_batch_hash(0) == GENESIS
-        asked = (270, 10**9, 1_000_000, 800)
-        signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
-        assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
-
-    run(steered, play)
+@played(on_l1)
+async def test_the_contracts_are_deployed_and_found_again(l1: LayerOne) -> None:
+    progress: list[str] = []
+    contracts = await deployed(l1, progress)
+    assert progress[0] == "deploy Bridgehub"
+    assert progress[-1] == "done"
+    assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
+    addresses = [contracts.chain, contracts.nullifier, contracts.native_token_vault]
+    assert all([await l1.code(address) for address in addresses])
+    chain = ZkChain(l1, contracts.chain)
+    assert await chain.chain_id() == 270
+    assert await chain.stored_batch_hash(0) == GENESIS
+    asked = (270, 10**9, 1_000_000, 800)
+    signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
+    assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
 
 
-def test_bytecode_can_be_published_on_a_new_deployment(steered: SteeredLayerOne) -> None:
-    async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1)
-        assert await l1.code(contracts.bytecodes_supplier)
-
-    run(steered, play)
+@played(on_l1)
+async def test_bytecode_can_be_published_on_a_new_deployment(l1: LayerOne) -> None:
+    contracts = await deployed(l1)
+    assert await l1.code(contracts.bytecodes_supplier)
 
 
-def test_a_chain_has_its_facets(steered: SteeredLayerOne) -> None:
-    async def play(l1: LayerOne) -> None:
-        first = await l1.nonce(OWNER.address)
-        contracts = await deployed(l1)
-        facets = facets_of(OWNER.address, first)
-        found = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
-        assert tuple(map(Address, found)) == (contracts.chain, *facets)
-
-    run(steered, play)
+@played(on_l1)
+async def test_a_chain_has_its_facets(l1: LayerOne) -> None:
+    first = await l1.nonce(OWNER.address)
+    contracts = await deployed(l1)
+    facets = facets_of(OWNER.address, first)
+    found = await read_contract(l1, contracts.chain, "facetAddresses()", "address[]")
+    assert tuple(map(Address, found)) == (contracts.chain, *facets)
 
 
-def test_chains_are_told_of_each_other_once(steered: SteeredLayerOne) -> None:
-    async def play(l1: LayerOne) -> None:
-        plan = await planned(l1)
-        (first,) = plan.chains
-        plan = msgspec.structs.replace(
-            plan, chains=(first, msgspec.structs.replace(first, chain_id=271))
-        )
-        owner = Operator(l1, OWNER.secret)
-        contracts = await deploy(l1, owner, plan, lambda *_: None)
-        pairs = [(270, 271), (271, 270)]
-        for _ in range(2):
-            await register_pairs(l1, owner, contracts, pairs)
-            for chain_id in (270, 271):
-                chain = ZkChain(l1, plan.contracts_of(chain_id).chain)
-                assert await chain.total_priority_transactions() == 1
-        assert await pairs_with_all(l1, contracts.bridgehub, 270) == pairs
-
-    run(steered, play)
+@played(on_l1)
+async def test_chains_are_told_of_each_other_once(l1: LayerOne) -> None:
+    plan = await planned(l1)
+    (first,) = plan.chains
+    plan = msgspec.structs.replace(
+        plan, chains=(first, msgspec.structs.replace(first, chain_id=271))
+    )
+    owner = Operator(l1, OWNER.secret)
+    contracts = await deploy(l1, owner, plan, lambda *_: None)
+    pairs = [(270, 271), (271, 270)]
+    for _ in range(2):
+        await register_pairs(l1, owner, contracts, pairs)
+        for chain_id in (270, 271):
+            chain = ZkChain(l1, plan.contracts_of(chain_id).chain)
+            assert await chain.total_priority_transactions() == 1
+    assert await pairs_with_all(l1, contracts.bridgehub, 270) == pairs
 
 
-def test_an_error_names_the_missing_contract_or_chain(steered: SteeredLayerOne) -> None:
+@played(on_l1)
+async def test_an_error_names_the_missing_contract_or_chain(l1: LayerOne) -> None:
     nowhere = Address(b"\x0f" * 20)
 
-    async def play(l1: LayerOne) -> None:
-        with pytest.raises(LayerOneMismatch, match=r"there is no contract at 0x0f0f"):
-            await find_contracts(l1, nowhere, 270)
-        with pytest.raises(LayerOneMismatch, match="is not a bridgehub: execution reverted"):
-            await find_contracts(l1, REVERTER, 270)
-        contracts = await deployed(l1)
-        with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):
-            await find_contracts(l1, contracts.bridgehub, 271)
-
-    run(steered, play)
+    with pytest.raises(LayerOneMismatch, match=r"there is no contract at 0x0f0f"):
+        await find_contracts(l1, nowhere, 270)
+    with pytest.raises(LayerOneMismatch, match="is not a bridgehub: execution reverted"):
+        await find_contracts(l1, REVERTER, 270)
+    contracts = await deployed(l1)
+    with pytest.raises(LayerOneMismatch, match="chain 271 is not registered"):
+        await find_contracts(l1, contracts.bridgehub, 271)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -19,8 +18,9 @@ from entresol.node.config.schema import NodeConfig
 from entresol.node.settlement.remote_tokens import registered_token
 from entresol.primitives.values import Address, create_address
 from tests.robustness.false_answers import FalseAnswerRemote
+from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
-from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
+from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one, on_l1
 from tests.support.rollup.settlement_scenario import Scenario
 from tests.support.rollup.settlement_scenario import run as run_settling
 from tests.support.rollup.settling_chain import CHAIN_ID
@@ -28,16 +28,6 @@ from tests.support.rollup.settling_chain import CHAIN_ID
 DEPLOYER = ACCOUNTS[0]
 # Returns one byte of code.
 _INIT_CODE = bytes.fromhex("600160005360016000f3")
-
-
-def run(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        try:
-            await play(steered.l1)
-        finally:
-            await steered.l1.close()
-
-    asyncio.run(whole())
 
 
 async def deploy(steered: SteeredLayerOne) -> tuple[Address, int]:
@@ -55,13 +45,13 @@ async def deploy(steered: SteeredLayerOne) -> tuple[Address, int]:
     return create_address(DEPLOYER.address, signed.nonce), receipt.block_number
 
 
-def test_the_block_is_a_little_before_the_deployment(steered: SteeredLayerOne) -> None:
-    async def play(l1: LayerOne) -> None:
-        contract, block = await deploy(steered)
-        assert block > MAX_REORG_DEPTH
-        assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
-
-    run(steered, play)
+@played(on_l1)
+async def test_the_block_is_a_little_before_the_deployment(
+    l1: LayerOne, steered: SteeredLayerOne
+) -> None:
+    contract, block = await deploy(steered)
+    assert block > MAX_REORG_DEPTH
+    assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
 
 
 class Pruned(EmbeddedLayerOne):
@@ -83,7 +73,7 @@ def test_the_block_is_zero_if_l1_has_no_old_states() -> None:
             contract, _ = await deploy(steered)
             assert await find_deployment_block(l1, contract) == 0
 
-        run(steered, play)
+        on_l1(steered, play)
 
 
 class LyingOnce(EmbeddedLayerOne):
@@ -111,7 +101,7 @@ def test_one_wrong_response_does_not_move_the_block(lie: int) -> None:
                 await find_deployment_block(l1, contract)
             assert await find_deployment_block(l1, contract) == block - MAX_REORG_DEPTH
 
-        run(steered, play)
+        on_l1(steered, play)
 
 
 def test_of_one_false_answer_nothing_is_left_in_what_a_new_directory_records() -> None:

@@ -72,15 +72,14 @@ def test_a_forked_l1_is_read_executed_and_written_with_nothing_in_memory(
     assert remote.asked_of("slot")
 
 
-def test_a_remote_that_fails_is_the_error_of_the_read(chain: Chain, remote: FakeRemote) -> None:
+async def test_a_remote_that_fails_is_the_error_of_the_read(
+    chain: Chain, remote: FakeRemote
+) -> None:
     """The rollup tries again later."""
     remote.failure = RemoteUnreachable("http://127.0.0.1:1", "eth_getProof", "refused")
 
-    async def use() -> None:
-        l1 = EmbeddedLayerOne(chain, LocalSequencer(chain))
-        with pytest.raises(RemoteUnreachable):
-            await l1.balance(ALICE)
-        with pytest.raises(RemoteUnreachable):
-            await l1.call(READER, b"")
-
-    asyncio.run(use())
+    l1 = EmbeddedLayerOne(chain, LocalSequencer(chain))
+    with pytest.raises(RemoteUnreachable):
+        await l1.balance(ALICE)
+    with pytest.raises(RemoteUnreachable):
+        await l1.call(READER, b"")

@@ -24,6 +24,7 @@ from entresol.l1.operator import Operator
 from entresol.l1.registration import find_ecosystem, register
 from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address, Hash32, create_address
+from tests.support.played import played
 from tests.support.rollup.layer_ones import ACCOUNTS, layer_one
 
 OWNER = ACCOUNTS[0]
@@ -85,15 +86,11 @@ async def add(l1: LayerOne, contracts: SettlementContracts, chain: RegisteredCha
 
 
 @pytest.mark.parametrize("more", MORE)
-def test_any_chain_joins_others(more: dict[str, Any]) -> None:
+@played(run)
+async def test_any_chain_joins_others(l1: LayerOne, more: dict[str, Any]) -> None:
     chain = msgspec.structs.replace(SECOND, **more)
 
-    async def play(l1: LayerOne) -> None:
-        contracts = await deployed(l1, steps_of_today)
-        created = await add(l1, contracts, chain)
-        expected = L1ChainSettings(
-            is_development=chain.is_development, data_scheme=chain.data_scheme
-        )
-        assert await read_settings(l1, created) == expected
-
-    run(play)
+    contracts = await deployed(l1, steps_of_today)
+    created = await add(l1, contracts, chain)
+    expected = L1ChainSettings(is_development=chain.is_development, data_scheme=chain.data_scheme)
+    assert await read_settings(l1, created) == expected

@@ -213,34 +213,28 @@ def test_it_is_unreachable_after_the_last_attempt_with_url_and_reason() -> None:
     assert len(provider.requests) == 3
 
 
-def test_a_response_after_the_timeout_is_ignored() -> None:
-    async def scenario() -> None:
-        never = asyncio.Event()
+async def test_a_response_after_the_timeout_is_ignored() -> None:
+    never = asyncio.Event()
 
-        class Hanging(Provider):
-            async def handle(self, request: web.Request) -> web.Response:
-                await never.wait()
-                return await super().handle(request)
+    class Hanging(Provider):
+        async def handle(self, request: web.Request) -> web.Response:
+            await never.wait()
+            return await super().handle(request)
 
-        async with Hanging().serve(attempts=2, timeout=0.02) as l1:
-            with pytest.raises(LayerOneUnreachable, match=r"no response in 0\.02 seconds"):
-                await l1.block_number()
-            never.set()
-
-    asyncio.run(scenario())
+    async with Hanging().serve(attempts=2, timeout=0.02) as l1:
+        with pytest.raises(LayerOneUnreachable, match=r"no response in 0\.02 seconds"):
+            await l1.block_number()
+        never.set()
 
 
-def test_a_closed_port_is_unreachable() -> None:
-    async def scenario() -> None:
-        provider = Provider()
-        async with provider.serve() as l1:
-            url = l1.name
-        gone = RemoteLayerOne(url, attempts=2, sleep=provider.pause)
-        with pytest.raises(LayerOneUnreachable, match="cannot be reached"):
-            await gone.chain_id()
-        await gone.close()
-
-    asyncio.run(scenario())
+async def test_a_closed_port_is_unreachable() -> None:
+    provider = Provider()
+    async with provider.serve() as l1:
+        url = l1.name
+    gone = RemoteLayerOne(url, attempts=2, sleep=provider.pause)
+    with pytest.raises(LayerOneUnreachable, match="cannot be reached"):
+        await gone.chain_id()
+    await gone.close()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import L1Block
 from entresol.primitives.values import Hash32
 from entresol.rollup.l1_clock import POLL_SECONDS, L1Clock
+from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded, layer_one
 
 NOW = 1_800_000_000
@@ -58,130 +59,117 @@ class Compared:
         return self.clock.problem
 
 
-def play(scenario: Callable[[Compared], Awaitable[None]]) -> None:
+def comparing(play: Callable[[Compared], Awaitable[None]]) -> None:
+    async def whole(l1: Timed) -> None:
+        await play(Compared(l1))
+
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
-        asyncio.run(_play(scenario, Timed(steered.chain, steered.sequencer)))
+        asyncio.run(whole(Timed(steered.chain, steered.sequencer)))
 
 
-async def _play(scenario: Callable[[Compared], Awaitable[None]], l1: Timed) -> None:
-    await scenario(Compared(l1))
+@played(comparing)
+async def test_an_l1_that_seals_no_blocks_says_nothing_of_the_clock(compared: Compared) -> None:
+    for _ in range(3):
+        assert await compared.sees(7, NOW - 5 * HOUR) is None
+    assert compared.clock.skew_seconds is None
 
 
-def test_an_l1_that_seals_no_blocks_says_nothing_of_the_clock() -> None:
-    async def scenario(compared: Compared) -> None:
-        for _ in range(3):
-            assert await compared.sees(7, NOW - 5 * HOUR) is None
-        assert compared.clock.skew_seconds is None
-
-    play(scenario)
-
-
-def test_a_clock_an_hour_ahead_is_seen_by_the_next_block(caplog: pytest.LogCaptureFixture) -> None:
+@played(comparing)
+async def test_a_clock_an_hour_ahead_is_seen_by_the_next_block(
+    compared: Compared, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "entresol.rollup")
 
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW - HOUR - 12)
-        problem = await compared.sees(8, NOW - HOUR)
-        assert problem is not None
-        assert (
-            "the clock of this node is 3604 s ahead of the embedded L1, and it is not known which"
-            in problem
-        )
-        assert compared.clock.skew_seconds == 3604
-        await compared.sees(9, NOW - HOUR)
-        compared.now -= HOUR
-        assert await compared.sees(10, compared.now - 1) is None
-
-    play(scenario)
+    await compared.sees(7, NOW - HOUR - 12)
+    problem = await compared.sees(8, NOW - HOUR)
+    assert problem is not None
+    assert (
+        "the clock of this node is 3604 s ahead of the embedded L1, and it is not known which"
+        in problem
+    )
+    assert compared.clock.skew_seconds == 3604
+    await compared.sees(9, NOW - HOUR)
+    compared.now -= HOUR
+    assert await compared.sees(10, compared.now - 1) is None
     ahead, again = caplog.messages
     assert "3604 s ahead of" in ahead
     assert "agrees with the embedded L1 again" in again
 
 
-def test_a_clock_an_hour_behind_is_seen_at_once() -> None:
-    async def scenario(compared: Compared) -> None:
-        problem = await compared.sees(7, NOW + HOUR)
-        assert problem is not None
-        assert "is 3598 s behind the embedded L1, and it is not known which" in problem
-        assert await compared.sees(8, NOW - 2) is None
-
-    play(scenario)
+@played(comparing)
+async def test_a_clock_an_hour_behind_is_seen_at_once(compared: Compared) -> None:
+    problem = await compared.sees(7, NOW + HOUR)
+    assert problem is not None
+    assert "is 3598 s behind the embedded L1, and it is not known which" in problem
+    assert await compared.sees(8, NOW - 2) is None
 
 
-def test_an_l1_whose_time_was_moved_is_what_is_wrong() -> None:
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW)
-        await compared.sees(8, NOW + 4)
-        problem = await compared.sees(9, NOW + 6 + HOUR)
-        assert problem is not None
-        assert "the clock of the embedded L1 is 3600 s ahead of that of this node, which" in problem
-
-    play(scenario)
+@played(comparing)
+async def test_an_l1_whose_time_was_moved_is_what_is_wrong(compared: Compared) -> None:
+    await compared.sees(7, NOW)
+    await compared.sees(8, NOW + 4)
+    problem = await compared.sees(9, NOW + 6 + HOUR)
+    assert problem is not None
+    assert "the clock of the embedded L1 is 3600 s ahead of that of this node, which" in problem
 
 
-def test_a_node_whose_clock_was_set_is_what_is_wrong() -> None:
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW)
-        await compared.sees(8, NOW + 4)
-        compared.now -= HOUR
-        problem = await compared.sees(9, NOW + 6)
-        assert problem is not None
-        assert (
-            "the clock of this node is 3600 s behind the embedded L1, since it was set by -3600 s"
-            in problem
-        )
-
-    play(scenario)
+@played(comparing)
+async def test_a_node_whose_clock_was_set_is_what_is_wrong(compared: Compared) -> None:
+    await compared.sees(7, NOW)
+    await compared.sees(8, NOW + 4)
+    compared.now -= HOUR
+    problem = await compared.sees(9, NOW + 6)
+    assert problem is not None
+    assert (
+        "the clock of this node is 3600 s behind the embedded L1, since it was set by -3600 s"
+        in problem
+    )
 
 
-def test_a_chain_whose_time_a_developer_moved_is_what_is_wrong() -> None:
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW)
-        await compared.sees(8, NOW + 4)
-        compared.chain_clock.increase(HOUR)
-        problem = await compared.sees(9, NOW + 6)
-        assert problem is not None
-        assert (
-            "the clock of this chain is 3600 s ahead of the embedded L1: it was moved by 3600 s"
-            in problem
-        )
-
-    play(scenario)
+@played(comparing)
+async def test_a_chain_whose_time_a_developer_moved_is_what_is_wrong(compared: Compared) -> None:
+    await compared.sees(7, NOW)
+    await compared.sees(8, NOW + 4)
+    compared.chain_clock.increase(HOUR)
+    problem = await compared.sees(9, NOW + 6)
+    assert problem is not None
+    assert (
+        "the clock of this chain is 3600 s ahead of the embedded L1: it was moved by 3600 s"
+        in problem
+    )
 
 
-def test_a_block_that_may_be_old_is_not_compared() -> None:
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW)
-        # L1 was away, or this node was.
-        assert await compared.sees(8, NOW - HOUR, after=10 * POLL_SECONDS) is None
-        # A reorg.
-        assert await compared.sees(6, NOW - HOUR) is None
-
-    play(scenario)
+@played(comparing)
+async def test_a_block_that_may_be_old_is_not_compared(compared: Compared) -> None:
+    await compared.sees(7, NOW)
+    # L1 was away, or this node was.
+    assert await compared.sees(8, NOW - HOUR, after=10 * POLL_SECONDS) is None
+    # A reorg.
+    assert await compared.sees(6, NOW - HOUR) is None
 
 
 @pytest.mark.parametrize("wrong", [(8, 0), (7, NOW + HOUR)])
-def test_one_wrong_block_is_forgotten_with_the_next_response(wrong: tuple[int, int]) -> None:
-    async def scenario(compared: Compared) -> None:
-        await compared.sees(7, NOW - HOUR)
-        assert await compared.sees(*wrong) is not None
-        assert await compared.sees(*wrong) is not None
-        assert await compared.sees(7, NOW - HOUR) is None
+@played(comparing)
+async def test_one_wrong_block_is_forgotten_with_the_next_response(
+    compared: Compared, wrong: tuple[int, int]
+) -> None:
+    await compared.sees(7, NOW - HOUR)
+    assert await compared.sees(*wrong) is not None
+    assert await compared.sees(*wrong) is not None
+    assert await compared.sees(7, NOW - HOUR) is None
 
-    play(scenario)
 
-
-def test_an_l1_that_is_away_is_reported_by_others(caplog: pytest.LogCaptureFixture) -> None:
+@played(comparing)
+async def test_an_l1_that_is_away_is_reported_by_others(
+    compared: Compared, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
 
-    async def scenario(compared: Compared) -> None:
-        compared.l1.was_read = asyncio.Event()
-        following = asyncio.create_task(compared.clock.run())
-        await compared.l1.was_read.wait()
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
-        assert compared.clock.problem is None
-
-    play(scenario)
+    compared.l1.was_read = asyncio.Event()
+    following = asyncio.create_task(compared.clock.run())
+    await compared.l1.was_read.wait()
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    assert compared.clock.problem is None
     assert caplog.messages == []

@@ -18,6 +18,7 @@ from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.l1_prices import MAX_BEHIND, POLL_SECONDS, EtherPriceWatcher, GasPriceWatcher
 from tests.support.coroutines import completed
+from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_contracts import send
 from tests.support.rollup.settlement_scenario import Scenario, embedded
@@ -317,20 +318,20 @@ def test_an_l1_that_does_not_respond_or_lacks_its_block_leaves_the_price() -> No
     assert it.fees.ether_price == EtherPrice(3000, 1)
 
 
-def test_a_price_of_an_l1_in_this_process_counts_before_its_block_is_known_elsewhere() -> None:
-    async def play(scenario: Scenario) -> None:
-        contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
-        assert isinstance(scenario.layer_one, Embedded)
-        chain, known = scenario.layer_one.chain, list[EtherPrice]()
-        EtherPriceWatcher(contract, fees).listen(chain.events)
-        chain.events.listen(lambda _event: known.append(fees.ether_price), BlockSealed)
-        scenario.layer_one.mine()
-        for tokens in (7, 5):
-            before = scenario.layer_one.checkpoint()
-            call = abi.encode_call("setTokenMultiplier(uint128,uint128)", tokens, 1)
-            await send(scenario.l1, scenario.contracts.owner, contract.address, call)
-        assert known == [EtherPrice(3000, 1), EtherPrice(7, 1), EtherPrice(5, 1)]
-        scenario.layer_one.restore(before)
-        assert fees.ether_price == EtherPrice(7, 1)
-
-    embedded(play)
+@played(embedded)
+async def test_a_price_of_an_l1_in_this_process_counts_before_its_block_is_known_elsewhere(
+    scenario: Scenario,
+) -> None:
+    contract, fees = scenario.contracts.chain, FeeModel(ether_price=EtherPrice(3000, 1))
+    assert isinstance(scenario.layer_one, Embedded)
+    chain, known = scenario.layer_one.chain, list[EtherPrice]()
+    EtherPriceWatcher(contract, fees).listen(chain.events)
+    chain.events.listen(lambda _event: known.append(fees.ether_price), BlockSealed)
+    scenario.layer_one.mine()
+    for tokens in (7, 5):
+        before = scenario.layer_one.checkpoint()
+        call = abi.encode_call("setTokenMultiplier(uint128,uint128)", tokens, 1)
+        await send(scenario.l1, scenario.contracts.owner, contract.address, call)
+    assert known == [EtherPrice(3000, 1), EtherPrice(7, 1), EtherPrice(5, 1)]
+    scenario.layer_one.restore(before)
+    assert fees.ether_price == EtherPrice(7, 1)

@@ -82,33 +82,27 @@ def test_a_failure_is_logged_once_until_it_changes(
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == logged
 
 
-def test_the_problem_is_the_last_failure_and_recovery_is_logged(
+async def test_the_problem_is_the_last_failure_and_recovery_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def play() -> None:
-        started = worker(Component(AWAY, 1.0, 1.0), recovered="works again")
+    started = worker(Component(AWAY, 1.0, 1.0), recovered="works again")
+    await started.step()
+    assert started.problem == str(AWAY)
+    with caplog.at_level(logging.INFO):
         await started.step()
-        assert started.problem == str(AWAY)
-        with caplog.at_level(logging.INFO):
-            await started.step()
-            await started.step()
-        assert started.problem is None
-
-    asyncio.run(play())
+        await started.step()
+    assert started.problem is None
     assert [record.getMessage() for record in caplog.records][1:] == ["works again"]
 
 
-def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(
+async def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def play() -> None:
-        started = worker(Component(ZeroDivisionError("by zero"), ZeroDivisionError("by zero"), 1.0))
-        assert [await started.step(), await started.step()] == [2.0, 4.0]
-        assert started.problem == "unexpected ZeroDivisionError: by zero"
-        assert await started.step() == 1.0
-        assert started.problem is None
-
-    asyncio.run(play())
+    started = worker(Component(ZeroDivisionError("by zero"), ZeroDivisionError("by zero"), 1.0))
+    assert [await started.step(), await started.step()] == [2.0, 4.0]
+    assert started.problem == "unexpected ZeroDivisionError: by zero"
+    assert await started.step() == 1.0
+    assert started.problem is None
     (logged,) = caplog.records
     assert logged.getMessage() == "cannot work: unexpected ZeroDivisionError: by zero"
     assert logged.exc_info is not None
@@ -159,19 +153,16 @@ def test_running_waits_longer_after_each_failure() -> None:
     assert waits == [(2.0, str(AWAY)), (4.0, str(OTHER))]
 
 
-def test_waking_ends_the_current_or_the_next_sleep() -> None:
-    async def play() -> None:
-        started = worker(Component())
-        started.wake()
-        await started.sleep(math.inf)
-        sleeping = asyncio.create_task(started.sleep(math.inf))
-        await asyncio.sleep(0)
-        assert not sleeping.done()
-        started.wake()
-        await sleeping
-        await started.sleep(0.001)
-
-    asyncio.run(play())
+async def test_waking_ends_the_current_or_the_next_sleep() -> None:
+    started = worker(Component())
+    started.wake()
+    await started.sleep(math.inf)
+    sleeping = asyncio.create_task(started.sleep(math.inf))
+    await asyncio.sleep(0)
+    assert not sleeping.done()
+    started.wake()
+    await sleeping
+    await started.sleep(0.001)
 
 
 def test_many_wakes_in_a_short_time_are_two() -> None:

@@ -147,17 +147,16 @@ def test_what_a_block_rejects_counts_as_a_validation_that_has_failed(world: Worl
     assert world.rejects(world.from_contract(world.sender, b"another").raw)
 
 
-def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_failed(world: World) -> None:
-    async def live() -> None:
-        def add() -> None:
-            raise PoolRejection("txpool is full")
+async def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_failed(
+    world: World,
+) -> None:
+    def add() -> None:
+        raise PoolRejection("txpool is full")
 
-        validation = world.validations.prepare(world.transaction())
-        assert validation is not None
-        with pytest.raises(PoolRejection, match="txpool is full"):
-            await world.validations.run(validation, add)
-
-    asyncio.run(live())
+    validation = world.validations.prepare(world.transaction())
+    assert validation is not None
+    with pytest.raises(PoolRejection, match="txpool is full"):
+        await world.validations.run(validation, add)
     assert not world.budget.is_unused
 
 

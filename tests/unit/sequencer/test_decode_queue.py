@@ -47,62 +47,50 @@ async def soon() -> None:
         await asyncio.sleep(0)
 
 
-def test_the_turns_of_a_sender_begin_one_after_the_other() -> None:
-    async def scenario() -> None:
-        turns, names = Turns(), ["first", "second", "third"]
-        for name in names:
-            turns.take(name)
-        for count, name in enumerate(names, 1):
-            await soon()
-            assert turns.begun == names[:count]
-            await turns.end(name)
-        assert turns.turns.count(ALICE) == 0
-
-    asyncio.run(scenario())
-
-
-def test_a_turn_does_not_delay_another_sender() -> None:
-    async def scenario() -> None:
-        turns = Turns()
-        turns.take("alice")
-        turns.take("bob", BOB)
+async def test_the_turns_of_a_sender_begin_one_after_the_other() -> None:
+    turns, names = Turns(), ["first", "second", "third"]
+    for name in names:
+        turns.take(name)
+    for count, name in enumerate(names, 1):
         await soon()
-        assert turns.begun == ["alice", "bob"]
-        await turns.end("alice")
-        await turns.end("bob")
-
-    asyncio.run(scenario())
+        assert turns.begun == names[:count]
+        await turns.end(name)
+    assert turns.turns.count(ALICE) == 0
 
 
-def test_a_turn_that_is_given_up_does_not_begin_the_next_too_early() -> None:
-    async def scenario() -> None:
-        turns = Turns()
-        for name in ("first", "given up", "last"):
-            turns.take(name)
-        await soon()
-        await turns.give_up("given up")
-        await soon()
-        assert turns.begun == ["first"]
-        await turns.end("first")
-        await soon()
-        assert turns.begun == ["first", "last"]
-        await turns.end("last")
-
-    asyncio.run(scenario())
+async def test_a_turn_does_not_delay_another_sender() -> None:
+    turns = Turns()
+    turns.take("alice")
+    turns.take("bob", BOB)
+    await soon()
+    assert turns.begun == ["alice", "bob"]
+    await turns.end("alice")
+    await turns.end("bob")
 
 
-def test_a_turn_that_is_reserved_begins_once_it_is_taken_unless_it_was_given_up() -> None:
-    async def scenario() -> None:
-        turns = Turns()
-        kept, given_up = turns.reserve("kept"), turns.reserve("given up")
-        await soon()
-        assert turns.begun == []
-        await turns.give_up("given up")
-        given_up.take()
-        kept.take()
-        await soon()
-        assert turns.begun == ["kept"]
-        await turns.end("kept")
-        assert turns.turns.count(ALICE) == 0
+async def test_a_turn_that_is_given_up_does_not_begin_the_next_too_early() -> None:
+    turns = Turns()
+    for name in ("first", "given up", "last"):
+        turns.take(name)
+    await soon()
+    await turns.give_up("given up")
+    await soon()
+    assert turns.begun == ["first"]
+    await turns.end("first")
+    await soon()
+    assert turns.begun == ["first", "last"]
+    await turns.end("last")
 
-    asyncio.run(scenario())
+
+async def test_a_turn_that_is_reserved_begins_once_it_is_taken_unless_it_was_given_up() -> None:
+    turns = Turns()
+    kept, given_up = turns.reserve("kept"), turns.reserve("given up")
+    await soon()
+    assert turns.begun == []
+    await turns.give_up("given up")
+    given_up.take()
+    kept.take()
+    await soon()
+    assert turns.begun == ["kept"]
+    await turns.end("kept")
+    assert turns.turns.count(ALICE) == 0

@@ -49,7 +49,7 @@ def enqueue_heavy(chain: Chain, count: int, first: int = 0) -> None:
         chain.enqueue(deposit(number, gas_limit=HEAVY))
 
 
-def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
+async def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_block, opened = chain.builder.open_block, []
@@ -58,31 +58,25 @@ def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
         opened.append(chain.number)
         return open_block(budget=budget)
 
-    async def live() -> None:
-        monkeypatch.setattr(chain.builder, "open_block", counted)
-        sealer = BlockSealer(chain)
-        enqueue_heavy(chain, 2)
-        sealing = asyncio.create_task(sealer.seal())
-        await asyncio.sleep(0)
-        chain.builder.seal(limit=0)
-        assert (await sealing).number == 2
-        await sealer.stop()
-
-    asyncio.run(live())
+    monkeypatch.setattr(chain.builder, "open_block", counted)
+    sealer = BlockSealer(chain)
+    enqueue_heavy(chain, 2)
+    sealing = asyncio.create_task(sealer.seal())
+    await asyncio.sleep(0)
+    chain.builder.seal(limit=0)
+    assert (await sealing).number == 2
+    await sealer.stop()
     assert opened == [0, 1]
 
 
-def test_a_client_that_always_changes_the_chain_does_not_stop_it(
+async def test_a_client_that_always_changes_the_chain_does_not_stop_it(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
-        enqueue_heavy(chain, 1)
-        assert (await sealer.seal()).number == 1
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
+    enqueue_heavy(chain, 1)
+    assert (await sealer.seal()).number == 1
+    await sealer.stop()
 
 
 def submit_heavy(chain: Chain, senders: int = 3) -> None:
@@ -93,7 +87,7 @@ def submit_heavy(chain: Chain, senders: int = 3) -> None:
             InlineSequencer(chain).submit(transaction(nonce, by=by).raw)
 
 
-def test_a_long_block_of_the_pool_executes_on_a_thread(
+async def test_a_long_block_of_the_pool_executes_on_a_thread(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = set()
@@ -103,23 +97,20 @@ def test_a_long_block_of_the_pool_executes_on_a_thread(
         threads.add(threading.current_thread().name)
         return run(self, sent)
 
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        submit_heavy(chain)
-        monkeypatch.setattr(BlockExecutor, "run", observed)
-        header = await sealer.seal()
-        assert header.gas_used > 21_000 * 30
-        assert chain.head == header
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    submit_heavy(chain)
+    monkeypatch.setattr(BlockExecutor, "run", observed)
+    header = await sealer.seal()
+    assert header.gas_used > 21_000 * 30
+    assert chain.head == header
+    await sealer.stop()
     assert {thread.partition("_")[0] for thread in threads} == {"seal"}
     chain.verify()
 
 
 @pytest.mark.parametrize("is_disk_slow", [False, True], ids=["quick disk", "slow disk"])
 @pytest.mark.parametrize("is_needed", [True, False], ids=["seal", "seal work"])
-def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
+async def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, *, is_disk_slow: bool, is_needed: bool
 ) -> None:
     threads = []
@@ -129,81 +120,71 @@ def test_a_block_that_takes_longer_than_its_gas_begins_again_on_a_thread(
         threads.append(threading.current_thread().name.partition("_")[0])
         return run(self, sent)
 
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        chain.schedule.seal_on_request()
-        chain.enqueue(deposit(0))
-        InlineSequencer(chain).submit(long_transaction(0).raw)
-        if is_disk_slow:
-            monkeypatch.setattr(type(chain.ledger.store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
-        monkeypatch.setattr(BlockExecutor, "run", observed)
-        header = await (sealer.seal() if is_needed else sealer.seal_work())
-        assert header == chain.head
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    chain.schedule.seal_on_request()
+    chain.enqueue(deposit(0))
+    InlineSequencer(chain).submit(long_transaction(0).raw)
+    if is_disk_slow:
+        monkeypatch.setattr(type(chain.ledger.store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
+    monkeypatch.setattr(BlockExecutor, "run", observed)
+    header = await (sealer.seal() if is_needed else sealer.seal_work())
+    assert header == chain.head
+    await sealer.stop()
     assert threads == ["MainThread", "MainThread", "seal", "seal"]
     assert len(chain.blocks.record(1).transactions) == 2
     assert not chain.filler.has_work
     chain.verify()
 
 
-def test_a_client_that_always_changes_the_chain_does_not_stop_a_block_that_takes_long(
+async def test_a_client_that_always_changes_the_chain_does_not_stop_a_block_that_takes_long(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        chain.schedule.seal_on_request()
-        InlineSequencer(chain).submit(long_transaction(0).raw)
-        monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
-        assert (await sealer.seal()).number == 1
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    chain.schedule.seal_on_request()
+    InlineSequencer(chain).submit(long_transaction(0).raw)
+    monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
+    assert (await sealer.seal()).number == 1
+    await sealer.stop()
     assert not len(chain.pool)
 
 
-def test_a_block_that_others_seal_meanwhile_drops_no_transaction(
+async def test_a_block_that_others_seal_meanwhile_drops_no_transaction(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_inclusion, "PART_TRANSACTIONS", 4)
 
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        submit_heavy(chain)
-        count = len(chain.pool)
-        sealing = asyncio.create_task(sealer.seal())
-        for _ in range(3):
-            await asyncio.sleep(0)
-        chain.builder.seal(limit=3)
-        await sealing
-        assert sum(len(chain.blocks.record(it).transactions) for it in (1, 2)) == count
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    submit_heavy(chain)
+    count = len(chain.pool)
+    sealing = asyncio.create_task(sealer.seal())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    chain.builder.seal(limit=3)
+    await sealing
+    assert sum(len(chain.blocks.record(it).transactions) for it in (1, 2)) == count
+    await sealer.stop()
     chain.verify()
 
 
-def test_a_thread_waits_for_a_slow_disk(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_thread_waits_for_a_slow_disk(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads = []
     store = chain.ledger.store
     monkeypatch.setattr(type(store), "sync_seconds", 2 * QUICK_SYNC_SECONDS)
     monkeypatch.setattr(store, "sync", lambda: threads.append(threading.current_thread().name))
 
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        chain.schedule.seal_on_request()
-        InlineSequencer(chain).submit(transaction(0).raw)
-        assert (await sealer.seal()).number == 1
-        await sealer.stop()
-
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    chain.schedule.seal_on_request()
+    InlineSequencer(chain).submit(transaction(0).raw)
+    assert (await sealer.seal()).number == 1
+    await sealer.stop()
     assert [thread.partition("_")[0] for thread in threads] == ["seal"]
     chain.verify()
 
 
 @pytest.mark.parametrize(("edited", "on_thread"), [(QUICK_EDITS, False), (QUICK_EDITS + 1, True)])
-def test_the_roots_of_many_edits_are_computed_on_a_thread(
+async def test_the_roots_of_many_edits_are_computed_on_a_thread(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, edited: int, on_thread: bool
 ) -> None:
     finish, threads = BlockExecutor.finish, []
@@ -211,11 +192,6 @@ def test_the_roots_of_many_edits_are_computed_on_a_thread(
     def recorded(self: BlockExecutor, trie: StateTrie) -> ExecutedBlock:
         threads.append(threading.current_thread())
         return finish(self, trie)
-
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        assert (await sealer.seal()).number == 1
-        await sealer.stop()
 
     monkeypatch.setattr(BlockExecutor, "finish", recorded)
     addresses = [Address(number.to_bytes(20)) for number in range(1, edited + 1)]
@@ -225,7 +201,9 @@ def test_the_roots_of_many_edits_are_computed_on_a_thread(
             overlay.set_balance(address, 7)
 
     chain.edit(addresses[0], change, *addresses[1:])
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    assert (await sealer.seal()).number == 1
+    await sealer.stop()
     assert [thread is not threading.main_thread() for thread in threads] == [on_thread]
     assert balance(chain, addresses[-1]) == 7
     assert not chain.builder.is_heavy
@@ -243,7 +221,7 @@ def edit_many(chain: Chain, balance_of_each: int) -> list[Address]:
     return addresses
 
 
-def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
+async def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit, threads = BlockExecutor.edit, list[threading.Thread]()
@@ -256,33 +234,27 @@ def test_many_edits_and_their_rows_are_laid_out_on_a_thread(
         threads.append(threading.current_thread())
         return rows_of(*arguments)
 
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        await sealer.seal()
-        await sealer.stop()
-
     addresses = edit_many(chain, 7)
     monkeypatch.setattr(BlockExecutor, "edit", edited)
     monkeypatch.setattr("entresol.storage.store.rows_of", laid_out)
-    asyncio.run(live())
+    sealer = BlockSealer(chain)
+    await sealer.seal()
+    await sealer.stop()
     assert len(threads) == 2
     assert threading.main_thread() not in threads
     assert balance(chain, addresses[-1]) == 7
     chain.verify()
 
 
-def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: Chain) -> None:
-    async def live() -> None:
-        sealer = BlockSealer(chain)
-        edit_many(chain, 7)
-        await sealer.seal()
-        Reverts(chain).plan_roll_back(0).apply()
-        addresses = edit_many(chain, 8)
-        await sealer.seal()
-        assert balance(chain, addresses[-1]) == 8
-        await sealer.stop()
-
-    asyncio.run(live())
+async def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: Chain) -> None:
+    sealer = BlockSealer(chain)
+    edit_many(chain, 7)
+    await sealer.seal()
+    Reverts(chain).plan_roll_back(0).apply()
+    addresses = edit_many(chain, 8)
+    await sealer.seal()
+    assert balance(chain, addresses[-1]) == 8
+    await sealer.stop()
     assert chain.number == 1
     chain.verify()
 

@@ -151,17 +151,14 @@ def test_more_than_the_pool_holds_are_not_queued() -> None:
     chain.close()
 
 
-def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
-    async def live() -> None:
-        sequencer = LocalSequencer(chain)
-        submission = Submission(chain, sequencer)
-        gone = asyncio.ensure_future(submission.submit(transaction(0).raw))
-        other = submission.submit(transaction(1).raw)
-        gone.cancel()
-        assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(1).hash
-        await sequencer.stop()
-
-    asyncio.run(live())
+async def test_a_client_that_goes_does_not_affect_others(chain: Chain) -> None:
+    sequencer = LocalSequencer(chain)
+    submission = Submission(chain, sequencer)
+    gone = asyncio.ensure_future(submission.submit(transaction(0).raw))
+    other = submission.submit(transaction(1).raw)
+    gone.cancel()
+    assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(1).hash
+    await sequencer.stop()
     assert len(chain.blocks.record(1).transactions) == 2
 
 
@@ -195,77 +192,59 @@ class Sending:
         return [len(self._chain.blocks.record(number).transactions) for number in numbers]
 
 
-def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        for nonce in range(2):
-            assert sending.send(nonce).done()
-            assert chain.number == nonce + 1
-            await asyncio.sleep(0)
-        return await sending.stop()
-
-    assert asyncio.run(live()) == [1, 1]
+async def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
+    sending = Sending(chain)
+    for nonce in range(2):
+        assert sending.send(nonce).done()
+        assert chain.number == nonce + 1
+        await asyncio.sleep(0)
+    assert await sending.stop() == [1, 1]
 
 
-def test_a_signed_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        for nonce in range(2):
-            assert sending.send_signed(nonce) == transaction(nonce).hash
-            assert chain.number == nonce + 1
-            await asyncio.sleep(0)
-        return await sending.stop()
-
-    assert asyncio.run(live()) == [1, 1]
+async def test_a_signed_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
+    sending = Sending(chain)
+    for nonce in range(2):
+        assert sending.send_signed(nonce) == transaction(nonce).hash
+        assert chain.number == nonce + 1
+        await asyncio.sleep(0)
+    assert await sending.stop() == [1, 1]
 
 
 @pytest.mark.parametrize(("is_alone", "blocks"), [(True, [1, 3]), (False, [4])])
-def test_signed_transactions_of_one_turn_share_a_block_but_the_first_that_hurries(
+async def test_signed_transactions_of_one_turn_share_a_block_but_the_first_that_hurries(
     chain: Chain, is_alone: bool, blocks: list[int]
 ) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        sent = [sending.send_signed(nonce, is_alone=is_alone) for nonce in range(4)]
-        await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
-        return await sending.stop()
-
-    assert asyncio.run(live()) == blocks
+    sending = Sending(chain)
+    sent = [sending.send_signed(nonce, is_alone=is_alone) for nonce in range(4)]
+    await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
+    assert await sending.stop() == blocks
 
 
-def test_after_a_turn_with_several_signed_ones_the_next_turn_collects(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        sent = [sending.send_signed(nonce, is_alone=False) for nonce in range(2)]
-        await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
-        later = [sending.send_signed(nonce) for nonce in range(2, 5)]
-        await asyncio.gather(*(it for it in later if isinstance(it, Awaitable)))
-        return await sending.stop()
-
-    assert asyncio.run(live()) == [2, 3]
+async def test_after_a_turn_with_several_signed_ones_the_next_turn_collects(chain: Chain) -> None:
+    sending = Sending(chain)
+    sent = [sending.send_signed(nonce, is_alone=False) for nonce in range(2)]
+    await asyncio.gather(*(it for it in sent if isinstance(it, Awaitable)))
+    later = [sending.send_signed(nonce) for nonce in range(2, 5)]
+    await asyncio.gather(*(it for it in later if isinstance(it, Awaitable)))
+    assert await sending.stop() == [2, 3]
 
 
-def test_what_comes_after_the_first_in_a_turn_shares_a_block(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        sent = [sending.send(nonce) for nonce in range(4)]
-        assert [it.done() for it in sent] == [True, False, False, False]
-        await asyncio.gather(*sent)
-        return await sending.stop()
-
-    assert asyncio.run(live()) == [1, 3]
+async def test_what_comes_after_the_first_in_a_turn_shares_a_block(chain: Chain) -> None:
+    sending = Sending(chain)
+    sent = [sending.send(nonce) for nonce in range(4)]
+    assert [it.done() for it in sent] == [True, False, False, False]
+    await asyncio.gather(*sent)
+    assert await sending.stop() == [1, 3]
 
 
-def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sending = Sending(chain)
-        await asyncio.gather(*(sending.send(nonce) for nonce in range(3)))
-        await asyncio.gather(*(sending.send(nonce) for nonce in range(3, 6)))
-        # One alone, and then there is no reason to wait any more.
-        await sending.send(6)
-        assert sending.send(7).done()
-        return await sending.stop()
-
-    assert asyncio.run(live()) == [1, 2, 3, 1, 1]
+async def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Chain) -> None:
+    sending = Sending(chain)
+    await asyncio.gather(*(sending.send(nonce) for nonce in range(3)))
+    await asyncio.gather(*(sending.send(nonce) for nonce in range(3, 6)))
+    # One alone, and then there is no reason to wait any more.
+    await sending.send(6)
+    assert sending.send(7).done()
+    assert await sending.stop() == [1, 2, 3, 1, 1]
 
 
 def test_a_client_that_goes_while_it_waits_for_its_turn_blocks_nobody(chain: Chain) -> None:

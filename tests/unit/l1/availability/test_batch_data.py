@@ -161,36 +161,31 @@ def test_any_log_is_data_of_a_batch_or_rejected_by_name(data: bytes, topics: lis
     assert found.data in data
 
 
-def test_the_data_of_all_commits_is_read_in_order(steered: SteeredLayerOne) -> None:
+async def test_the_data_of_all_commits_is_read_in_order(steered: SteeredLayerOne) -> None:
     l1, owner = steered.l1, ACCOUNTS[0]
 
-    async def play() -> None:
-        genesis = Batch(number=0)
-        chain, timelock = await deploy_one(l1, 270, genesis, data_scheme=3)
-        now = (await l1.head()).timestamp
-        sent = {}
-        before = genesis
-        for number, size in ((1, 0), (2, MAX_PUBLISHED_BYTES), (3, 1)):
-            batch = Batch(
-                number=number,
-                pubdata=bytes([number]) * size,
-                first_timestamp=now,
-                last_timestamp=now,
-            )
-            call = abi.encode_call(
-                "commitBatchesSharedBridge(address,uint256,uint256,bytes)",
-                *(chain, number, number, batch.commit_data(before)),
-            )
-            receipt = await send(l1, owner, timelock, call)
-            assert receipt.succeeded
-            sent[number] = batch.pubdata, receipt.block_number, receipt.block_hash
-            steered.mine(70)
-            before = batch
-        found = [it async for it in read_batch_data(l1, chain, 0, await l1.block_number())]
-        assert {
-            it.number: (it.data, it.position.block, it.position.block_hash) for it in found
-        } == sent
-        assert [it.number for it in found] == [1, 2, 3]
-        await l1.close()
-
-    asyncio.run(play())
+    genesis = Batch(number=0)
+    chain, timelock = await deploy_one(l1, 270, genesis, data_scheme=3)
+    now = (await l1.head()).timestamp
+    sent = {}
+    before = genesis
+    for number, size in ((1, 0), (2, MAX_PUBLISHED_BYTES), (3, 1)):
+        batch = Batch(
+            number=number,
+            pubdata=bytes([number]) * size,
+            first_timestamp=now,
+            last_timestamp=now,
+        )
+        call = abi.encode_call(
+            "commitBatchesSharedBridge(address,uint256,uint256,bytes)",
+            *(chain, number, number, batch.commit_data(before)),
+        )
+        receipt = await send(l1, owner, timelock, call)
+        assert receipt.succeeded
+        sent[number] = batch.pubdata, receipt.block_number, receipt.block_hash
+        steered.mine(70)
+        before = batch
+    found = [it async for it in read_batch_data(l1, chain, 0, await l1.block_number())]
+    assert {it.number: (it.data, it.position.block, it.position.block_hash) for it in found} == sent
+    assert [it.number for it in found] == [1, 2, 3]
+    await l1.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -29,6 +29,7 @@ from entresol.l1.operator import Operator
 from entresol.primitives import abi
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch
+from tests.support.played import played
 from tests.support.rollup.layer_ones import (
     ACCOUNTS,
     ECHO,
@@ -37,6 +38,7 @@ from tests.support.rollup.layer_ones import (
     LyingLayerOne,
     SteeredLayerOne,
     layer_one,
+    on_l1,
 )
 from tests.support.rollup.settlement_contracts import deploy_one
 
@@ -70,19 +72,16 @@ def read(answers: Mapping[bytes, bytes | EntresolError]) -> L1ChainSettings:
 
 @pytest.mark.parametrize("is_development", [True, False])
 @pytest.mark.parametrize("scheme", [1, 3])
-def test_a_chain_is_read_as_it_was_created(
+async def test_a_chain_is_read_as_it_was_created(
     steered: SteeredLayerOne, is_development: bool, scheme: int
 ) -> None:
-    async def play() -> None:
-        chain, _ = await deploy_one(
-            *(steered.l1, 270, Batch(number=0)), data_scheme=scheme, is_development=is_development
-        )
-        found = await read_settings(steered.l1, chain)
-        assert found == L1ChainSettings(is_development=is_development, data_scheme=scheme)
-        assert found.publishes is (scheme == 3)
-        await steered.l1.close()
-
-    asyncio.run(play())
+    chain, _ = await deploy_one(
+        *(steered.l1, 270, Batch(number=0)), data_scheme=scheme, is_development=is_development
+    )
+    found = await read_settings(steered.l1, chain)
+    assert found == L1ChainSettings(is_development=is_development, data_scheme=scheme)
+    assert found.publishes is (scheme == 3)
+    await steered.l1.close()
 
 
 @pytest.mark.parametrize(
@@ -141,66 +140,48 @@ async def deployed(l1: LayerOne, *schemes: int) -> SettlementContracts:
     return await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)
 
 
-def run(l1: LayerOne, play: Callable[[], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        try:
-            await play()
-        finally:
-            await l1.close()
-
-    asyncio.run(whole())
-
-
 async def found(l1: LayerOne, hub: Address, chain_id: int | None = None) -> FoundChain:
     return await ChainFinder(l1, hub).find(chain_id)
 
 
-def test_the_only_chain_of_a_bridgehub_is_found_with_the_block_that_registered_it(
-    steered: SteeredLayerOne,
+@played(on_l1)
+async def test_the_only_chain_of_a_bridgehub_is_found_with_the_block_that_registered_it(
+    l1: LayerOne, steered: SteeredLayerOne
 ) -> None:
-    async def play() -> None:
-        steered.mine(70)
-        before = await steered.l1.block_number()
-        contracts = await deployed(steered.l1, 3)
-        it = await found(steered.l1, contracts.bridgehub)
-        assert (it.chain_id, it.contracts) == (270, contracts)
-        assert it.settings.publishes
-        assert before < it.first_block <= await steered.l1.block_number()
-
-    run(steered.l1, play)
+    steered.mine(70)
+    before = await l1.block_number()
+    contracts = await deployed(l1, 3)
+    it = await found(l1, contracts.bridgehub)
+    assert (it.chain_id, it.contracts) == (270, contracts)
+    assert it.settings.publishes
+    assert before < it.first_block <= await l1.block_number()
 
 
-def test_one_of_several_chains_has_to_be_named(steered: SteeredLayerOne) -> None:
-    async def play() -> None:
-        hub = (await deployed(steered.l1, 3, 3)).bridgehub
-        with pytest.raises(LayerOneMismatch, match=r"has the chains 270, 271: .* --chain-id"):
-            await found(steered.l1, hub)
-        first, second = await found(steered.l1, hub, 270), await found(steered.l1, hub, 271)
-        assert first.contracts.chain != second.contracts.chain
-
-    run(steered.l1, play)
+@played(on_l1)
+async def test_one_of_several_chains_has_to_be_named(l1: LayerOne) -> None:
+    hub = (await deployed(l1, 3, 3)).bridgehub
+    with pytest.raises(LayerOneMismatch, match=r"has the chains 270, 271: .* --chain-id"):
+        await found(l1, hub)
+    first, second = await found(l1, hub, 270), await found(l1, hub, 271)
+    assert first.contracts.chain != second.contracts.chain
 
 
-def test_a_chain_that_publishes_nothing_is_named(steered: SteeredLayerOne) -> None:
-    async def play() -> None:
-        hub = (await deployed(steered.l1, 1)).bridgehub
-        with pytest.raises(LayerOneMismatch, match="chain 270 publishes nothing on"):
-            await found(steered.l1, hub)
-
-    run(steered.l1, play)
+@played(on_l1)
+async def test_a_chain_that_publishes_nothing_is_named(l1: LayerOne) -> None:
+    hub = (await deployed(l1, 1)).bridgehub
+    with pytest.raises(LayerOneMismatch, match="chain 270 publishes nothing on"):
+        await found(l1, hub)
 
 
-def test_what_is_not_registered_or_no_bridgehub_is_named(steered: SteeredLayerOne) -> None:
-    async def play() -> None:
-        contracts = await deployed(steered.l1, 3)
-        with pytest.raises(ChainNotRegistered, match="chain 999 is not registered"):
-            await found(steered.l1, contracts.bridgehub, 999)
-        with pytest.raises(LayerOneMismatch, match="no contract at"):
-            await found(steered.l1, Address(b"\x77" * 20))
-        with pytest.raises(LayerOneMismatch, match="is not a bridgehub"):
-            await found(steered.l1, contracts.chain)
-
-    run(steered.l1, play)
+@played(on_l1)
+async def test_what_is_not_registered_or_no_bridgehub_is_named(l1: LayerOne) -> None:
+    contracts = await deployed(l1, 3)
+    with pytest.raises(ChainNotRegistered, match="chain 999 is not registered"):
+        await found(l1, contracts.bridgehub, 999)
+    with pytest.raises(LayerOneMismatch, match="no contract at"):
+        await found(l1, Address(b"\x77" * 20))
+    with pytest.raises(LayerOneMismatch, match="is not a bridgehub"):
+        await found(l1, contracts.chain)
 
 
 class Silent(LyingLayerOne):

@@ -205,24 +205,21 @@ def test_a_genesis_that_is_too_large_is_not_published() -> None:
         publication_steps(CHAIN, bytes(MAX_GENESIS_BYTES + 1))
 
 
-def test_a_genesis_is_published_and_read_back(steered: SteeredLayerOne) -> None:
+async def test_a_genesis_is_published_and_read_back(steered: SteeredLayerOne) -> None:
     l1, data = steered.l1, bytes(range(256)) * 900
     expected = has_hash(Hash32(keccak256(data)))
 
-    async def play() -> None:
-        owner = ACCOUNTS[0]
-        deployed = await deploy(l1, 270, Hash32(b"\7" * 32), owner.address)
-        chain = deployed.addresses.chain
-        steps = publication_steps(chain, data)
-        for step in (steps[0], *steps):
-            with pytest.raises(GenesisNotPublished, match="parts were published"):
-                await read_genesis(l1, chain, 0, await l1.block_number(), expected)
-            assert (await send(l1, owner, chain, step.data)).succeeded
-        steered.mine(100)
-        assert await read_genesis(l1, chain, 0, await l1.block_number(), expected) == data
-        await l1.close()
-
-    asyncio.run(play())
+    owner = ACCOUNTS[0]
+    deployed = await deploy(l1, 270, Hash32(b"\7" * 32), owner.address)
+    chain = deployed.addresses.chain
+    steps = publication_steps(chain, data)
+    for step in (steps[0], *steps):
+        with pytest.raises(GenesisNotPublished, match="parts were published"):
+            await read_genesis(l1, chain, 0, await l1.block_number(), expected)
+        assert (await send(l1, owner, chain, step.data)).succeeded
+    steered.mine(100)
+    assert await read_genesis(l1, chain, 0, await l1.block_number(), expected) == data
+    await l1.close()
 
 
 class Endless:

@@ -25,6 +25,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
+from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
     ACCOUNTS,
@@ -43,22 +44,28 @@ class Scenario:
     """An L1, an L2 and the deposit watcher between them."""
 
     def __init__(
-        self,
-        steered: SteeredLayerOne,
-        path: Path | None = None,
-        config: DepositConfig | None = None,
+        self, steered: SteeredLayerOne, path: Path | None, config: DepositConfig | None
     ) -> None:
         self.layer_one = steered
         self.l1: LayerOne = steered.l1
         self.config = config
-        self.chain = SettlingChain.begin(path)
+        self.path = path
+        self.open()
+
+    def open(self) -> None:
+        """Start, or start again."""
+        self.chain = SettlingChain.begin(self.path)
         self.chain.schedule.seal_at_once()
         self.watcher = self.new_watcher()
 
-    def new_watcher(self) -> DepositWatcher:
-        return DepositWatcher(
-            self.chain, InlineSequencer(self.chain), ZkChain(self.l1, MAILBOX), self.config
-        )
+    def restart(self) -> None:
+        """End the process, and start it again."""
+        self.chain.close()
+        self.open()
+
+    def new_watcher(self, contract: ZkChain | None = None) -> DepositWatcher:
+        contract = contract or ZkChain(self.l1, MAILBOX)
+        return DepositWatcher(self.chain, InlineSequencer(self.chain), contract, self.config)
 
     async def post(self, *payloads: PriorityTransaction) -> None:
         """Request priority transactions on L1, one a block."""
@@ -86,9 +93,10 @@ def run(
     steered: SteeredLayerOne,
     play: Callable[[Scenario], Awaitable[None]],
     config: DepositConfig | None = None,
+    path: Path | None = None,
 ) -> None:
     async def whole() -> None:
-        scenario = Scenario(steered, config=config)
+        scenario = Scenario(steered, path, config)
         try:
             await play(scenario)
         finally:
@@ -101,203 +109,175 @@ def run(
 def lying(
     play: Callable[[Scenario], Awaitable[None]],
     config: DepositConfig | None = None,
-    kind: type[LyingLayerOne] = LyingLayerOne,
+    kind: type[EmbeddedLayerOne] = LyingLayerOne,
+    path: Path | None = None,
 ) -> None:
     """Play a scenario on an embedded L1 that can lie."""
     with layer_one("embedded") as steered:
         assert isinstance(steered, Embedded)
         steered.l1 = kind(steered.chain, steered.sequencer)
-        run(steered, play, config)
+        run(steered, play, config, path)
+
+
+def lying_on_disk(play: Callable[[Scenario], Awaitable[None]], tmp_path: Path) -> None:
+    """Play one with a chain that can be started again."""
+    lying(play, path=tmp_path / "chain")
 
 
 DEPOSITS = [deposit(number, value=number + 1) for number in range(6)]
 OTHERS = [deposit(number, value=number + 100) for number in range(6)]
 
 
-def test_deposits_are_executed_once_and_in_order(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        assert await scenario.watcher.step() == 0
-        await scenario.post(*DEPOSITS[:3])
-        assert await scenario.watcher.step() == 3
-        assert await scenario.watcher.step() == 0
-        await scenario.post(DEPOSITS[3])
-        assert await scenario.watcher.step() == 1
-        assert scenario.executed() == DEPOSITS[:4]
-        account = scenario.chain.latest.account(RECEIVER)
-        assert account is not None
-        assert account.balance == 1 + 2 + 3 + 4
-
-    run(steered, play)
+@played(run)
+async def test_deposits_are_executed_once_and_in_order(scenario: Scenario) -> None:
+    assert await scenario.watcher.step() == 0
+    await scenario.post(*DEPOSITS[:3])
+    assert await scenario.watcher.step() == 3
+    assert await scenario.watcher.step() == 0
+    await scenario.post(DEPOSITS[3])
+    assert await scenario.watcher.step() == 1
+    assert scenario.executed() == DEPOSITS[:4]
+    account = scenario.chain.latest.account(RECEIVER)
+    assert account is not None
+    assert account.balance == 1 + 2 + 3 + 4
 
 
-def test_blocks_that_l1_does_not_have_confirm_nothing() -> None:
-    class Ahead(EmbeddedLayerOne):
-        async def block_number(self, tag: L1Finality = "latest") -> int:
-            return await super().block_number(tag) + 3
+class Ahead(EmbeddedLayerOne):
+    """An L1 that says that it has three blocks more."""
 
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0])
-        with pytest.raises(LayerOneMismatch, match="has no block 4 at the moment"):
+    async def block_number(self, tag: L1Finality = "latest") -> int:
+        return await super().block_number(tag) + 3
+
+
+@played(lying, config=DepositConfig(confirmations=3), kind=Ahead)
+async def test_blocks_that_l1_does_not_have_confirm_nothing(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0])
+    with pytest.raises(LayerOneMismatch, match="has no block 4 at the moment"):
+        await scenario.watcher.step()
+    assert not scenario.chain.filler.priority
+
+
+@played(run, config=DepositConfig(confirmations=3))
+async def test_a_deposit_waits_for_its_confirmations(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0])
+    assert await scenario.watcher.step() == 0
+    scenario.layer_one.mine(2)
+    assert await scenario.watcher.step() == 0
+    scenario.layer_one.mine(1)
+    assert await scenario.watcher.step() == 1
+
+
+@played(run, config=DepositConfig(confirmations=2))
+async def test_a_reorg_of_unconfirmed_blocks_has_no_effect(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0])
+    scenario.layer_one.mine(2)
+    assert await scenario.watcher.step() == 1
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(DEPOSITS[1])
+    assert await scenario.watcher.step() == 0
+    scenario.layer_one.restore(before)
+    await scenario.post(OTHERS[1])
+    scenario.layer_one.mine(2)
+    assert await scenario.watcher.step() == 1
+    assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
+
+
+@played(run)
+async def test_a_reorg_of_confirmed_blocks_with_the_same_deposits_executes_none_twice(
+    scenario: Scenario,
+) -> None:
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(*DEPOSITS[:2])
+    assert await scenario.watcher.step() == 2
+    scenario.layer_one.restore(before)
+    scenario.layer_one.mine()
+    await scenario.post(*DEPOSITS[:3])
+    assert await scenario.watcher.step() == 1
+    assert scenario.executed() == DEPOSITS[:3]
+
+
+@played(run)
+async def test_a_reorg_that_replaces_an_executed_deposit_is_rejected(scenario: Scenario) -> None:
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(DEPOSITS[0])
+    await scenario.watcher.step()
+    scenario.layer_one.restore(before)
+    scenario.layer_one.mine()
+    await scenario.post(OTHERS[0], DEPOSITS[1])
+    with pytest.raises(LayerOneMismatch, match=r"deposit 0 on .* is not the one in block 1"):
+        await scenario.watcher.step()
+    assert scenario.executed() == DEPOSITS[:1]
+
+
+@played(run)
+async def test_a_reorg_that_removes_deposits_is_rejected(scenario: Scenario) -> None:
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(*DEPOSITS[:2])
+    await scenario.watcher.step()
+    scenario.layer_one.restore(before)
+    scenario.layer_one.mine(3)
+    with pytest.raises(LayerOneMismatch, match="has sent 0 transactions, but this chain has 2"):
+        await scenario.watcher.step()
+
+
+@played(run)
+async def test_a_missing_deposit_blocks_later_ones(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0], DEPOSITS[2])
+    for _ in range(2):
+        with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
             await scenario.watcher.step()
-        assert not scenario.chain.filler.priority
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = Ahead(steered.chain, steered.sequencer)
-        run(steered, play, DepositConfig(confirmations=3))
+    assert not scenario.chain.filler.priority
 
 
-def test_a_deposit_waits_for_its_confirmations(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0])
-        assert await scenario.watcher.step() == 0
-        scenario.layer_one.mine(2)
-        assert await scenario.watcher.step() == 0
-        scenario.layer_one.mine(1)
-        assert await scenario.watcher.step() == 1
+@played(run)
+async def test_reverted_deposits_are_executed_again(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0])
+    await scenario.watcher.step()
+    reverts = Reverts(scenario.chain)
+    before = reverts.checkpoint()
+    await scenario.post(*DEPOSITS[1:3])
+    await scenario.watcher.step()
+    reverts.restore(before)
+    assert await scenario.watcher.step() == 2
+    assert scenario.executed() == DEPOSITS[:3]
 
-    run(steered, play, DepositConfig(confirmations=3))
 
-
-def test_a_reorg_of_unconfirmed_blocks_has_no_effect(
-    steered: SteeredLayerOne,
+@played(run)
+async def test_a_revert_of_l1_by_any_number_of_blocks_keeps_no_deposit_waiting(
+    scenario: Scenario, steered: SteeredLayerOne
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0])
-        scenario.layer_one.mine(2)
-        assert await scenario.watcher.step() == 1
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(DEPOSITS[1])
-        assert await scenario.watcher.step() == 0
-        scenario.layer_one.restore(before)
-        await scenario.post(OTHERS[1])
-        scenario.layer_one.mine(2)
-        assert await scenario.watcher.step() == 1
-        assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
-
-    run(steered, play, DepositConfig(confirmations=2))
+    checkpoint = steered.checkpoint()
+    steered.mine(2 * MAX_REORG_DEPTH)
+    assert not await scenario.watcher.step()
+    steered.restore(checkpoint)
+    await scenario.post(DEPOSITS[0])
+    assert await scenario.watcher.step() == 1
 
 
-def test_a_reorg_of_confirmed_blocks_with_the_same_deposits_executes_none_twice(
-    steered: SteeredLayerOne,
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(*DEPOSITS[:2])
-        assert await scenario.watcher.step() == 2
-        scenario.layer_one.restore(before)
-        scenario.layer_one.mine()
-        await scenario.post(*DEPOSITS[:3])
-        assert await scenario.watcher.step() == 1
-        assert scenario.executed() == DEPOSITS[:3]
-
-    run(steered, play)
+@played(run)
+async def test_a_pending_deposit_is_not_enqueued_again(scenario: Scenario) -> None:
+    scenario.chain.schedule.seal_on_request()
+    await scenario.post(*DEPOSITS[:2])
+    assert await scenario.watcher.step() == 2
+    await scenario.post(DEPOSITS[2])
+    assert await scenario.new_watcher().step() == 1
+    assert scenario.executed() == []
+    scenario.chain.builder.seal()
+    assert scenario.executed() == DEPOSITS[:3]
 
 
-def test_a_reorg_that_replaces_an_executed_deposit_is_rejected(
-    steered: SteeredLayerOne,
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(DEPOSITS[0])
-        await scenario.watcher.step()
-        scenario.layer_one.restore(before)
-        scenario.layer_one.mine()
-        await scenario.post(OTHERS[0], DEPOSITS[1])
-        with pytest.raises(LayerOneMismatch, match=r"deposit 0 on .* is not the one in block 1"):
-            await scenario.watcher.step()
-        assert scenario.executed() == DEPOSITS[:1]
-
-    run(steered, play)
-
-
-def test_a_reorg_that_removes_deposits_is_rejected(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(*DEPOSITS[:2])
-        await scenario.watcher.step()
-        scenario.layer_one.restore(before)
-        scenario.layer_one.mine(3)
-        with pytest.raises(LayerOneMismatch, match="has sent 0 transactions, but this chain has 2"):
-            await scenario.watcher.step()
-
-    run(steered, play)
-
-
-def test_a_missing_deposit_blocks_later_ones(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0], DEPOSITS[2])
-        for _ in range(2):
-            with pytest.raises(LayerOneMismatch, match="deposit 1 is missing"):
-                await scenario.watcher.step()
-        assert not scenario.chain.filler.priority
-
-    run(steered, play)
-
-
-def test_reverted_deposits_are_executed_again(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0])
-        await scenario.watcher.step()
-        reverts = Reverts(scenario.chain)
-        before = reverts.checkpoint()
-        await scenario.post(*DEPOSITS[1:3])
-        await scenario.watcher.step()
-        reverts.restore(before)
-        assert await scenario.watcher.step() == 2
-        assert scenario.executed() == DEPOSITS[:3]
-
-    run(steered, play)
-
-
-def test_a_revert_of_l1_by_any_number_of_blocks_keeps_no_deposit_waiting(
-    steered: SteeredLayerOne,
-) -> None:
-    async def play(scenario: Scenario) -> None:
-        checkpoint = steered.checkpoint()
-        steered.mine(2 * MAX_REORG_DEPTH)
-        assert not await scenario.watcher.step()
-        steered.restore(checkpoint)
-        await scenario.post(DEPOSITS[0])
-        assert await scenario.watcher.step() == 1
-
-    run(steered, play)
-
-
-def test_a_pending_deposit_is_not_enqueued_again(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_on_request()
-        await scenario.post(*DEPOSITS[:2])
-        assert await scenario.watcher.step() == 2
-        await scenario.post(DEPOSITS[2])
-        assert await scenario.new_watcher().step() == 1
-        assert scenario.executed() == []
-        scenario.chain.builder.seal()
-        assert scenario.executed() == DEPOSITS[:3]
-
-    run(steered, play)
-
-
-def test_a_restart_continues_after_the_last_executed_deposit(
-    steered: SteeredLayerOne, tmp_path: Path
-) -> None:
-    async def whole() -> None:
-        scenario = Scenario(steered, tmp_path / "chain")
-        await scenario.post(*DEPOSITS[:2])
-        await scenario.watcher.step()
-        # These are enqueued, but in no block when the process ends.
-        scenario.chain.schedule.seal_on_request()
-        await scenario.post(*DEPOSITS[2:4])
-        assert await scenario.watcher.step() == 2
-        scenario.chain.close()
-        again = Scenario(steered, tmp_path / "chain")
-        await again.post(DEPOSITS[4])
-        assert await again.watcher.step() == 3
-        assert again.executed() == DEPOSITS[:5]
-        again.chain.close()
-        await again.l1.close()
-
-    asyncio.run(whole())
+@played(lying_on_disk)
+async def test_a_restart_continues_after_the_last_executed_deposit(scenario: Scenario) -> None:
+    await scenario.post(*DEPOSITS[:2])
+    await scenario.watcher.step()
+    # These are enqueued, but in no block when the process ends.
+    scenario.chain.schedule.seal_on_request()
+    await scenario.post(*DEPOSITS[2:4])
+    assert await scenario.watcher.step() == 2
+    scenario.restart()
+    await scenario.post(DEPOSITS[4])
+    assert await scenario.watcher.step() == 3
+    assert scenario.executed() == DEPOSITS[:5]
 
 
 class RecordingZkChain(ZkChain):
@@ -312,283 +292,223 @@ class RecordingZkChain(ZkChain):
         return await super().deposits(first, last)
 
 
-def test_a_restart_continues_from_the_stored_cursor(tmp_path: Path) -> None:
-    ranges: list[tuple[int, int]] = []
+@played(lying_on_disk)
+async def test_a_restart_continues_from_the_stored_cursor(scenario: Scenario) -> None:
+    await scenario.post(*DEPOSITS[:3])
+    await scenario.watcher.step()
+    scenario.restart()
+    await scenario.post(DEPOSITS[3])
+    contract = RecordingZkChain(scenario.l1, MAILBOX)
+    assert await scenario.new_watcher(contract).step() == 1
+    assert contract.ranges == [(4, 4)]
 
-    async def whole(steered: SteeredLayerOne) -> None:
-        scenario = Scenario(steered, tmp_path / "chain")
-        await scenario.post(*DEPOSITS[:3])
+
+@played(lying_on_disk)
+async def test_empty_logs_of_a_node_that_lags_lose_no_deposit(scenario: Scenario) -> None:
+    assert isinstance(scenario.l1, LyingLayerOne)
+    await scenario.post(DEPOSITS[0])
+    await scenario.watcher.step()
+    await scenario.post(DEPOSITS[1])
+    scenario.l1.empty_logs = 1
+    with pytest.raises(LayerOneMismatch, match=r"deposit 1 is missing .* its contract counts 2"):
         await scenario.watcher.step()
-        scenario.chain.close()
-        again = Scenario(steered, tmp_path / "chain")
-        await again.post(DEPOSITS[3])
-        contract = RecordingZkChain(steered.l1, MAILBOX)
-        assert await DepositWatcher(again.chain, InlineSequencer(again.chain), contract).step() == 1
-        ranges.extend(contract.ranges)
-        again.chain.close()
-
-    with layer_one("embedded") as steered:
-        asyncio.run(whole(steered))
-    assert ranges == [(4, 4)]
-
-
-def test_empty_logs_of_a_node_that_lags_lose_no_deposit(tmp_path: Path) -> None:
-    async def whole(steered: Embedded) -> None:
-        lying = LyingLayerOne(steered.chain, steered.sequencer)
-        steered.l1 = lying
-        scenario = Scenario(steered, tmp_path / "chain")
-        await scenario.post(DEPOSITS[0])
-        await scenario.watcher.step()
-        await scenario.post(DEPOSITS[1])
-        lying.empty_logs = 1
-        with pytest.raises(
-            LayerOneMismatch, match=r"deposit 1 is missing .* its contract counts 2"
-        ):
-            await scenario.watcher.step()
-        scenario.chain.close()
-        # Nothing wrong was persisted either.
-        again = Scenario(steered, tmp_path / "chain")
-        await again.post(DEPOSITS[2])
-        assert await again.watcher.step() == 2
-        assert again.executed() == DEPOSITS[:3]
-        again.chain.close()
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        asyncio.run(whole(steered))
+    # Nothing wrong was persisted either.
+    scenario.restart()
+    await scenario.post(DEPOSITS[2])
+    assert await scenario.watcher.step() == 2
+    assert scenario.executed() == DEPOSITS[:3]
 
 
 @pytest.mark.parametrize("states", [None, 8])
-def test_a_deposit_that_its_contract_does_not_have_is_not_queued(states: int | None) -> None:
+@played(lying)
+async def test_a_deposit_that_its_contract_does_not_have_is_not_queued(
+    scenario: Scenario, states: int | None
+) -> None:
     """Also if L1 has no state of its block any more."""
-
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, LyingLayerOne)
-        await scenario.post(*DEPOSITS[:2])
-        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
-        scenario.l1.states = states
-        assert await scenario.watcher.step() == 2
-        await scenario.post(*DEPOSITS[2:4])
-        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
-        scenario.l1.false_mints = {2: 10**24}
-        with pytest.raises(LayerOneMismatch, match="deposits 2 to 3 would make the root 0x"):
-            await scenario.watcher.step()
-        assert await scenario.watcher.step() == 2
-        assert scenario.executed() == DEPOSITS[:4]
-
-    lying(play)
-
-
-def test_a_restart_compares_later_deposits_with_the_tree_of_its_contract(tmp_path: Path) -> None:
-    async def whole(steered: Embedded) -> None:
-        lying = LyingLayerOne(steered.chain, steered.sequencer)
-        steered.l1 = lying
-        scenario = Scenario(steered, tmp_path / "chain")
-        await scenario.post(*DEPOSITS[:3])
+    assert isinstance(scenario.l1, LyingLayerOne)
+    await scenario.post(*DEPOSITS[:2])
+    scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+    scenario.l1.states = states
+    assert await scenario.watcher.step() == 2
+    await scenario.post(*DEPOSITS[2:4])
+    scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+    scenario.l1.false_mints = {2: 10**24}
+    with pytest.raises(LayerOneMismatch, match="deposits 2 to 3 would make the root 0x"):
         await scenario.watcher.step()
-        scenario.chain.close()
-        again = Scenario(steered, tmp_path / "chain")
-        again.chain.schedule.seal_on_request()
-        await again.post(DEPOSITS[3])
-        assert await again.watcher.step() == 1
-        await again.post(DEPOSITS[4])
-        lying.false_mints = {4: 10**24}
-        # The one before it is still pending.
-        with pytest.raises(LayerOneMismatch, match="deposit 4 would make"):
-            await again.new_watcher().step()
-        assert await again.new_watcher().step() == 1
-        again.chain.close()
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        asyncio.run(whole(steered))
+    assert await scenario.watcher.step() == 2
+    assert scenario.executed() == DEPOSITS[:4]
 
 
-def test_a_cursor_that_is_past_a_deposit_heals(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(*DEPOSITS[:2])
-        # As an earlier version persisted it, after an empty response.
-        scenario.layer_one.mine(300)
-        head = await scenario.l1.block(await scenario.l1.block_number())
-        assert head is not None
-        scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
-        scenario.layer_one.mine(1)
-        assert await scenario.watcher.step() == 2
-        assert scenario.executed() == DEPOSITS[:2]
+@played(lying_on_disk)
+async def test_a_restart_compares_later_deposits_with_the_tree_of_its_contract(
+    scenario: Scenario,
+) -> None:
+    assert isinstance(scenario.l1, LyingLayerOne)
+    await scenario.post(*DEPOSITS[:3])
+    await scenario.watcher.step()
+    scenario.restart()
+    scenario.chain.schedule.seal_on_request()
+    await scenario.post(DEPOSITS[3])
+    assert await scenario.watcher.step() == 1
+    await scenario.post(DEPOSITS[4])
+    scenario.l1.false_mints = {4: 10**24}
+    # The one before it is still pending.
+    with pytest.raises(LayerOneMismatch, match="deposit 4 would make"):
+        await scenario.new_watcher().step()
+    assert await scenario.new_watcher().step() == 1
 
-    run(steered, play)
 
-
-def test_a_cursor_that_is_past_a_deposit_heals_without_an_archive() -> None:
-    async def play(scenario: Scenario) -> None:
-        lying = scenario.l1
-        assert isinstance(lying, LyingLayerOne)
-        await scenario.post(*DEPOSITS[:2])
-        scenario.layer_one.mine(300)
-        head = await lying.block(await lying.block_number())
-        assert head is not None
-        scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
-        scenario.layer_one.mine(200)
-        lying.states = 128
+@pytest.mark.parametrize("has_archive", [True, False])
+@played(lying)
+async def test_a_cursor_that_is_past_a_deposit_heals(scenario: Scenario, has_archive: bool) -> None:
+    assert isinstance(scenario.l1, LyingLayerOne)
+    await scenario.post(*DEPOSITS[:2])
+    scenario.layer_one.mine(300)
+    head = await scenario.l1.block(await scenario.l1.block_number())
+    assert head is not None
+    scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
+    scenario.layer_one.mine(200)
+    if not has_archive:
+        scenario.l1.states = 128
         with pytest.raises(LayerOneMismatch, match="deposit 0 is missing"):
             await scenario.watcher.step()
-        assert await scenario.watcher.step() == 2
-        assert scenario.executed() == DEPOSITS[:2]
-
-    lying(play)
+    assert await scenario.watcher.step() == 2
+    assert scenario.executed() == DEPOSITS[:2]
 
 
-def test_logs_of_a_block_that_l1_does_not_have_are_rejected() -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, LyingLayerOne)
-        await scenario.post(*DEPOSITS[:2])
-        scenario.layer_one.mine(1)
-        scenario.l1.log_hashes = {1: Hash32(b"\x66" * 32)}
-        with pytest.raises(LayerOneMismatch, match="different versions of block 1"):
-            await scenario.watcher.step()
-        scenario.l1.log_hashes = {}
-        assert await scenario.watcher.step() == 2
-
-    lying(play)
+@played(lying)
+async def test_logs_of_a_block_that_l1_does_not_have_are_rejected(scenario: Scenario) -> None:
+    assert isinstance(scenario.l1, LyingLayerOne)
+    await scenario.post(*DEPOSITS[:2])
+    scenario.layer_one.mine(1)
+    scenario.l1.log_hashes = {1: Hash32(b"\x66" * 32)}
+    with pytest.raises(LayerOneMismatch, match="different versions of block 1"):
+        await scenario.watcher.step()
+    scenario.l1.log_hashes = {}
+    assert await scenario.watcher.step() == 2
 
 
 @pytest.mark.parametrize(("call", "name"), [(4, "logs"), (5, "call"), (6, "block")])
-def test_a_reorg_between_two_requests_is_noticed(call: int, name: str) -> None:
-    async def play(scenario: Scenario) -> None:
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(DEPOSITS[0])
-        eventful = EventfulLayerOne(scenario.l1)
-        watcher = DepositWatcher(
-            scenario.chain, InlineSequencer(scenario.chain), ZkChain(eventful, MAILBOX)
-        )
-
-        def reorg() -> None:
-            scenario.layer_one.restore(before)
-            scenario.layer_one.mine(2)
-
-        eventful.before(call, reorg)
-        with pytest.raises(LayerOneMismatch):
-            await watcher.step()
-        assert eventful.is_over
-        assert eventful.calls[call - 1] == name
-        assert await watcher.step() == 0
-        assert scenario.executed() == []
-
-    lying(play)
-
-
-def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
-    steered: SteeredLayerOne,
+@played(lying)
+async def test_a_reorg_between_two_requests_is_noticed(
+    scenario: Scenario, call: int, name: str
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_on_request()
-        await scenario.post(DEPOSITS[0])
-        assert await scenario.watcher.step() == 1
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(*DEPOSITS[1:3])
-        assert await scenario.watcher.step() == 2
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(DEPOSITS[0])
+    eventful = EventfulLayerOne(scenario.l1)
+    watcher = scenario.new_watcher(ZkChain(eventful, MAILBOX))
+
+    def reorg() -> None:
         scenario.layer_one.restore(before)
-        scenario.layer_one.mine(3)
-        assert await scenario.watcher.step() == 0
-        assert [deposit.payload for deposit in scenario.chain.filler.priority] == DEPOSITS[:1]
-        await scenario.post(OTHERS[1])
-        assert await scenario.watcher.step() == 1
-        scenario.chain.builder.seal()
-        assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
+        scenario.layer_one.mine(2)
 
-    run(steered, play)
-
-
-def test_a_pending_deposit_that_a_reorg_moves_is_executed_once(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_on_request()
-        before = scenario.layer_one.checkpoint()
-        await scenario.post(*DEPOSITS[:2])
-        assert await scenario.watcher.step() == 2
-        scenario.layer_one.restore(before)
-        scenario.layer_one.mine(5)
-        await scenario.post(*DEPOSITS[:2])
-        assert await scenario.watcher.step() == 2
-        scenario.chain.builder.seal()
-        assert scenario.executed() == DEPOSITS[:2]
-
-    run(steered, play)
+    eventful.before(call, reorg)
+    with pytest.raises(LayerOneMismatch):
+        await watcher.step()
+    assert eventful.is_over
+    assert eventful.calls[call - 1] == name
+    assert await watcher.step() == 0
+    assert scenario.executed() == []
 
 
-def test_no_more_deposits_are_read_than_may_be_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.chain.schedule.seal_on_request()
-        await scenario.post(DEPOSITS[0])
-        assert await scenario.watcher.step() == 1
-        await scenario.post(DEPOSITS[1])
-        assert await scenario.watcher.step() == 0
-        scenario.chain.builder.seal()
-        assert await scenario.watcher.step() == 1
+@played(run)
+async def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
+    scenario: Scenario,
+) -> None:
+    scenario.chain.schedule.seal_on_request()
+    await scenario.post(DEPOSITS[0])
+    assert await scenario.watcher.step() == 1
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(*DEPOSITS[1:3])
+    assert await scenario.watcher.step() == 2
+    scenario.layer_one.restore(before)
+    scenario.layer_one.mine(3)
+    assert await scenario.watcher.step() == 0
+    assert [deposit.payload for deposit in scenario.chain.filler.priority] == DEPOSITS[:1]
+    await scenario.post(OTHERS[1])
+    assert await scenario.watcher.step() == 1
+    scenario.chain.builder.seal()
+    assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
 
+
+@played(run)
+async def test_a_pending_deposit_that_a_reorg_moves_is_executed_once(scenario: Scenario) -> None:
+    scenario.chain.schedule.seal_on_request()
+    before = scenario.layer_one.checkpoint()
+    await scenario.post(*DEPOSITS[:2])
+    assert await scenario.watcher.step() == 2
+    scenario.layer_one.restore(before)
+    scenario.layer_one.mine(5)
+    await scenario.post(*DEPOSITS[:2])
+    assert await scenario.watcher.step() == 2
+    scenario.chain.builder.seal()
+    assert scenario.executed() == DEPOSITS[:2]
+
+
+@played(lying)
+async def test_no_more_deposits_are_read_than_may_be_pending(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("entresol.rollup.deposits.deposit_watcher.MAX_QUEUED", 1)
-    lying(play)
+    scenario.chain.schedule.seal_on_request()
+    await scenario.post(DEPOSITS[0])
+    assert await scenario.watcher.step() == 1
+    await scenario.post(DEPOSITS[1])
+    assert await scenario.watcher.step() == 0
+    scenario.chain.builder.seal()
+    assert await scenario.watcher.step() == 1
 
 
-def test_a_reorg_rereads_a_bounded_number_of_blocks(steered: SteeredLayerOne) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(DEPOSITS[0])
-        scenario.layer_one.mine(300)
-        recording = RecordingZkChain(scenario.l1, MAILBOX)
-        watcher = DepositWatcher(scenario.chain, InlineSequencer(scenario.chain), recording)
-        assert await watcher.step() == 1
-        before = scenario.layer_one.checkpoint()
-        scenario.layer_one.mine(2)
-        assert await watcher.step() == 0
-        scenario.layer_one.restore(before)
-        await scenario.post(DEPOSITS[1])
-        scenario.layer_one.mine(2)
-        recording.ranges.clear()
-        assert await watcher.step() == 1
-        ((first, last),) = recording.ranges
-        assert first >= 303 - MAX_REORG_DEPTH
-        assert last == 304
-
-    run(steered, play)
+@played(run)
+async def test_a_reorg_rereads_a_bounded_number_of_blocks(scenario: Scenario) -> None:
+    await scenario.post(DEPOSITS[0])
+    scenario.layer_one.mine(300)
+    recording = RecordingZkChain(scenario.l1, MAILBOX)
+    watcher = scenario.new_watcher(recording)
+    assert await watcher.step() == 1
+    before = scenario.layer_one.checkpoint()
+    scenario.layer_one.mine(2)
+    assert await watcher.step() == 0
+    scenario.layer_one.restore(before)
+    await scenario.post(DEPOSITS[1])
+    scenario.layer_one.mine(2)
+    recording.ranges.clear()
+    assert await watcher.step() == 1
+    ((first, last),) = recording.ranges
+    assert first >= 303 - MAX_REORG_DEPTH
+    assert last == 304
 
 
-def test_nothing_is_read_before_the_contract_was_deployed() -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.layer_one.mine(20)
-        await scenario.post(DEPOSITS[0])
-        recording = RecordingZkChain(scenario.l1, MAILBOX, first_block=15)
-        assert (
-            await DepositWatcher(scenario.chain, InlineSequencer(scenario.chain), recording).step()
-            == 1
-        )
-        assert recording.ranges == [(15, 21)]
-
-    lying(play)
+@played(lying)
+async def test_nothing_is_read_before_the_contract_was_deployed(scenario: Scenario) -> None:
+    scenario.layer_one.mine(20)
+    await scenario.post(DEPOSITS[0])
+    recording = RecordingZkChain(scenario.l1, MAILBOX, first_block=15)
+    assert await scenario.new_watcher(recording).step() == 1
+    assert recording.ranges == [(15, 21)]
 
 
-def test_deposits_can_follow_the_finalized_block_of_l1() -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, LyingLayerOne)
-        scenario.l1.finalized = 0
-        await scenario.post(*DEPOSITS[:2])
-        assert await scenario.watcher.step() == 0
-        scenario.l1.finalized = 1
-        assert await scenario.watcher.step() == 1
-
-    lying(play, DepositConfig(finality="finalized"))
+@played(lying, config=DepositConfig(finality="finalized"))
+async def test_deposits_can_follow_the_finalized_block_of_l1(scenario: Scenario) -> None:
+    assert isinstance(scenario.l1, LyingLayerOne)
+    scenario.l1.finalized = 0
+    await scenario.post(*DEPOSITS[:2])
+    assert await scenario.watcher.step() == 0
+    scenario.l1.finalized = 1
+    assert await scenario.watcher.step() == 1
 
 
 @pytest.mark.parametrize("kind", [0x00, 0x02, 0x71, 0xFE])
-def test_a_log_with_another_type_is_rejected_and_blocks_are_sealed(kind: int) -> None:
-    async def play(scenario: Scenario) -> None:
-        await scenario.post(deposit(0), msgspec.structs.replace(deposit(1), type=kind))
-        with pytest.raises(LayerOneMismatch, match=r"is not readable: .*type"):
-            await scenario.watcher.step()
-        assert not scenario.chain.filler.priority
-        scenario.chain.builder.seal()
-        assert scenario.chain.number == 1
-
-    with layer_one("embedded") as steered:
-        run(steered, play)
+@played(lying)
+async def test_a_log_with_another_type_is_rejected_and_blocks_are_sealed(
+    scenario: Scenario, kind: int
+) -> None:
+    await scenario.post(deposit(0), msgspec.structs.replace(deposit(1), type=kind))
+    with pytest.raises(LayerOneMismatch, match=r"is not readable: .*type"):
+        await scenario.watcher.step()
+    assert not scenario.chain.filler.priority
+    scenario.chain.builder.seal()
+    assert scenario.chain.number == 1
 
 
 def test_nothing_that_is_not_a_request_gets_into_the_queue() -> None:
@@ -622,40 +542,38 @@ class OutspokenLayerOne(LyingLayerOne):
         return max((at, gas) for at, gas in self.allowed.items() if at <= block)[1].to_bytes(32)
 
 
-def test_a_deposit_with_more_gas_than_the_contract_allows_is_not_queued() -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, OutspokenLayerOne)
-        scenario.l1.allowed = {0: 72_000_000}
-        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
-        with pytest.raises(LayerOneMismatch, match="gas in block 1, which its contract"):
-            await scenario.watcher.step()
-        assert scenario.executed() == []
-        assert not scenario.chain.filler.priority
-
-    lying(play, kind=OutspokenLayerOne)
+@played(lying, kind=OutspokenLayerOne)
+async def test_a_deposit_with_more_gas_than_the_contract_allows_is_not_queued(
+    scenario: Scenario,
+) -> None:
+    assert isinstance(scenario.l1, OutspokenLayerOne)
+    scenario.l1.allowed = {0: 72_000_000}
+    await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
+    with pytest.raises(LayerOneMismatch, match="gas in block 1, which its contract"):
+        await scenario.watcher.step()
+    assert scenario.executed() == []
+    assert not scenario.chain.filler.priority
 
 
 @pytest.mark.parametrize("allowed", [{0: 72_000_000}, {0: 72_000_000, 1: 30_000_000}])
-def test_a_deposit_that_the_contract_allowed_in_its_block_is_executed(
-    allowed: Mapping[int, int],
+@played(lying, kind=OutspokenLayerOne)
+async def test_a_deposit_that_the_contract_allowed_in_its_block_is_executed(
+    scenario: Scenario, allowed: Mapping[int, int]
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, OutspokenLayerOne)
-        scenario.l1.allowed = allowed
-        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=60_000_000))
-        assert await scenario.watcher.step() == 1
-        assert len(scenario.executed()) == 1
-
-    lying(play, kind=OutspokenLayerOne)
+    assert isinstance(scenario.l1, OutspokenLayerOne)
+    scenario.l1.allowed = allowed
+    await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=60_000_000))
+    assert await scenario.watcher.step() == 1
+    assert len(scenario.executed()) == 1
 
 
-def test_what_l1_allowed_is_not_known_without_the_state_of_the_block() -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, OutspokenLayerOne)
-        await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
-        scenario.l1.states = 8
-        scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
-        assert await scenario.watcher.step() == 1
-        assert scenario.chain.blocks.record(1).results[0].succeeded is False
-
-    lying(play, kind=OutspokenLayerOne)
+@played(lying, kind=OutspokenLayerOne)
+async def test_what_l1_allowed_is_not_known_without_the_state_of_the_block(
+    scenario: Scenario,
+) -> None:
+    assert isinstance(scenario.l1, OutspokenLayerOne)
+    await scenario.post(msgspec.structs.replace(DEPOSITS[0], gas_limit=2**63))
+    scenario.l1.states = 8
+    scenario.layer_one.mine(MAX_REORG_DEPTH + 1)
+    assert await scenario.watcher.step() == 1
+    assert scenario.chain.blocks.record(1).results[0].succeeded is False

@@ -51,7 +51,7 @@ class OneTransaction(ScriptedLayerOne):
         )
 
 
-def test_a_transaction_that_a_reorg_has_moved_is_read_again() -> None:
+async def test_a_transaction_that_a_reorg_has_moved_is_read_again() -> None:
     l1 = OneTransaction()
     reader = StepReader(cast("LayerOne", l1))
 
@@ -60,20 +60,15 @@ def test_a_transaction_that_a_reorg_has_moved_is_read_again() -> None:
         position = EventPosition(number, l1.blocks[number][0], 0)
         return BatchesVerified(position=position, transaction=TRANSACTION, before=0, last=1)
 
-    async def scenario() -> None:
-        first = l1.mine()
-        found = await reader.step_of(event())
-        assert (found.block, found.gas_used) == (first, 100 + first)
-        assert await reader.step_of(event()) is found
-        l1.reorg(first - 1)
-        l1.mine()
-        second = l1.mine()
-        moved = await reader.step_of(event())
-        assert moved == found._replace(
-            block=second, timestamp=5_000 + second, gas_used=100 + second
-        )
-
-    asyncio.run(scenario())
+    first = l1.mine()
+    found = await reader.step_of(event())
+    assert (found.block, found.gas_used) == (first, 100 + first)
+    assert await reader.step_of(event()) is found
+    l1.reorg(first - 1)
+    l1.mine()
+    second = l1.mine()
+    moved = await reader.step_of(event())
+    assert moved == found._replace(block=second, timestamp=5_000 + second, gas_used=100 + second)
 
 
 Before = Callable[[int], None]
@@ -91,7 +86,7 @@ def endless_blocks(before: Before) -> None:
 
 
 @pytest.mark.parametrize("work", [endless_transaction, endless_blocks])
-def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -> None:
+async def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -> None:
     ended: list[BaseException] = []
 
     def noting(before: Before) -> None:
@@ -101,21 +96,18 @@ def test_what_would_take_for_ever_is_cancelled(work: Callable[[Before], None]) -
             ended.append(error)
             raise
 
-    async def scenario() -> None:
-        loop, began = asyncio.get_running_loop(), asyncio.Event()
+    loop, began = asyncio.get_running_loop(), asyncio.Event()
 
-        def show(_block: int) -> None:
-            loop.call_soon_threadsafe(began.set)
+    def show(_block: int) -> None:
+        loop.call_soon_threadsafe(began.set)
 
-        task = asyncio.create_task(run_blocks(noting, show))
-        await began.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        # It is not left behind on its thread.
-        assert [type(it) for it in ended] == [ExecutionStopped]
-
-    asyncio.run(scenario())
+    task = asyncio.create_task(run_blocks(noting, show))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # It is not left behind on its thread.
+    assert [type(it) for it in ended] == [ExecutionStopped]
 
 
 @pytest.fixture

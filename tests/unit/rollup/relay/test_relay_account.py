@@ -44,62 +44,50 @@ def payer() -> Iterator[Payer]:
     opened.steered.chain.close()
 
 
-def test_what_was_sent_has_an_outcome_with_its_gas(payer: Payer) -> None:
-    async def play() -> None:
-        sent = await payer.account.submit(CALL, GAS)
-        assert sent is not None
-        assert payer.account.is_busy
-        outcome = await payer.account.outcome(sent)
-        assert outcome is not None
-        assert (outcome.succeeded, payer.account.is_busy) == (True, False)
-        assert 21_000 < outcome.gas_used <= GAS
-
-    asyncio.run(play())
+async def test_what_was_sent_has_an_outcome_with_its_gas(payer: Payer) -> None:
+    sent = await payer.account.submit(CALL, GAS)
+    assert sent is not None
+    assert payer.account.is_busy
+    outcome = await payer.account.outcome(sent)
+    assert outcome is not None
+    assert (outcome.succeeded, payer.account.is_busy) == (True, False)
+    assert 21_000 < outcome.gas_used <= GAS
 
 
-def test_a_transaction_whose_nonce_was_used_elsewhere_is_dropped(payer: Payer) -> None:
-    async def play() -> None:
-        payer.steered.mine_on_request()
-        sent = await payer.account.submit(CALL, GAS)
-        assert sent is not None
-        payer.steered.drop(sent)
-        await payer.elsewhere.send(await payer.elsewhere.sign_call(TARGET, b"\2"))
-        assert await payer.account.outcome(sent) is None
-        payer.steered.mine()
-        assert await payer.account.outcome(sent) == DROPPED
-        again = await payer.account.submit(CALL, GAS)
-        payer.steered.mine()
-        assert again is not None
-        assert (await payer.account.outcome(again) or DROPPED).succeeded
-
-    asyncio.run(play())
+async def test_a_transaction_whose_nonce_was_used_elsewhere_is_dropped(payer: Payer) -> None:
+    payer.steered.mine_on_request()
+    sent = await payer.account.submit(CALL, GAS)
+    assert sent is not None
+    payer.steered.drop(sent)
+    await payer.elsewhere.send(await payer.elsewhere.sign_call(TARGET, b"\2"))
+    assert await payer.account.outcome(sent) is None
+    payer.steered.mine()
+    assert await payer.account.outcome(sent) == DROPPED
+    again = await payer.account.submit(CALL, GAS)
+    payer.steered.mine()
+    assert again is not None
+    assert (await payer.account.outcome(again) or DROPPED).succeeded
 
 
-def test_a_transaction_that_l1_has_dropped_is_sent_again_if_its_fee_may_not_be_higher(
+async def test_a_transaction_that_l1_has_dropped_is_sent_again_if_its_fee_may_not_be_higher(
     payer: Payer,
 ) -> None:
-    async def play() -> None:
-        payer.steered.mine_on_request()
-        sent = await payer.account.submit(CALL, GAS)
-        assert sent is not None
-        payer.steered.drop(sent)
-        payer.now += REPLACE_SECONDS
-        fee = payer.steered.chain.head.base_fee_per_gas
-        payer.account._operator.limits = FeeLimits(max_fee=fee)
-        assert await payer.account.outcome(sent) is None
-        payer.steered.mine()
-        assert (await payer.account.outcome(sent) or DROPPED).succeeded
-
-    asyncio.run(play())
+    payer.steered.mine_on_request()
+    sent = await payer.account.submit(CALL, GAS)
+    assert sent is not None
+    payer.steered.drop(sent)
+    payer.now += REPLACE_SECONDS
+    fee = payer.steered.chain.head.base_fee_per_gas
+    payer.account._operator.limits = FeeLimits(max_fee=fee)
+    assert await payer.account.outcome(sent) is None
+    payer.steered.mine()
+    assert (await payer.account.outcome(sent) or DROPPED).succeeded
 
 
-def test_two_chains_that_send_at_once_do_not_use_one_nonce(payer: Payer) -> None:
-    async def play() -> None:
-        calls = (payer.account.submit(RelayCall(TARGET, bytes([number])), GAS) for number in (1, 2))
-        first, second = await asyncio.gather(*calls)
-        assert (first is None) != (second is None)
-
-    asyncio.run(play())
+async def test_two_chains_that_send_at_once_do_not_use_one_nonce(payer: Payer) -> None:
+    calls = (payer.account.submit(RelayCall(TARGET, bytes([number])), GAS) for number in (1, 2))
+    first, second = await asyncio.gather(*calls)
+    assert (first is None) != (second is None)
 
 
 def test_what_needs_more_gas_than_it_may_is_rejected_before_it_is_paid_for(payer: Payer) -> None:
@@ -108,20 +96,14 @@ def test_what_needs_more_gas_than_it_may_is_rejected_before_it_is_paid_for(payer
         asyncio.run(payer.account.submit(RelayCall(ECHO, b"\1"), 21_001))
 
 
-def test_what_needs_as_much_gas_as_it_may_is_sent(payer: Payer) -> None:
-    async def play() -> None:
-        needed = await payer.steered.l1.estimate_gas(payer.account.address, TARGET, b"\1")
-        assert await payer.account.submit(CALL, needed) is not None
-
-    asyncio.run(play())
+async def test_what_needs_as_much_gas_as_it_may_is_sent(payer: Payer) -> None:
+    needed = await payer.steered.l1.estimate_gas(payer.account.address, TARGET, b"\1")
+    assert await payer.account.submit(CALL, needed) is not None
 
 
 @pytest.mark.parametrize("call", [RelayCall(REVERTER, b"\1"), RelayCall(TARGET, bytes(200_000))])
-def test_what_l1_rejects_leaves_the_nonce_to_the_next(payer: Payer, call: RelayCall) -> None:
-    async def play() -> None:
-        with pytest.raises(Exception, match=r"oversized data|revert"):
-            await payer.account.submit(call, 5_000_000)
-        assert not payer.account.is_busy
-        assert await payer.account.submit(CALL, GAS) is not None
-
-    asyncio.run(play())
+async def test_what_l1_rejects_leaves_the_nonce_to_the_next(payer: Payer, call: RelayCall) -> None:
+    with pytest.raises(Exception, match=r"oversized data|revert"):
+        await payer.account.submit(call, 5_000_000)
+    assert not payer.account.is_busy
+    assert await payer.account.submit(CALL, GAS) is not None

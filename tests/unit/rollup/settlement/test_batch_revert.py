@@ -15,6 +15,7 @@ from entresol.l1.tx_manager import TxManager
 from entresol.primitives.transactions import FeeMarketTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.settlement.batch_revert import RevertedBatches, revert_batches
+from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded
 
@@ -52,56 +53,50 @@ def pending(l1: Embedded) -> FeeMarketTransaction:
     return found.payload
 
 
-def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce() -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = await commit(scenario)
-        reverting = begin(scenario)
-        await until(lambda: len(l1.chain.pool))
-        (first,) = l1.chain.pool
-        l1.chain.configure(BlockSettings(base_fee=50 * GWEI))
-        l1.mine()
-        await until(lambda: pending(l1).max_fee_per_gas >= 50 * GWEI)
-        (second,) = l1.chain.pool
-        assert second.payload.nonce == first.payload.nonce
-        l1.mine()
-        found = await reverting
-        assert (found.last, found.before.committed, found.transaction) == (0, 1, second.hash)
-        assert await scenario.totals() == (0, 0, 0)
-
-    embedded(play)
-
-
-def test_a_receipt_that_comes_later_than_the_nonce_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
+@played(embedded)
+async def test_a_fee_below_that_of_the_next_block_is_raised_with_the_same_nonce(
+    scenario: Scenario,
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = await commit(scenario)
-        reverting = begin(scenario)
-        await until(lambda: len(l1.chain.pool))
+    l1 = await commit(scenario)
+    reverting = begin(scenario)
+    await until(lambda: len(l1.chain.pool))
+    (first,) = l1.chain.pool
+    l1.chain.configure(BlockSettings(base_fee=50 * GWEI))
+    l1.mine()
+    await until(lambda: pending(l1).max_fee_per_gas >= 50 * GWEI)
+    (second,) = l1.chain.pool
+    assert second.payload.nonce == first.payload.nonce
+    l1.mine()
+    found = await reverting
+    assert (found.last, found.before.committed, found.transaction) == (0, 1, second.hash)
+    assert await scenario.totals() == (0, 0, 0)
 
-        async def too_late(_transaction: Hash32) -> None:
-            monkeypatch.undo()
 
-        monkeypatch.setattr(scenario.l1, "receipt", too_late)
-        l1.mine()
-        assert (await reverting).last == 0
+@played(embedded)
+async def test_a_receipt_that_comes_later_than_the_nonce_is_waited_for(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    l1 = await commit(scenario)
+    reverting = begin(scenario)
+    await until(lambda: len(l1.chain.pool))
 
-    embedded(play)
+    async def too_late(_transaction: Hash32) -> None:
+        monkeypatch.undo()
+
+    monkeypatch.setattr(scenario.l1, "receipt", too_late)
+    l1.mine()
+    assert (await reverting).last == 0
 
 
-def test_a_nonce_that_another_transaction_takes_ends_the_revert() -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = await commit(scenario)
-        reverting = begin(scenario)
-        await until(lambda: len(l1.chain.pool))
-        (first,) = l1.chain.pool
-        nonce = first.payload.nonce + 1
-        l1.chain.edit(first.sender, lambda state: state.set_nonce(first.sender, nonce))
-        l1.mine()
-        with pytest.raises(
-            LayerOneMismatch, match=r"took nonce \d+ .* a node with this key settles"
-        ):
-            await reverting
-        assert await scenario.totals() == (1, 0, 0)
-
-    embedded(play)
+@played(embedded)
+async def test_a_nonce_that_another_transaction_takes_ends_the_revert(scenario: Scenario) -> None:
+    l1 = await commit(scenario)
+    reverting = begin(scenario)
+    await until(lambda: len(l1.chain.pool))
+    (first,) = l1.chain.pool
+    nonce = first.payload.nonce + 1
+    l1.chain.edit(first.sender, lambda state: state.set_nonce(first.sender, nonce))
+    l1.mine()
+    with pytest.raises(LayerOneMismatch, match=r"took nonce \d+ .* a node with this key settles"):
+        await reverting
+    assert await scenario.totals() == (1, 0, 0)

@@ -164,192 +164,150 @@ async def turn(publisher: GenesisPublisher) -> str | None:
 
 
 @pytest.mark.parametrize(("genesis", "parts"), [(SMALL, 1), (LARGE, 3)])
-def test_a_genesis_is_published_once(genesis: bytes, parts: int) -> None:
-    async def body() -> None:
-        world = World(genesis)
-        publisher = world.publisher()
-        for _ in range(3):
-            assert await turn(publisher) is None
-        assert publisher.is_published
-        assert world.sent == parts
-        assert await turn(world.publisher()) is None
-        assert world.sent == parts
-
-    play(body)
-
-
-def test_nothing_is_published_before_there_is_a_batch_to_commit() -> None:
-    async def body() -> None:
-        world = World(last=0)
-        assert await turn(world.publisher()) is None
-        assert world.sent == 0
-
-    play(body)
-
-
-def test_a_genesis_that_the_admin_compressed_otherwise_is_that_of_the_chain() -> None:
-    async def body() -> None:
-        world = World(b"genesis " * 10_000)
-        other = uncompressed(b"genesis " * 10_000)
-        assert other != compress(b"genesis " * 10_000)
-        world.published = compress(b"genesis " * 10_000)
-        world.keys = set()
-        world.include(0, 1, other)
-        publisher = world.publisher()
+async def test_a_genesis_is_published_once(genesis: bytes, parts: int) -> None:
+    world = World(genesis)
+    publisher = world.publisher()
+    for _ in range(3):
         assert await turn(publisher) is None
-        assert publisher.is_published
+    assert publisher.is_published
+    assert world.sent == parts
+    assert await turn(world.publisher()) is None
+    assert world.sent == parts
 
-    play(body)
+
+async def test_nothing_is_published_before_there_is_a_batch_to_commit() -> None:
+    world = World(last=0)
+    assert await turn(world.publisher()) is None
+    assert world.sent == 0
+
+
+async def test_a_genesis_that_the_admin_compressed_otherwise_is_that_of_the_chain() -> None:
+    world = World(b"genesis " * 10_000)
+    other = uncompressed(b"genesis " * 10_000)
+    assert other != compress(b"genesis " * 10_000)
+    world.published = compress(b"genesis " * 10_000)
+    world.keys = set()
+    world.include(0, 1, other)
+    publisher = world.publisher()
+    assert await turn(publisher) is None
+    assert publisher.is_published
 
 
 @pytest.mark.parametrize("after", [1, 2])
-def test_a_restart_sends_only_the_parts_that_l1_lacks(after: int) -> None:
-    async def body() -> None:
-        world = World(LARGE)
-        world.ends_after = after
-        with pytest.raises(asyncio.CancelledError):
-            await world.publisher().ensure()
-        world.ends_after = 10**9
-        publisher = world.publisher()
-        await publisher.ensure()
-        assert publisher.is_published
-        assert world.sent == 3
-
-    play(body)
+async def test_a_restart_sends_only_the_parts_that_l1_lacks(after: int) -> None:
+    world = World(LARGE)
+    world.ends_after = after
+    with pytest.raises(asyncio.CancelledError):
+        await world.publisher().ensure()
+    world.ends_after = 10**9
+    publisher = world.publisher()
+    await publisher.ensure()
+    assert publisher.is_published
+    assert world.sent == 3
 
 
 @pytest.mark.parametrize("committed", [0, 1], ids=["before the commit", "after it"])
-def test_a_genesis_that_a_reorg_removes_is_published_again(committed: int) -> None:
-    async def body() -> None:
-        world = World()
-        publisher = world.publisher(confirmations=3)
-        assert await turn(publisher) is None
+async def test_a_genesis_that_a_reorg_removes_is_published_again(committed: int) -> None:
+    world = World()
+    publisher = world.publisher(confirmations=3)
+    assert await turn(publisher) is None
+    world.included.clear()
+    world.committed = committed
+    assert await turn(publisher) is None
+    assert world.sent == 2
+    assert len(world.included) == 1
+
+
+async def test_a_genesis_is_watched_until_its_block_is_confirmed() -> None:
+    world = World()
+    publisher = world.publisher(confirmations=3)
+    assert await publisher._steps.step() == genesis_publisher.WATCH_SECONDS
+    world.height += 3
+    assert await publisher._steps.step() == float("inf")
+    reads = world.reads
+    assert await publisher._steps.step() == float("inf")
+    assert world.reads == reads
+
+
+async def test_an_l1_that_hides_the_logs_is_not_paid_again_and_again() -> None:
+    world = World()
+    world.hides_logs = True
+    publisher = world.publisher()
+    problems = {await turn(publisher) for _ in range(10)}
+    assert world.sent == 1
+    assert any("does not return its logs" in str(problem) for problem in problems)
+    assert not publisher.is_published
+    world.hides_logs = False
+    assert await turn(publisher) is None
+    assert (world.sent, publisher.is_published) == (1, True)
+
+
+async def test_what_no_reader_would_find_is_not_paid_for() -> None:
+    world = World()
+    for number in range(MAX_LOGS):
+        world.include(0, 1, number.to_bytes(4))
+    with pytest.raises(GenesisNotPublished):
+        await world.publisher().ensure()
+    assert world.sent == 0
+
+
+async def test_a_step_by_hand_while_the_genesis_is_published_does_not_publish_it_twice() -> None:
+    world = World(LARGE)
+    publisher = world.publisher()
+    await asyncio.gather(publisher.ensure(), publisher._steps.step(), publisher.ensure())
+    assert world.sent == 3
+
+
+async def test_without_the_key_of_the_admin_the_problem_says_what_to_do() -> None:
+    world = World()
+    world.keys = set()
+    publisher = world.publisher()
+    problem = await turn(publisher)
+    assert problem is not None
+    assert "publishGenesis" in problem
+    with pytest.raises(LayerOneMismatch, match="no key of"):
+        await publisher.ensure()
+    world.include(0, 1, world.published)
+    assert await turn(publisher) is None
+    assert publisher.is_published
+
+
+async def test_a_chain_with_batches_but_without_its_genesis_goes_on_and_says_so() -> None:
+    world = World()
+    world.keys, world.committed = set(), 1
+    publisher = world.publisher()
+    await publisher.ensure()
+    assert publisher.is_published
+    assert "publishGenesis" in str(await turn(publisher))
+
+
+async def test_batches_do_not_make_a_publisher_that_fails_look_more_often() -> None:
+    world = World()
+    world.keys = set()
+    publisher = world.publisher()
+    await turn(publisher)
+    publisher.wake()
+    assert not publisher._steps._woken.is_set()
+
+
+async def test_a_revert_while_l1_is_read_is_not_forgotten() -> None:
+    world = World()
+    publisher = world.publisher()
+
+    def revert_once() -> None:
+        world.on_found = lambda: None
         world.included.clear()
-        world.committed = committed
-        assert await turn(publisher) is None
-        assert world.sent == 2
-        assert len(world.included) == 1
+        publisher.reset()
 
-    play(body)
-
-
-def test_a_genesis_is_watched_until_its_block_is_confirmed() -> None:
-    async def body() -> None:
-        world = World()
-        publisher = world.publisher(confirmations=3)
-        assert await publisher._steps.step() == genesis_publisher.WATCH_SECONDS
-        world.height += 3
-        assert await publisher._steps.step() == float("inf")
-        reads = world.reads
-        assert await publisher._steps.step() == float("inf")
-        assert world.reads == reads
-
-    play(body)
+    world.on_found = revert_once
+    await publisher.ensure()
+    assert len(world.included) == 1
 
 
-def test_an_l1_that_hides_the_logs_is_not_paid_again_and_again() -> None:
-    async def body() -> None:
-        world = World()
-        world.hides_logs = True
-        publisher = world.publisher()
-        problems = {await turn(publisher) for _ in range(10)}
-        assert world.sent == 1
-        assert any("does not return its logs" in str(problem) for problem in problems)
-        assert not publisher.is_published
-        world.hides_logs = False
-        assert await turn(publisher) is None
-        assert (world.sent, publisher.is_published) == (1, True)
-
-    play(body)
-
-
-def test_what_no_reader_would_find_is_not_paid_for() -> None:
-    async def body() -> None:
-        world = World()
-        for number in range(MAX_LOGS):
-            world.include(0, 1, number.to_bytes(4))
-        with pytest.raises(GenesisNotPublished):
-            await world.publisher().ensure()
-        assert world.sent == 0
-
-    play(body)
-
-
-def test_a_step_by_hand_while_the_genesis_is_published_does_not_publish_it_twice() -> None:
-    async def body() -> None:
-        world = World(LARGE)
-        publisher = world.publisher()
-        await asyncio.gather(publisher.ensure(), publisher._steps.step(), publisher.ensure())
-        assert world.sent == 3
-
-    play(body)
-
-
-def test_without_the_key_of_the_admin_the_problem_says_what_to_do() -> None:
-    async def body() -> None:
-        world = World()
-        world.keys = set()
-        publisher = world.publisher()
-        problem = await turn(publisher)
-        assert problem is not None
-        assert "publishGenesis" in problem
-        with pytest.raises(LayerOneMismatch, match="no key of"):
-            await publisher.ensure()
-        world.include(0, 1, world.published)
-        assert await turn(publisher) is None
-        assert publisher.is_published
-
-    play(body)
-
-
-def test_a_chain_with_batches_but_without_its_genesis_goes_on_and_says_so() -> None:
-    async def body() -> None:
-        world = World()
-        world.keys, world.committed = set(), 1
-        publisher = world.publisher()
-        await publisher.ensure()
-        assert publisher.is_published
-        assert "publishGenesis" in str(await turn(publisher))
-
-    play(body)
-
-
-def test_batches_do_not_make_a_publisher_that_fails_look_more_often() -> None:
-    async def body() -> None:
-        world = World()
-        world.keys = set()
-        publisher = world.publisher()
-        await turn(publisher)
-        publisher.wake()
-        assert not publisher._steps._woken.is_set()
-
-    play(body)
-
-
-def test_a_revert_while_l1_is_read_is_not_forgotten() -> None:
-    async def body() -> None:
-        world = World()
-        publisher = world.publisher()
-
-        def revert_once() -> None:
-            world.on_found = lambda: None
-            world.included.clear()
-            publisher.reset()
-
-        world.on_found = revert_once
-        await publisher.ensure()
-        assert len(world.included) == 1
-
-    play(body)
-
-
-def test_a_chain_that_publishes_nothing_asks_l1_for_nothing() -> None:
-    async def body() -> None:
-        world = World()
-        world.published = b""
-        publisher = world.publisher()
-        assert publisher.is_published
-        assert await turn(publisher) is None
-        assert (world.reads, world.sent) == (0, 0)
-
-    play(body)
+async def test_a_chain_that_publishes_nothing_asks_l1_for_nothing() -> None:
+    world = World()
+    world.published = b""
+    publisher = world.publisher()
+    assert publisher.is_published
+    assert await turn(publisher) is None
+    assert (world.reads, world.sent) == (0, 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
 import pytest
 
+from entresol.chain.chain import Chain
 from entresol.errors import LayerOneMismatch
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Block, L1Log, L1Receipt
@@ -17,10 +18,24 @@ from entresol.primitives.abi import encode_call
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.settler import SettlementConfig
+from entresol.sequencer.sequencer import Sequencer
+from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded, LyingLayerOne, layer_one
-from tests.support.rollup.settlement_scenario import Scenario, run
+from tests.support.rollup.settlement_scenario import Scenario, embedded, run
 
 T = TypeVar("T")
+
+
+def beside(
+    play: Callable[[Scenario], Awaitable[None]],
+    kind: type[EmbeddedLayerOne],
+    config: SettlementConfig | None = None,
+) -> None:
+    """Play a scenario on an embedded L1 that responds otherwise."""
+    with layer_one("embedded") as steered:
+        assert isinstance(steered, Embedded)
+        steered.l1 = kind(steered.chain, steered.sequencer)
+        run(steered, play, config=config)
 
 
 class LyingOnce(EmbeddedLayerOne):
@@ -68,58 +83,52 @@ class LyingOnce(EmbeddedLayerOne):
 
 
 @pytest.mark.parametrize("lie", ["receipt", "block", "logs"])
-def test_one_wrong_response_is_not_recorded_as_what_settled_a_batch(lie: str) -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = scenario.l1
-        assert isinstance(l1, LyingOnce)
-        scenario.seal_batch(1)
+@played(beside, kind=LyingOnce)
+async def test_one_wrong_response_is_not_recorded_as_what_settled_a_batch(
+    scenario: Scenario, lie: str
+) -> None:
+    l1 = scenario.l1
+    assert isinstance(l1, LyingOnce)
+    scenario.seal_batch(1)
+    await scenario.settle()
+    truth = [scenario.batches.settled(1, step) for step in SettlementStep]
+    for step in SettlementStep:
+        scenario.batches.revert_settlement([1], step)
+        settler = scenario.new_settler()
+        l1.lie = lie
+        with contextlib.suppress(LayerOneMismatch):
+            await settler.step(0.0)
+        assert not l1.lie
+        assert scenario.batches.settled(1, step) in {None, truth[step]}
+        await settler.step(0.0)
+    assert [scenario.batches.settled(1, step) for step in SettlementStep] == truth
+
+
+@played(beside, kind=LyingOnce)
+async def test_one_wrong_total_takes_nothing_back(
+    scenario: Scenario, caplog: pytest.LogCaptureFixture
+) -> None:
+    l1 = scenario.l1
+    assert isinstance(l1, LyingOnce)
+    for message in (1, 2):
+        scenario.seal_batch(message)
         await scenario.settle()
-        truth = [scenario.batches.settled(1, step) for step in SettlementStep]
-        for step in SettlementStep:
-            scenario.batches.revert_settlement([1], step)
-            settler = scenario.new_settler()
-            l1.lie = lie
-            with contextlib.suppress(LayerOneMismatch):
-                await settler.step(0.0)
-            assert not l1.lie
-            assert scenario.batches.settled(1, step) in {None, truth[step]}
-            await settler.step(0.0)
-        assert [scenario.batches.settled(1, step) for step in SettlementStep] == truth
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = LyingOnce(steered.chain, steered.sequencer)
-        run(steered, play)
-
-
-def test_one_wrong_total_takes_nothing_back(caplog: pytest.LogCaptureFixture) -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = scenario.l1
-        assert isinstance(l1, LyingOnce)
-        for message in (1, 2):
-            scenario.seal_batch(message)
-            await scenario.settle()
-        truth = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
-        for settler in (scenario.settler, scenario.new_settler()):
-            l1.lie = "totals"
-            await settler.step(0.0)
-            assert not l1.lie
-            found = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
-            assert found == truth
-            assert scenario.chain.finality.finalized == scenario.chain.number
-        assert "reverted the execute" not in caplog.text
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = LyingOnce(steered.chain, steered.sequencer)
-        run(steered, play)
+    truth = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
+    for settler in (scenario.settler, scenario.new_settler()):
+        l1.lie = "totals"
+        await settler.step(0.0)
+        assert not l1.lie
+        found = [scenario.batches.settled(number, SettlementStep.EXECUTE) for number in (1, 2)]
+        assert found == truth
+        assert scenario.chain.finality.finalized == scenario.chain.number
+    assert "reverted the execute" not in caplog.text
 
 
 class RecordingLayerOne(EmbeddedLayerOne):
     """An embedded L1 that records from which block on it is searched."""
 
-    def __init__(self, embedded: Embedded) -> None:
-        super().__init__(embedded.chain, embedded.sequencer)
+    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
+        super().__init__(chain, sequencer)
         self.searched: list[int] = []
 
     async def logs(
@@ -130,133 +139,113 @@ class RecordingLayerOne(EmbeddedLayerOne):
         return await super().logs(address, topics, first, last)
 
 
-def test_a_step_by_another_account_is_searched_near_the_step_before_it() -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = scenario.l1
-        assert isinstance(l1, RecordingLayerOne)
-        scenario.seal_batch(1)
-        await scenario.settle()
-        scenario.layer_one.mine(300)
-        scenario.seal_batch(2)
-        await scenario.settle()
-        for step in SettlementStep:
-            scenario.batches.revert_settlement([1, 2], step)
-        contract = scenario.contracts.chain
-        contract.first_block = 5
-        l1.searched.clear()
-        await scenario.new_settler().step(0.0)
-        first = [scenario.batches.settled(1, step) for step in SettlementStep]
-        expected = [max(5, it.block - MAX_REORG_DEPTH) for it in first if it is not None]
-        # Per step: the first batch from the deployment on, the second one from the first one on.
-        # Each twice: what is found is recorded for good.
-        once = [5, expected[0], 5, expected[1], 5, expected[2]]
-        assert l1.searched == [first for first in once for _ in range(2)]
-        assert all(scenario.batches.settled(2, step) for step in SettlementStep)
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = RecordingLayerOne(steered)
-        run(steered, play)
+@played(beside, kind=RecordingLayerOne)
+async def test_a_step_by_another_account_is_searched_near_the_step_before_it(
+    scenario: Scenario,
+) -> None:
+    l1 = scenario.l1
+    assert isinstance(l1, RecordingLayerOne)
+    scenario.seal_batch(1)
+    await scenario.settle()
+    scenario.layer_one.mine(300)
+    scenario.seal_batch(2)
+    await scenario.settle()
+    for step in SettlementStep:
+        scenario.batches.revert_settlement([1, 2], step)
+    contract = scenario.contracts.chain
+    contract.first_block = 5
+    l1.searched.clear()
+    await scenario.new_settler().step(0.0)
+    first = [scenario.batches.settled(1, step) for step in SettlementStep]
+    expected = [max(5, it.block - MAX_REORG_DEPTH) for it in first if it is not None]
+    # Per step: the first batch from the deployment on, the second one from the first one on.
+    # Each twice: what is found is recorded for good.
+    once = [5, expected[0], 5, expected[1], 5, expected[2]]
+    assert l1.searched == [first for first in once for _ in range(2)]
+    assert all(scenario.batches.settled(2, step) for step in SettlementStep)
 
 
-def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere() -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.seal_batch(1)
-        scenario.seal_batch(2)
-        await scenario.settle()
-        head = await scenario.l1.block_number()
-        recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
-        assert recorded is not None
-        scenario.layer_one.mine(100)
-        wrong = recorded._replace(block=head + 100)
-        scenario.batches.update_settlement([1], SettlementStep.COMMIT, wrong)
-        scenario.batches.revert_settlement([2], SettlementStep.COMMIT)
-        await scenario.new_settler().step(0.0)
-        assert scenario.batches.settled(2, SettlementStep.COMMIT) is not None
-
-    with layer_one("embedded") as steered:
-        run(steered, play)
+@played(embedded)
+async def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere(
+    scenario: Scenario,
+) -> None:
+    scenario.seal_batch(1)
+    scenario.seal_batch(2)
+    await scenario.settle()
+    head = await scenario.l1.block_number()
+    recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
+    assert recorded is not None
+    scenario.layer_one.mine(100)
+    wrong = recorded._replace(block=head + 100)
+    scenario.batches.update_settlement([1], SettlementStep.COMMIT, wrong)
+    scenario.batches.revert_settlement([2], SettlementStep.COMMIT)
+    await scenario.new_settler().step(0.0)
+    assert scenario.batches.settled(2, SettlementStep.COMMIT) is not None
 
 
 @pytest.mark.parametrize("mined", [1, 2 * MAX_REORG_DEPTH])
-def test_steps_that_a_reorg_moved_are_found_however_many_blocks_l1_has_made_since(
-    mined: int,
+@played(embedded)
+async def test_steps_that_a_reorg_moved_are_found_however_many_blocks_l1_has_made_since(
+    scenario: Scenario, mined: int
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        embedded = scenario.layer_one
-        assert isinstance(embedded, Embedded)
-        before, first = embedded.checkpoint(), embedded.chain.number + 1
-        scenario.seal_batch(1)
-        await scenario.settle()
-        records = [
-            record for record in embedded.chain.blocks.records() if record.header().number >= first
-        ]
-        sent = [raw for record in records for raw, _ in record.transactions]
-        embedded.restore(before)
-        embedded.mine()
-        for raw in sent:
-            await scenario.l1.send(raw)
-        embedded.mine(mined)
-        await scenario.settle()
-        for step in SettlementStep:
-            recorded = scenario.batches.settled(1, step)
-            assert recorded is not None
-            receipt = await scenario.l1.receipt(recorded.transaction)
-            assert receipt is not None
-            assert recorded.block == receipt.block_number
-
-    with layer_one("embedded") as steered:
-        run(steered, play)
+    layer = scenario.layer_one
+    assert isinstance(layer, Embedded)
+    before, first = layer.checkpoint(), layer.chain.number + 1
+    scenario.seal_batch(1)
+    await scenario.settle()
+    records = [record for record in layer.chain.blocks.records() if record.header().number >= first]
+    sent = [raw for record in records for raw, _ in record.transactions]
+    layer.restore(before)
+    layer.mine()
+    for raw in sent:
+        await scenario.l1.send(raw)
+    layer.mine(mined)
+    await scenario.settle()
+    for step in SettlementStep:
+        recorded = scenario.batches.settled(1, step)
+        assert recorded is not None
+        receipt = await scenario.l1.receipt(recorded.transaction)
+        assert receipt is not None
+        assert recorded.block == receipt.block_number
 
 
-def test_blocks_are_final_once_l1_finalized_their_settlement() -> None:
-    async def play(scenario: Scenario) -> None:
-        l1 = scenario.l1
-        assert isinstance(l1, LyingLayerOne)
-        l1.finalized = 0
-        scenario.seal_batch(1)
-        await scenario.settle()
-        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (0, 0)
-        l1.finalized = await l1.block_number()
-        await scenario.settle()
-        assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 1)
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = LyingLayerOne(steered.chain, steered.sequencer)
-        run(steered, play, config=SettlementConfig(finality="finalized"))
+@played(beside, kind=LyingLayerOne, config=SettlementConfig(finality="finalized"))
+async def test_blocks_are_final_once_l1_finalized_their_settlement(scenario: Scenario) -> None:
+    l1 = scenario.l1
+    assert isinstance(l1, LyingLayerOne)
+    l1.finalized = 0
+    scenario.seal_batch(1)
+    await scenario.settle()
+    assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (0, 0)
+    l1.finalized = await l1.block_number()
+    await scenario.settle()
+    assert (scenario.chain.finality.safe, scenario.chain.finality.finalized) == (1, 1)
 
 
-def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again() -> None:
-    async def play(scenario: Scenario) -> None:
-        assert isinstance(scenario.l1, LyingLayerOne)
-        scenario.seal_batch(1)
-        while (await scenario.totals())[0] == 0:
-            await scenario.settler.step(0.0)
-        scenario.l1.early_calls = 3
-        await scenario.settle()
-        assert await scenario.totals() == (1, 1, 1)
-
-    with layer_one("embedded") as steered:
-        assert isinstance(steered, Embedded)
-        steered.l1 = LyingLayerOne(steered.chain, steered.sequencer)
-        run(steered, play)
-
-
-def test_gas_that_was_not_recorded_is_filled_in_and_is_no_reorg(
-    caplog: pytest.LogCaptureFixture,
+@played(beside, kind=LyingLayerOne)
+async def test_an_l1_that_shows_a_block_before_it_is_mined_is_read_again(
+    scenario: Scenario,
 ) -> None:
-    async def play(scenario: Scenario) -> None:
-        scenario.seal_batch(1)
-        await scenario.settle()
-        recorded = {step: scenario.batches.settled(1, step) for step in SettlementStep}
-        for step, by in recorded.items():
-            assert by is not None
-            scenario.batches.update_settlement([1], step, by._replace(gas_used=None))
-        with caplog.at_level(logging.DEBUG):
-            await scenario.new_settler().step(0.0)
-        assert {step: scenario.batches.settled(1, step) for step in SettlementStep} == recorded
-        assert "reorg" not in caplog.text
+    assert isinstance(scenario.l1, LyingLayerOne)
+    scenario.seal_batch(1)
+    while (await scenario.totals())[0] == 0:
+        await scenario.settler.step(0.0)
+    scenario.l1.early_calls = 3
+    await scenario.settle()
+    assert await scenario.totals() == (1, 1, 1)
 
-    with layer_one("embedded") as steered:
-        run(steered, play)
+
+@played(embedded)
+async def test_gas_that_was_not_recorded_is_filled_in_and_is_no_reorg(
+    scenario: Scenario, caplog: pytest.LogCaptureFixture
+) -> None:
+    scenario.seal_batch(1)
+    await scenario.settle()
+    recorded = {step: scenario.batches.settled(1, step) for step in SettlementStep}
+    for step, by in recorded.items():
+        assert by is not None
+        scenario.batches.update_settlement([1], step, by._replace(gas_used=None))
+    with caplog.at_level(logging.DEBUG):
+        await scenario.new_settler().step(0.0)
+    assert {step: scenario.batches.settled(1, step) for step in SettlementStep} == recorded
+    assert "reorg" not in caplog.text
