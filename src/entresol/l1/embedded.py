@@ -41,11 +41,7 @@ _REJECTED: Final = -32000
 
 
 class EmbeddedLayerOne:
-    """A `LayerOne` over a chain in this process.
-
-    Remembers and persists: nothing; the chain does. Assumes: the thread that changes the chain. Fails:
-    as `RemoteLayerOne`, but it is always reachable.
-    """
+    """A `LayerOne` over a chain in this process. Fails: as `RemoteLayerOne`, but it is always reachable."""
 
     def __init__(self, chain: Chain, sequencer: Sequencer, name: str = "the embedded L1") -> None:
         self.name = name

@@ -76,11 +76,7 @@ class PostResponse(NamedTuple):
 
 
 class HttpPost:
-    """Posts JSON to one URL.
-
-    Remembers: connections. Assumes: one event loop. Fails: with `NoResponse`, whose text may have the secrets of the
-    URL.
-    """
+    """Posts JSON to one URL. Fails: with `NoResponse`, whose text may have the secrets of the URL."""
 
     def __init__(
         self,

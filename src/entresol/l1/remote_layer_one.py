@@ -48,8 +48,7 @@ _KNOWN: Final = ("already known", "known transaction", "already imported")
 class LogRange:
     """The number of blocks that the provider is likely to accept in one request.
 
-    Remembers: that number, and how many requests in a row succeeded with it. Limits may be of blocks or of results,
-    so the number that is accepted differs along the chain.
+    Limits may be of blocks or of results, so the number that is accepted differs along the chain.
     """
 
     def __init__(self) -> None:

@@ -39,11 +39,8 @@ _GAS_TOLERANCE: Final = 1.25
 class TxManager:
     """Has at most one transaction of an account pending on L1, with every attempt that was signed for it.
 
-    All attempts have the same nonce, so L1 includes one of them at most. Remembers: the attempts, when and at which L1
-    block the last one was signed, when it was sent last, which ones L1 rejected with another gas limit than it takes,
-    and what prevents a replacement. Persists: nothing; a subclass that has to know after a crash what was sent persists
-    each attempt before it is sent. Assumes: the account has no other user. Fails: as `LayerOne` does, and with
-    `OperatorOutOfFunds`.
+    All attempts have the same nonce, so L1 includes one of them at most. Assumes: the account has no other user.
+    Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
 
     def __init__(

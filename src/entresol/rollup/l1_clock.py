@@ -25,10 +25,9 @@ MAX_SKEW_SECONDS: Final = 60
 class L1Clock:
     """Compares a clock with the timestamps of L1.
 
-    A block of L1 cannot be later than now. How old its head is says nothing while L1 seals no blocks, so only one that
-    was not there a moment ago shows that the clock is ahead. Which of both clocks is wrong shows by how evenly this one
-    ran since they agreed. Remembers: the last head, the last difference, and when both agreed. Fails: an L1 that cannot
-    be reached is retried, and leaves the last difference.
+    A block of L1 cannot be later than now. How old its head is says nothing while L1 seals no blocks, so only one
+    that was not there a moment ago shows that the clock is ahead. Which of both clocks is wrong shows by how evenly
+    this one ran since they agreed. Fails: an L1 that cannot be reached is retried, and leaves the last difference.
     """
 
     def __init__(

@@ -79,10 +79,9 @@ class GasPriceWatcher:
 class EtherPriceWatcher:
     """Tells a fee model what ether costs in the base token, with each confirmed block of L1.
 
-    Every price of the L2 changes in one step, as on L1. A reorg of L1 takes a price back, since the price is read from
-    the state of a block, not from events. Remembers: the block that was read last. Persists: nothing: L1 keeps the
-    price, and a restart reads it. Assumes: the thread that changes the chain. Fails: with `LayerOneMismatch` for a price
-    that cannot be, or as `LayerOne` does; the last price stays, and `run` reports and retries.
+    Every price of the L2 changes in one step, as on L1. A reorg of L1 takes a price back, since the price is read
+    from the state of a block, not from events. Fails: with `LayerOneMismatch` for a price that cannot be, or as
+    `LayerOne` does; the last price stays, and `run` reports and retries.
     """
 
     def __init__(

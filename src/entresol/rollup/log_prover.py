@@ -44,7 +44,6 @@ class LogProver:
 
     Remembers: recently used trees, by batch and root, since after a revert another batch has the number; where blocks
     and logs are and which batches are executed, until the next block or until a row of the store is rewritten.
-    Persists: nothing; trees are built from the stored logs. Assumes: one thread at a time.
     """
 
     def __init__(self, blocks: StoreView, batches: BatchTable) -> None:

@@ -60,9 +60,8 @@ class TransferPage(msgspec.Struct, frozen=True):
 class OpenTransfers:
     """Lists what is not completed, the oldest first, and closes what L1 has completed.
 
-    Remembers: of some withdrawals, for which block of L1 they were found open. Persists: what is closed, with the block
-    of L1 that says so: if a reorg or a revert removes the block, it is open again. Assumes: the thread that changes the
-    chain. Fails: as `LayerOne` does; nothing is closed then.
+    Persists: what is closed, with the block of L1 that says so: if a reorg or a revert removes the block, it is open
+    again.
     """
 
     def __init__(self, chain: Chain, l1: LayerOne, nullifier: Address) -> None:

@@ -35,10 +35,7 @@ class Backoff(msgspec.Struct, frozen=True):
 
 
 class WakeLimit:
-    """Passes calls on to `wake`: the first at once, those within `seconds` of it as one, when they are over.
-
-    Remembers: when the last call was passed on. Assumes: the event loop on which it was made.
-    """
+    """Passes calls on to `wake`: the first at once, those within `seconds` of it as one, when they are over."""
 
     def __init__(self, wake: Callable[[], None], seconds: float) -> None:
         self._wake = wake
@@ -77,10 +74,9 @@ def describe(error: Exception) -> str:
 class StepLoop:
     """Repeats a component's step until it is cancelled.
 
-    The step returns the seconds until the next one: 0 for at once, `math.inf` for not before `wake`. Remembers: the
-    last failure (`problem`), and the delay after the next one, which doubles with each. Whatever a step raises is
-    logged if it is not the last failure again, with its traceback if it is not an `EntresolError`, and the step is
-    retried.
+    The step returns the seconds until the next one: 0 for at once, `math.inf` for not before `wake`. Whatever a step
+    raises is logged if it is not the last failure again, with its traceback if it is not an `EntresolError`, and the
+    step is retried.
     """
 
     def __init__(

@@ -46,8 +46,7 @@ class WorkQueue(Generic[K, T]):
     """Items by their keys. What was never tried goes first, one of each source and of each sender in turn.
 
     What failed is tried again for ever, after pauses that double. If there is no room, what failed most often leaves,
-    and is taken again once its pause is over. Remembers: up to `limit` items of each source, ten times as many that
-    have left, and why each has failed. Persists: nothing: what is open follows from the chains.
+    and is taken again once its pause is over.
     """
 
     def __init__(self, *, limit: int = MAX_OPEN, backoff: Backoff = RETRY) -> None:

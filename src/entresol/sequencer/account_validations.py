@@ -189,9 +189,8 @@ class Validation(NamedTuple):
 class AccountValidations:
     """Runs validations in the background, for all methods that submit transactions.
 
-    What a block rejects counts as a validation that has failed. Remembers: those in progress, and what failed ones have
-    taken. Assumes: one event loop. Fails: with `PoolRejection`, `ValidationsThrottled`, and what the pool rejects a
-    transaction for before it is validated.
+    What a block rejects counts as a validation that has failed. Fails: with `PoolRejection`, `ValidationsThrottled`,
+    and what the pool rejects a transaction for before it is validated.
     """
 
     def __init__(

@@ -29,10 +29,8 @@ class Automine:
     A few light transactions are sealed at the end of the turn of the event loop that brought them, unless the disk is
     slow. Others are sealed in the background, and what arrives meanwhile is for the next block.
 
-    Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: towards the senders, whose transactions leave the pool, as that of one does
-    which a block rejects, or that needs a value which the remote of a fork does not give; a block of deposits alone is
-    tried again.
+    Fails: towards the senders, whose transactions leave the pool, as that of one does which a block rejects, or that
+    needs a value which the remote of a fork does not give; a block of deposits alone is tried again.
     """
 
     def __init__(self, chain: Chain, sealer: BlockSealer) -> None:

@@ -42,11 +42,7 @@ SEALING_ERRORS: Final = (StoreFailed, SystemTransactionFailed, RemoteFailed)
 
 
 class BlockSealer:
-    """Seals the blocks of a chain, one at a time.
-
-    Remembers: why the last block failed. Persists: nothing; the chain does. Assumes: one event loop, whose thread alone
-    changes the chain. Fails: as the chain does.
-    """
+    """Seals the blocks of a chain, one at a time."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain

@@ -43,11 +43,7 @@ Arrival: TypeAlias = RawArrival | Callable[[], None]
 
 
 class DecodeQueue:
-    """What is still to be added, in the order of arrival.
-
-    Remembers: as many raw transactions as the limits of the pool allow, with those that are parked elsewhere. Fails:
-    with `PoolRejection`.
-    """
+    """What is still to be added, in the order of arrival. Fails: with `PoolRejection`."""
 
     def __init__(self, pool: Mempool, executor: Executor | None) -> None:
         self._pool = pool
@@ -178,10 +174,7 @@ class Turn:
 
 
 class SenderTurns:
-    """The turns that have not ended, by sender and in the order in which they were taken.
-
-    Remembers: them. Assumes: one event loop.
-    """
+    """The turns that have not ended, by sender and in the order in which they were taken."""
 
     def __init__(self) -> None:
         self._turns: dict[Address, deque[Turn]] = {}

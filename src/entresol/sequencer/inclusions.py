@@ -143,10 +143,7 @@ class UnsealedTransactions:
 
 
 class Inclusions:
-    """Adds transactions to the pool, has them sealed together, and responds to their senders.
-
-    Remembers: those that are in no block yet. Persists: nothing; the chain does. Fails: with the rejections of the pool.
-    """
+    """Adds transactions to the pool, has them sealed together, and responds to their senders."""
 
     def __init__(self, chain: Chain, sequencer: Sequencer, *, hardhat_errors: bool) -> None:
         self._chain = chain

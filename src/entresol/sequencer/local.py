@@ -32,8 +32,7 @@ _BY_CLOCK: Final = frozenset({MiningMode.DELAYED, MiningMode.INTERVAL, MiningMod
 class LocalSequencer:
     """Seals blocks when their transactions arrive, when the timer says so, and on request.
 
-    Remembers: the senders of pending transactions. Persists: nothing; the chain does. Assumes: one event loop, whose
-    thread alone changes the chain. Fails: towards the senders; a block of the timer is tried again, and `problem` says why.
+    Fails: towards the senders; a block of the timer is tried again, and `problem` says why.
     """
 
     accepts_known = False

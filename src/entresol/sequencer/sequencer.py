@@ -108,10 +108,7 @@ def _elsewhere() -> ProducerUnavailable:
 
 
 class InlineSequencer:
-    """Seals blocks before the call returns that asks for them, as a library does.
-
-    Remembers and persists: nothing; the chain does. Assumes: the thread that changes the chain. Fails: as the chain does.
-    """
+    """Seals blocks before the call returns that asks for them, as a library does."""
 
     accepts_known = False
 

@@ -79,9 +79,8 @@ async def read_parts(
 class GenesisParts:
     """Puts the parts of a genesis together, as their logs come.
 
-    Remembers: the latest data of each part, for each number of parts. Assumes: logs in their order. Fails: never; what
-    is not a part counts as none. A publication that was interrupted, or that is of another genesis, is replaced part by
-    part by the one that follows.
+    Assumes: logs in their order. A publication that was interrupted, or that is of another genesis, is replaced part
+    by part by the one that follows.
     """
 
     def __init__(self, is_right: Callable[[bytes], bool]) -> None:

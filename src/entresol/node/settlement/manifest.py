@@ -82,10 +82,7 @@ class SettlementManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ManifestFile:
-    """Reads and writes the manifest of one data directory.
-
-    Remembers: the manifest, also of a temporary chain. Persists: it, beside the chain.
-    """
+    """Reads and writes the manifest of one data directory. Persists: it, beside the chain."""
 
     def __init__(self, config: ChainConfig) -> None:
         directory = config.data_dir

@@ -57,8 +57,7 @@ logger = logging.getLogger(__name__)
 class Rollup:
     """Runs deposit watcher, batcher and settler of an L2.
 
-    Persists: nothing; its services do. Assumes: the event loop whose thread changes the chain. Fails: each service
-    reports its problem in `health`, and retries.
+    Fails: each service reports its problem in `health`, and retries.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts

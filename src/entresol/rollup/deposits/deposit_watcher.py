@@ -41,9 +41,8 @@ class DepositTree:
     """L1's priority tree after the deposits of the chain, with those that are pending.
 
     The contract keeps each root that its tree ever had, so that the state of any later block is enough: no content,
-    order or number of deposits passes that L1 has not had. Remembers: the tree after the last deposit. Persists:
-    nothing; it follows from the batches and blocks of the chain. Assumes: the thread that changes the chain. Fails: as
-    `LayerOne` does, and with `LayerOneMismatch` for deposits that are not those of the contract; a retry may help.
+    order or number of deposits passes that L1 has not had. Fails: as `LayerOne` does, and with `LayerOneMismatch` for
+    deposits that are not those of the contract.
     """
 
     def __init__(self, chain: Chain, contract: ZkChain) -> None:
@@ -108,13 +107,11 @@ class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
 class DepositWatcher:
     """Enqueues the priority transactions of L1 on the chain.
 
-    Remembers: the cursor, up to which L1 is read, and the L1 block of each deposit that is pending on
-    L2: it is dropped if a reorg removes the block. Persists: the cursor, only to save reading, and only
-    where the contract's count confirms that no deposit before it is missing. The id of the next deposit
-    follows from the chain's own blocks, so that a crash, a reorg of L1 or a revert of the chain neither
-    repeats nor skips one. Assumes: the thread that changes the chain. Fails: with `LayerOneUnreachable`,
-    or with `LayerOneMismatch` if L1 has other deposits than the chain has executed, if the deposits in its logs are not
-    those of the contract's tree, or if its responses contradict each other; `run` logs and retries.
+    Persists: the cursor, only to save reading, and only where the contract's count confirms that no deposit before it
+    is missing. The id of the next deposit follows from the chain's own blocks, so that a crash, a reorg of L1 or a
+    revert of the chain neither repeats nor skips one. Fails: with `LayerOneUnreachable`, or with `LayerOneMismatch`
+    if L1 has other deposits than the chain has executed, if the deposits in its logs are not those of the contract's
+    tree, or if its responses contradict each other; `run` logs and retries.
     """
 
     def __init__(

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 class DepositFeed:
     """Reads deposits ahead, as many as a batch may have.
 
-    A batch has only deposits that L1 had before its commit. Remembers: those that no batch has yet, and the first one
-    that comes after the commit. Persists: nothing; the store knows the next id. Fails: as `LayerOne` does, and with
-    `LayerOneMismatch` if the logs skip an id; a retry may help.
+    A batch has only deposits that L1 had before its commit. Fails: as `LayerOne` does, and with `LayerOneMismatch` if
+    the logs skip an id.
     """
 
     def __init__(self, contract: ZkChain, next_id: int, first: int, last: int) -> None:

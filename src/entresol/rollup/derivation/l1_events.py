@@ -178,10 +178,7 @@ def check_order(log: L1Log, before: L1Log | None, contract: ZkChain, first: int,
 
 
 class BatchReverts:
-    """The reverts of batches, by which it is known at once whether a commit lasts.
-
-    Remembers: of each revert that none after it makes void, where it is and which batch it leaves as the last.
-    """
+    """The reverts of batches, by which it is known at once whether a commit lasts."""
 
     def __init__(self) -> None:
         self._found: list[BatchesReverted] = []

@@ -24,9 +24,8 @@ _LOG_PATH: Final = TREE_DEPTH + 1
 class InteropProver:
     """Proves logs of the batches whose roots L1 has appended to those of all chains.
 
-    Remembers: nothing; the path from a batch on is stored with it. Assumes: one thread at a time, as the prover of logs
-    does. Fails: with `NotPossible` if L1 cannot append a batch, or has left out the log
-    itself, and on a chain without messages to other chains.
+    Fails: with `NotPossible` if L1 cannot append a batch, or has left out the log itself, and on a chain without
+    messages to other chains.
     """
 
     def __init__(

@@ -129,10 +129,7 @@ def decode_event(log: L1Log) -> RootEvent:
 
 
 class MessageRootContract:
-    """The contract with the roots of all chains.
-
-    Fails: as `LayerOne` does.
-    """
+    """The contract with the roots of all chains."""
 
     def __init__(
         self, l1: LayerOne, address: Address, bridgehub: Address, first_block: int

@@ -42,11 +42,9 @@ class _Position(NamedTuple):
 class RootFollower:
     """Follows the roots of L1, and stores what proofs and imports need of them.
 
-    Remembers: the position in L1, and the last ones at which the trees were others, to return to after a reorg.
     Persists: the position with its trees, the roots to import and the paths of the chain's own batches, in one entry.
-    Without it L1 is read again. Assumes: the thread that changes the chain. Fails: with `LayerOneUnreachable`, with
-    `LayerOneMismatch` if the responses of L1 contradict each other, or roots that were imported; `run` logs and
-    retries.
+    Without it L1 is read again. Fails: with `LayerOneUnreachable`, with `LayerOneMismatch` if the responses of L1
+    contradict each other, or roots that were imported; `run` logs and retries.
     """
 
     def __init__(

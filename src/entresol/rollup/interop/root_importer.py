@@ -30,10 +30,7 @@ def imports_roots(chain: Chain) -> bool:
 
 
 class ImportedRoots:
-    """The roots in the state of a chain; they are the first ones of those that are stored for import.
-
-    Assumes: the thread that changes the chain.
-    """
+    """The roots in the state of a chain; they are the first ones of those that are stored for import."""
 
     def __init__(self, chain: Chain, l1_chain_id: int) -> None:
         self._chain = chain
@@ -88,8 +85,7 @@ class RootImporter:
     """Queues the roots of L1 for the next blocks, each once, oldest first.
 
     What is imported follows from the state of the chain, so that a crash, a reorg of L1 or a revert of the chain
-    neither repeats nor skips one. Remembers: the contradiction, as long as there is one. Assumes: the thread that
-    changes the chain. Fails: with `LayerOneMismatch` if L1 has replaced a root that was imported.
+    neither repeats nor skips one. Fails: with `LayerOneMismatch` if L1 has replaced a root that was imported.
     """
 
     def __init__(self, chain: Chain, sequencer: Sequencer, l1_chain_id: int) -> None:

@@ -109,10 +109,7 @@ class MessageTrees(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LeafTree:
-    """A tree whose leaves change: each change hashes one path.
-
-    Remembers: all nodes.
-    """
+    """A tree whose leaves change: each change hashes one path."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
         self._levels = [list(leaves)]

@@ -27,9 +27,7 @@ class Backlog:
     """Closes the pool of a chain that publishes while L1 is too far behind.
 
     Only batches with transactions of users count: empty blocks and deposits take next to nothing, and rejecting what
-    users send would not make them fewer. Remembers: the numbers of those that are sealed and not committed, the first
-    of which it looks up when it is asked. Persists: nothing; the store has batches and commits. Assumes: the thread of
-    the chain. A commit that a reorg of L1 has removed does not count again.
+    users send would not make them fewer. A commit that a reorg of L1 has removed does not count again.
     """
 
     def __init__(self, batches: BatchTable, problem: Callable[[], str | None]) -> None:

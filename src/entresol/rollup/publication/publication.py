@@ -154,8 +154,7 @@ def _check_sender(raw: bytes, sender: bytes) -> None:
 class BodyBuilder:
     """The body of the open batch.
 
-    Remembers: its blocks, what they add up to, and how many bytes they take. Persists: nothing; it is built again from
-    records. Fails: with `NotPublishable` for a block that cannot follow those before it, which changes nothing.
+    Fails: with `NotPublishable` for a block that cannot follow those before it, which changes nothing.
     """
 
     def __init__(self, header: BatchHeader) -> None:
@@ -218,8 +217,7 @@ class BodyBuilder:
 class Publication:
     """Turns blocks of a chain into what is published of them.
 
-    Persists: nothing; what a sealed batch publishes is stored with it. Assumes: a chain that publishes, whose store has
-    rules and prices of every block.
+    Assumes: a chain that publishes, whose store has rules and prices of every block.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -281,8 +279,7 @@ def missing_on_l1(last: Batch) -> str | None:
 class OpenBody:
     """The body of the open batch, made of records.
 
-    Remembers: its blocks, and the last block that it was asked to have room for. Fails: with `BatchOverflow` for a block
-    that no batch can publish.
+    Fails: with `BatchOverflow` for a block that no batch can publish.
     """
 
     def __init__(

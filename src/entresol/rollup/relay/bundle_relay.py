@@ -89,9 +89,7 @@ class OpenBundle(NamedTuple):
 class BundleSource:
     """Reads the bundles of one chain for another, in the order of its blocks, each once unless blocks are reverted.
 
-    Those that name an execution address are left out: that account executes them itself. Remembers: how far it has
-    read; a start looks back some blocks. Persists: nothing: whether a bundle is open, its destination says. Assumes:
-    the event loop whose thread changes the chain; blocks are read on a thread.
+    Those that name an execution address are left out: that account executes them itself.
     """
 
     def __init__(self, chain: Chain, destination: int, proofs: RelayProofs) -> None:
@@ -187,10 +185,7 @@ def bundles_of(record: BlockRecord, chain_id: int) -> Iterator[OpenBundle]:
 class BundleRelay:
     """Executes on one chain what others have sent to it: each bundle that names no execution address, once.
 
-    Remembers: up to a thousand open bundles of each source, why some cannot be executed, and its pending transactions.
-    Persists: nothing: after a restart the status of each bundle on its destination says whether it is open. Assumes: the
-    event loop whose thread changes the chains, all of which are in this process. Fails: what reverts or needs too much
-    gas is tried again later and later; an account without funds is a `problem`.
+    Fails: what reverts or needs too much gas is tried again later and later; an account without funds is a `problem`.
     """
 
     def __init__(  # noqa: PLR0913 - independent settings

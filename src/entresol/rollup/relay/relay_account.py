@@ -97,10 +97,7 @@ class RelayAccount(Protocol):
 
 
 class ChainAccount:
-    """An account on a chain of this process; estimates run on a thread.
-
-    Remembers: nothing; nonces are those of the pool. Assumes: the event loop whose thread changes the chain.
-    """
+    """An account on a chain of this process; estimates run on a thread."""
 
     def __init__(self, chain: Chain, sequencer: Sequencer, secret: bytes) -> None:
         self.address = Address(address_of(public_key(secret)))
@@ -191,11 +188,7 @@ class ChainAccount:
 
 
 class RemoteAccount:
-    """An account on a remote L1, one transaction at a time.
-
-    Remembers: the pending transaction, by its `TxManager`. Persists: nothing: what was sent twice reverts in its
-    estimate. Fails: as `TxManager` does.
-    """
+    """An account on a remote L1, one transaction at a time."""
 
     def __init__(self, operator: Operator, clock: Callable[[], float] = time.monotonic) -> None:
         self.address = operator.address

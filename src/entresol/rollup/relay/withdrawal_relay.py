@@ -46,9 +46,7 @@ class OpenWithdrawal(NamedTuple):
 class WithdrawalRelay:
     """Finalizes each withdrawal of one L2 on L1, once.
 
-    Remembers: up to a thousand withdrawals that are open, why some cannot be finalized, and its pending transactions.
-    Persists: nothing: `OpenTransfers` says which are open. Assumes: the event loop whose thread changes the chain. Fails:
-    what reverts or needs too much gas is tried again later and later; an account without funds is a `problem`.
+    Fails: what reverts or needs too much gas is tried again later and later; an account without funds is a `problem`.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts

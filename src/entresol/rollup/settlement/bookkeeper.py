@@ -45,10 +45,7 @@ _PASSING: Final = ("BatchAlreadySettled", "BatchNotExecuted")
 
 
 class BooksContract:
-    """The `MessageRoot` of L1, as the operator of one chain uses it.
-
-    Fails: as `LayerOne` does.
-    """
+    """The `MessageRoot` of L1, as the operator of one chain uses it."""
 
     def __init__(self, l1: LayerOne, address: Address, chain_id: int) -> None:
         self.l1 = l1
@@ -92,11 +89,10 @@ class Bookkeeper:
 
     Of a batch, L1 leaves out the bundles that it rejects, say because its chain does not have what they carry. Until
     these are booked, too, it is tried again after pauses that double, and when L1 has a new block. What is booked is
-    what L1 says is: another account may be faster, and a reorg may remove it. Remembers: which batches are to be
-    booked, the transaction that is pending, and the L1 block at which the records were right. Persists: where L1 booked
-    a batch, or why it does not; not what it sends, since a second attempt is rejected before it is signed. Assumes: the
-    key has no other transaction pending while it sends. Fails: as `LayerOne` does, and the next step tries again; a
-    revert is the batch's problem.
+    what L1 says is: another account may be faster, and a reorg may remove it. Persists: where L1 booked a batch, or
+    why it does not; not what it sends, since a second attempt is rejected before it is signed. Assumes: the key has
+    no other transaction pending while it sends. Fails: as `LayerOne` does, and the next step tries again; a revert is
+    the batch's problem.
     """
 
     def __init__(

@@ -38,10 +38,9 @@ class GenesisPublisher:
     """Publishes the genesis once there is a batch to commit, by the key of the contract's admin.
 
     The settler commits nothing until L1 has it. A reorg may remove it, or put the commit first, so it is looked for
-    until its block is confirmed, and published again. Remembers: whether L1 has it, whether for good, and what it sent.
-    Persists: nothing; L1 says what it has. Assumes: the event loop of the settlers, which have the keys that may be the
-    admin's. Fails: with the call that the admin has to make, if none of them has its key (`problem`), and is retried;
-    so it is if L1 does not return the logs of what it has executed, which is not paid for again.
+    until its block is confirmed, and published again. Fails: with the call that the admin has to make, if none of
+    them has its key (`problem`), and is retried; so it is if L1 does not return the logs of what it has executed,
+    which is not paid for again.
     """
 
     def __init__(

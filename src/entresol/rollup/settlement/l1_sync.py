@@ -31,12 +31,10 @@ class L1Sync:
     """Compares the chain's batches with L1's, and sets the chain's finality accordingly.
 
     One URL often stands for several nodes, and L1 may reorg between two requests, so the totals and whatever a
-    transaction is signed with are read at one block, by its hash: then a transaction has the nonce that
-    follows those which led to the totals, and no step can be sent with two nonces. Remembers: that
-    block, L1's totals, the last batch that was compared, and the last L1 block with a settlement
-    transaction, by which a reorg shows. Persists: which transaction did each step, also if another
-    account sent it or a reorg moved or removed it. Fails: with `LayerOneMismatch` if L1 has batches
-    that the chain does not have, or different ones.
+    transaction is signed with are read at one block, by its hash: then a transaction has the nonce that follows those
+    which led to the totals, and no step can be sent with two nonces. Persists: which transaction did each step, also
+    if another account sent it or a reorg moved or removed it. Fails: with `LayerOneMismatch` if L1 has batches that
+    the chain does not have, or different ones.
     """
 
     def __init__(

@@ -38,10 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class SettlementPlan:
-    """Decides which operation comes next, and encodes its call.
-
-    Remembers and persists: nothing; both follow from the stored batches and from L1's totals.
-    """
+    """Decides which operation comes next, and encodes its call."""
 
     def __init__(  # noqa: PLR0913 - independent parts
         self,
@@ -131,11 +128,7 @@ def _encoded_size(batch: Batch) -> int:
 
 
 class SettlementStop:
-    """Stops settlement after an operation that reverts, or would, until L1 says that it would not any more.
-
-    Remembers: the operation and why, when it is tried next, and the pause after that: it doubles each time that the
-    operation reverts on L1, which costs gas. Persists: nothing; a restart tries at once.
-    """
+    """Stops settlement after an operation that reverts, or would, until L1 says that it would not any more."""
 
     def __init__(self, batches: BatchTable, l1_sync: L1Sync, backoff: Backoff) -> None:
         self._batches = batches

@@ -68,12 +68,11 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
 class Settler:
     """Commits, proves and executes sealed batches on L1.
 
-    Persists: the pending transaction of each key and the transaction of each step. The next operation follows from L1's
-    totals, so a crash, a reorg of L1 or a revert of the chain neither repeats nor skips one. Assumes: the thread that
-    changes the chain, and that the operators' accounts have no other user. Fails: an operation that reverts, or would,
-    stops it (`stopped`) until `resume`, or until L1 says that it would not revert any more, for which it is asked now
-    and then; an L1 that is unreachable or differs is retried (`problem`), as is a key that cannot pay, while the others
-    go on. The chain goes on either way.
+    Persists: the pending transaction of each key and the transaction of each step. The next operation follows from
+    L1's totals, so a crash, a reorg of L1 or a revert of the chain neither repeats nor skips one. Fails: an operation
+    that reverts, or would, stops it (`stopped`) until `resume`, or until L1 says that it would not revert any more,
+    for which it is asked now and then; an L1 that is unreachable or differs is retried (`problem`), as is a key that
+    cannot pay, while the others go on. The chain goes on either way.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
