@@ -151,3 +151,41 @@ async def agreed(l1: LayerOne, what: str, read: Callable[[], Awaitable[T]]) -> T
             return found
         last = found
     raise LayerOneMismatch(f"{l1.name} says something else each time that it is asked for {what}")
+
+
+async def existing_block(l1: LayerOne, number: int) -> L1Block:
+    """Return a block of L1; raise `LayerOneMismatch` if it is not there, as of a node that lags."""
+    found = await l1.block(number)
+    if found is None:
+        raise LayerOneMismatch(f"{l1.name} has no block {number} at the moment")
+    return found
+
+
+async def is_canonical(l1: LayerOne, number: int, block_hash: Hash32) -> bool:
+    """Return whether L1 has this block."""
+    block = await l1.block(number)
+    return block is not None and block.hash == block_hash
+
+
+def inconsistent(l1: LayerOne, block: int) -> LayerOneMismatch:
+    """Return the error for responses of L1 about different versions of a block."""
+    return LayerOneMismatch(
+        f"{l1.name} gives different versions of block {block}: a reorg, or nodes that disagree"
+    )
+
+
+async def check_blocks(
+    l1: LayerOne, first: int, last: L1Block, found: Sequence[tuple[int, Hash32]]
+) -> None:
+    """Raise `LayerOneMismatch` if what was found is outside of a range, or in a block that L1 does not have."""
+    blocks = {last.number: last.hash} | dict(found)
+    for number, block_hash in found:
+        if not first <= number <= last.number or block_hash != blocks[number]:
+            raise inconsistent(l1, number)
+    if blocks[last.number] != last.hash:
+        raise inconsistent(l1, last.number)
+    # The last block is compared last: it was read before the logs.
+    for number in sorted(blocks):
+        is_recent = last.number - number <= MAX_REORG_DEPTH
+        if is_recent and not await is_canonical(l1, number, blocks[number]):
+            raise inconsistent(l1, number)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from entresol.errors import LayerOneFailed
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ MAX_SKEW_SECONDS: Final = 60
 """More than a block of L1 takes until it is seen, and than the clocks of its nodes may differ."""
 
 
-class L1Clock:
+class L1Clock(Stepping):
     """Compares a clock with the timestamps of L1.
 
     A block of L1 cannot be later than now. How old its head is says nothing while L1 seals no blocks, so only one
@@ -80,10 +80,6 @@ class L1Clock:
     def _base(self) -> float:
         """Return what the clock of this node is ahead of one that nobody sets."""
         return self._clock.now() - self._clock.state.offset - self._monotonic()
-
-    async def run(self) -> None:
-        """Compare for ever."""
-        await self._steps.run()
 
     async def step(self) -> None:
         """Compare once; log a difference when it appears, and when it is gone."""

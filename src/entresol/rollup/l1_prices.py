@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from entresol._native import keccak256, logs_bloom
 from entresol.chain.events import BLOCK_EVENTS, BlockSealed
 from entresol.errors import LayerOneFailed, LayerOneMismatch, LayerOneRejected
-from entresol.l1.layer_one import L1Finality, agreed
+from entresol.l1.layer_one import L1Finality, agreed, existing_block
 from entresol.primitives.values import Hash32
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ MAX_BEHIND: Final = 5
 NEW_PRICE: Final = Hash32(keccak256(b"NewBaseTokenMultiplier(uint128,uint128,uint128,uint128)"))
 
 
-class GasPriceWatcher:
+class GasPriceWatcher(Stepping):
     """Tells a fee model the gas price of L1, with each of its blocks.
 
     Remembers: the last price. Fails: an L1 that does not respond is asked again; deposits and settlement report it.
@@ -48,15 +48,6 @@ class GasPriceWatcher:
             backoff=Backoff(POLL_SECONDS),
             wait=l1.wait_for_block,
         )
-
-    @property
-    def problem(self) -> str | None:
-        """Why the last attempt failed; None if it succeeded."""
-        return self._steps.problem
-
-    async def run(self) -> None:
-        """Follow the gas price for ever."""
-        await self._steps.run()
 
     async def step(self) -> float:
         """Read the gas price once, and return the seconds until the next time."""
@@ -76,7 +67,7 @@ class GasPriceWatcher:
         return min(fees.gas_price, self._limits.max_fee)
 
 
-class EtherPriceWatcher:
+class EtherPriceWatcher(Stepping):
     """Tells a fee model what ether costs in the base token, with each confirmed block of L1.
 
     Every price of the L2 changes in one step, as on L1. A reorg of L1 takes a price back, since the price is read
@@ -110,15 +101,6 @@ class EtherPriceWatcher:
             backoff=Backoff(POLL_SECONDS),
             wait=self._l1.wait_for_block,
         )
-
-    @property
-    def problem(self) -> str | None:
-        """Why the last attempt failed; None if it succeeded."""
-        return self._steps.problem
-
-    async def run(self) -> None:
-        """Follow the price for ever."""
-        await self._steps.run()
 
     async def refresh(self) -> None:
         """Read the price now; a failure is reported as one of `run` is."""
@@ -154,15 +136,15 @@ class EtherPriceWatcher:
         number = max(head - self._confirmations, self._contract.first_block)
         if await self._lags(number):
             return POLL_SECONDS
-        block = await self._l1.block(number)
-        if block is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {number} at the moment")
+        block = await existing_block(self._l1, number)
         if self._read is None and await self._is_unconfirmed(block):
             return POLL_SECONDS
         if self._read is None or block.hash != self._read.hash:
             price = await self._price_at(block)
             if price != self._fees.ether_price:
-                await self._check_confirmed(head)
+                if self._confirmations:
+                    # They are counted by blocks that there are.
+                    await existing_block(self._l1, head)
                 # Blocks keep what follows from it, so that one wrong response may not set it.
                 price = await agreed(self._l1, "the price", lambda: self._price_at(block))
             self._follow(price)
@@ -194,11 +176,6 @@ class EtherPriceWatcher:
         except LayerOneRejected:
             # Not every node takes a hash.
             return await self._contract.ether_price(block.number)
-
-    async def _check_confirmed(self, head: int) -> None:
-        """Raise `LayerOneMismatch` if confirmations were counted by blocks that there are not."""
-        if self._confirmations and await self._l1.block(head) is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
 
     def _follow(self, price: EtherPrice) -> None:
         before = self._fees.ether_price

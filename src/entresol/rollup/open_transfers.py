@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import msgspec
 
 from entresol.l1.contracts import read_contract
+from entresol.l1.layer_one import is_canonical
 from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_BASE_TOKEN
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.bounded_map import BoundedMap
@@ -154,8 +155,7 @@ class OpenTransfers:
             if last is None:
                 return
             number, block_hash = last
-            block = await self._l1.block(number)
-            if block is not None and block.hash == block_hash:
+            if await is_canonical(self._l1, number, block_hash):
                 return
             self._table.reopen(number, self._blocks.block_hash)
 

@@ -161,3 +161,18 @@ class StepLoop:
         delay = self._next_delay
         self._next_delay = self._backoff.after(delay)
         return delay
+
+
+class Stepping:
+    """A component that repeats a step for ever."""
+
+    _steps: StepLoop
+
+    @property
+    def problem(self) -> str | None:
+        """Why the last step failed; None if it succeeded."""
+        return self._steps.problem
+
+    async def run(self) -> None:
+        """Repeat the step for ever."""
+        await self._steps.run()

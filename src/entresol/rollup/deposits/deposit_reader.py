@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected
 from entresol.l1.contracts import read_as_of
-from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.layer_one import MAX_REORG_DEPTH, check_blocks, existing_block
 from entresol.primitives.l1_to_l2_gas import body_gas
 
 if TYPE_CHECKING:
@@ -54,14 +54,13 @@ class DepositReader:
 
     async def read(self, first: int, last: int) -> DepositRange:
         """Return the deposits from block `first` to block `last`."""
-        block = await self._l1.block(last)
-        if block is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {last} at the moment")
+        block = await existing_block(self._l1, last)
         deposits = await self._contract.deposits(first, last)
         total = await self.total_at(block.number, block.hash)
         if total is None and await self._l1.block_number() - last <= MAX_REORG_DEPTH:
             raise LayerOneMismatch(f"{self._l1.name} has no state of block {last} at the moment")
-        await self._check_blocks(first, deposits, block)
+        places = [(deposit.block, deposit.block_hash) for deposit in deposits]
+        await check_blocks(self._l1, first, block, places)
         await self._check_gas(deposits)
         return DepositRange(first, block, deposits, total)
 
@@ -75,28 +74,6 @@ class DepositReader:
         except LayerOneMismatch:
             # The contract did not exist then.
             return 0
-
-    async def is_canonical(self, number: int, block_hash: Hash32) -> bool:
-        """Return whether L1 has this block."""
-        block = await self._l1.block(number)
-        return block is not None and block.hash == block_hash
-
-    async def _check_blocks(self, first: int, deposits: Sequence[Deposit], last: L1Block) -> None:
-        """Raise `LayerOneMismatch` if a deposit is outside of the range, or in a block that L1 does not have."""
-        blocks = {deposit.block: deposit.block_hash for deposit in deposits}
-        blocks.setdefault(last.number, last.hash)
-        for deposit in deposits:
-            if deposit.block_hash != blocks[deposit.block] or not (
-                first <= deposit.block <= last.number
-            ):
-                raise self._inconsistent(deposit.block)
-        if blocks[last.number] != last.hash:
-            raise self._inconsistent(last.number)
-        # The last block is compared last: it was read before the logs.
-        for number in sorted(blocks):
-            is_recent = last.number - number <= MAX_REORG_DEPTH
-            if is_recent and not await self.is_canonical(number, blocks[number]):
-                raise self._inconsistent(number)
 
     async def _check_gas(self, deposits: Sequence[Deposit]) -> None:
         """Raise `LayerOneMismatch` if the contract cannot have accepted a deposit."""
@@ -125,8 +102,3 @@ class DepositReader:
             except LayerOneRejected:
                 return True
         return False
-
-    def _inconsistent(self, block: int) -> LayerOneMismatch:
-        return LayerOneMismatch(
-            f"{self._l1.name} gives different versions of block {block}: a reorg, or nodes that disagree"
-        )

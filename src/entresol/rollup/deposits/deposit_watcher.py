@@ -10,12 +10,17 @@ import msgspec
 from entresol.chain.journal import StoreJournal
 from entresol.counted import counted
 from entresol.errors import LayerOneMismatch
-from entresol.l1.layer_one import MAX_REORG_DEPTH, L1Finality
+from entresol.l1.layer_one import (
+    MAX_REORG_DEPTH,
+    L1Finality,
+    existing_block,
+    is_canonical,
+)
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import frontier_after, priority_hash
 from entresol.rollup.deposits.deposit_reader import DepositReader
 from entresol.rollup.priority_tree import Frontier, height_of
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 from entresol.storage.batch_table import DepositCursor
 from entresol.storage.log_entries import DepositsEntry
 
@@ -104,7 +109,7 @@ class DepositConfig(msgspec.Struct, frozen=True, kw_only=True):
     poll_seconds: float = 1.0
 
 
-class DepositWatcher:
+class DepositWatcher(Stepping):
     """Enqueues the priority transactions of L1 on the chain.
 
     Persists: the cursor, only to save reading, and only where the contract's count confirms that no deposit before it
@@ -144,11 +149,6 @@ class DepositWatcher:
         )
 
     @property
-    def problem(self) -> str | None:
-        """Why deposits cannot be read at the moment."""
-        return self._steps.problem
-
-    @property
     def next_id(self) -> int:
         """The id of the next deposit, after those that are pending."""
         return self._tree.next_id
@@ -163,9 +163,9 @@ class DepositWatcher:
         head = await self._l1.block_number(config.finality)
         confirmed = head - config.confirmations
         cursor = await self._valid_cursor(confirmed)
-        if config.confirmations and confirmed > cursor.block and await self._l1.block(head) is None:
+        if config.confirmations and confirmed > cursor.block:
             # Confirmations are counted by blocks that there are.
-            raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
+            await existing_block(self._l1, head)
         found = await self._read(cursor, confirmed)
         if found is None:
             return 0
@@ -184,10 +184,6 @@ class DepositWatcher:
                 entry = DepositsEntry(block, bytes(block_hash), next_id)
                 await self._journal.write(entry)
         return enqueued
-
-    async def run(self) -> None:
-        """Follow L1 for ever."""
-        await self._steps.run()
 
     async def _poll(self) -> float:
         return 0.0 if await self.step() else self._config.poll_seconds
@@ -239,8 +235,8 @@ class DepositWatcher:
         if cursor is None:
             await self._check_total()
             return self._before(0, 1)
-        if cursor.next_id <= self.next_id and await self._reader.is_canonical(
-            cursor.block, cursor.block_hash
+        if cursor.next_id <= self.next_id and await is_canonical(
+            self._l1, cursor.block, cursor.block_hash
         ):
             return cursor
         if self.problem is None:
@@ -277,18 +273,14 @@ class DepositWatcher:
             for deposit in queue
             if deposit.hash in self._origins
         }
-        blocks = list(dict.fromkeys(self._origins.values()))
+        gone = set[tuple[int, Hash32]]()
         # Blocks before a canonical one are canonical, so checking the newest is mostly enough.
-        canonical, removed = 0, len(blocks)
-        while canonical < removed:
-            index = removed - 1 if removed == len(blocks) else (canonical + removed) // 2
-            if await self._reader.is_canonical(*blocks[index]):
-                canonical = index + 1
-            else:
-                removed = index
+        for block in reversed(dict.fromkeys(self._origins.values())):
+            if await is_canonical(self._l1, *block):
+                break
+            gone.add(block)
         # No await from here on, so that no block includes them in between.
         pending = list(queue)
-        gone = set(blocks[removed:])
         for index, transaction in enumerate(pending):
             if self._origins.get(transaction.hash) in gone:
                 log.log(

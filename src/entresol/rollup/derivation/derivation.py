@@ -23,7 +23,7 @@ from entresol.errors import (
 )
 from entresol.l1.availability.batch_data import EventPosition
 from entresol.l1.contracts import BatchTotals
-from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed, inconsistent
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.derivation.deposit_feed import DepositFeed
@@ -98,9 +98,7 @@ class StepReader:
             self._l1, f"block {position.block}", lambda: self._l1.block(position.block)
         )
         if block is None or block.hash != position.block_hash:
-            raise LayerOneMismatch(
-                f"{self._l1.name} gives different versions of block {position.block}: a reorg, or nodes that disagree"
-            )
+            raise inconsistent(self._l1, position.block)
         found = SettlementTransaction(
             transaction,
             block.number,

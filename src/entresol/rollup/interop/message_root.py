@@ -65,49 +65,25 @@ RootEvent: TypeAlias = (
 )
 
 
-def _number(topic: Hash32) -> int:
-    return int.from_bytes(topic)
-
-
-def _left_out(topics: Sequence[Hash32], reason: bytes) -> LeftOutBundle:
-    chain_id, batch, leaf = map(_number, topics)
-    return LeftOutBundle(chain_id, batch, leaf, reason)
-
-
-def _appended(topics: Sequence[Hash32], root: bytes) -> AppendedBatch:
-    return AppendedBatch(_number(topics[0]), _number(topics[1]), Hash32(root))
-
-
-def _chain_root(topics: Sequence[Hash32], root: bytes, leaf: bytes) -> NewChainRoot:
-    return NewChainRoot(_number(topics[0]), Hash32(root), Hash32(leaf))
-
-
-def _interop_root(
-    topics: Sequence[Hash32], timestamp: int, sides: Sequence[bytes]
-) -> NewInteropRoot:
-    chain_id, block, log_id = map(_number, topics)
-    return NewInteropRoot(chain_id, block, log_id, timestamp, tuple(map(Hash32, sides)))
-
-
-def _added(topics: Sequence[Hash32]) -> ChainLeafAdded:
-    return ChainLeafAdded(_number(topics[0]), _number(topics[1]))
-
-
-_EVENTS: Final[dict[bytes, tuple[int, str, Callable[..., RootEvent]]]] = {
-    keccak256(signature): (indexed, types, read)
-    for signature, indexed, types, read in (
-        (b"AddedChain(uint256,uint256)", 2, "()", _added),
-        (b"BundleLeftOut(uint256,uint256,uint256,bytes)", 3, "(bytes)", _left_out),
-        (b"AppendedChainBatchRoot(uint256,uint256,bytes32)", 2, "(bytes32)", _appended),
-        (b"NewChainRoot(uint256,bytes32,bytes32)", 1, "(bytes32,bytes32)", _chain_root),
-        (
-            b"NewInteropRoot(uint256,uint256,uint256,uint256,bytes32[])",
-            3,
-            "(uint256,bytes32[])",
-            _interop_root,
-        ),
-    )
+_EVENTS: Final[dict[bytes, tuple[Callable[..., RootEvent], int, tuple[str, ...]]]] = {
+    keccak256(b"AddedChain(uint256,uint256)"): (ChainLeafAdded, 2, ()),
+    keccak256(b"BundleLeftOut(uint256,uint256,uint256,bytes)"): (LeftOutBundle, 3, ("bytes",)),
+    keccak256(b"AppendedChainBatchRoot(uint256,uint256,bytes32)"): (AppendedBatch, 2, ("bytes32",)),
+    keccak256(b"NewChainRoot(uint256,bytes32,bytes32)"): (NewChainRoot, 1, ("bytes32", "bytes32")),
+    keccak256(b"NewInteropRoot(uint256,uint256,uint256,uint256,bytes32[])"): (
+        NewInteropRoot,
+        3,
+        ("uint256", "bytes32[]"),
+    ),
 }
+"""The indexed numbers of each event, and the types of the data after them."""
+
+
+def _value(kind: str, value: Any) -> object:
+    """Return a value of an event's data as its fields have it."""
+    if kind == "bytes32[]":
+        return tuple(map(Hash32, value))
+    return Hash32(value) if kind == "bytes32" else value
 
 
 def decode_event(log: L1Log) -> RootEvent:
@@ -116,16 +92,17 @@ def decode_event(log: L1Log) -> RootEvent:
     known = _EVENTS.get(bytes(log.topics[0])) if log.topics else None
     if known is None:
         raise LayerOneMismatch(f"{where} is not an event of the contract of roots")
-    indexed, types, read = known
+    event, indexed, kinds = known
     if len(log.topics) != 1 + indexed:
         raise LayerOneMismatch(f"{where} has {len(log.topics)} topics instead of {1 + indexed}")
+    types = f"({','.join(kinds)})"
     try:
         values = abi.decode(types, log.data)
     except MalformedValue as error:
         raise LayerOneMismatch(f"{where} is not readable: {error}") from error
     if abi.encode(types, values) != log.data:
         raise LayerOneMismatch(f"{where} has other data than its values")
-    return read(log.topics[1:], *values)
+    return event(*map(int.from_bytes, log.topics[1:]), *map(_value, kinds, values))
 
 
 class MessageRootContract:

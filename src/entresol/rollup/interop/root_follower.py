@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.journal import StoreJournal
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
-from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.layer_one import MAX_REORG_DEPTH, existing_block, is_canonical
 from entresol.primitives.values import Hash32
 from entresol.rollup.deposits.deposit_watcher import BLOCKS_PER_STEP, DepositConfig
 from entresol.rollup.interop.root_importer import RootImporter
 from entresol.rollup.interop.root_reader import RootReader
 from entresol.rollup.interop.root_trees import MessageTrees
 from entresol.rollup.message_tree import MessageTree
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 from entresol.storage.log_entries import RootsEntry
 from entresol.storage.root_table import RootCursor
 
@@ -39,7 +39,7 @@ class _Position(NamedTuple):
     trees: MessageTrees
 
 
-class RootFollower:
+class RootFollower(Stepping):
     """Follows the roots of L1, and stores what proofs and imports need of them.
 
     Persists: the position with its trees, the roots to import and the paths of the chain's own batches, in one entry.
@@ -79,18 +79,9 @@ class RootFollower:
         )
 
     @property
-    def problem(self) -> str | None:
-        """Why roots cannot be followed at the moment."""
-        return self._steps.problem
-
-    @property
     def block(self) -> int:
         """The L1 block up to which roots are read."""
         return 0 if self._position is None else self._position.block
-
-    async def run(self) -> None:
-        """Follow L1 for ever."""
-        await self._steps.run()
 
     async def _poll(self) -> float:
         return 0.0 if await self.step() else self._config.poll_seconds
@@ -104,9 +95,9 @@ class RootFollower:
         confirmed = head - config.confirmations
         last = min(confirmed, position.block + BLOCKS_PER_STEP)
         if last > position.block:
-            if config.confirmations and await self._l1.block(head) is None:
+            if config.confirmations:
                 # Confirmations are counted by blocks that there are.
-                raise LayerOneMismatch(f"{self._l1.name} has no block {head} at the moment")
+                await existing_block(self._l1, head)
             position = await self._advance(position, last, removals)
         if self._chain.use.removals == removals:
             self.importer.fill(position.block)
@@ -170,7 +161,7 @@ class RootFollower:
             self._is_doubted = False
             self._position = await self._earlier_position()
             return self._position
-        elif await self._reader.is_canonical(position.block, position.block_hash):
+        elif await is_canonical(self._l1, position.block, position.block_hash):
             return position
         else:
             if self.problem is None:
@@ -198,16 +189,14 @@ class RootFollower:
         """Return the last position before that L1 still has."""
         while self._earlier:
             position = self._earlier.pop()
-            if await self._reader.is_canonical(position.block, position.block_hash):
+            if await is_canonical(self._l1, position.block, position.block_hash):
                 return position
         return await self._beginning()
 
     async def _beginning(self) -> _Position:
         """Return the position after which logs are read first."""
         first, trees = await self._reader.begin()
-        block = await self._l1.block(first)
-        if block is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {first} at the moment")
+        block = await existing_block(self._l1, first)
         self._earlier = []
         return _Position(first, block.hash, trees)
 

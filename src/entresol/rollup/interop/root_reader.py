@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
 from entresol.l1.discovery import find_deployment_block
-from entresol.l1.layer_one import MAX_REORG_DEPTH
+from entresol.l1.layer_one import MAX_REORG_DEPTH, check_blocks, existing_block
 from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.rollup.interop.message_root import (
@@ -100,16 +100,9 @@ class RootReader:
             )
         return trees
 
-    async def is_canonical(self, number: int, block_hash: Hash32) -> bool:
-        """Return whether L1 has this block."""
-        block = await self._l1.block(number)
-        return block is not None and block.hash == block_hash
-
     async def read(self, trees: MessageTrees, first: int, last: int) -> RootRange:
         """Return what the blocks from `first` to `last` make of the trees before them."""
-        block = await self._l1.block(last)
-        if block is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {last} at the moment")
+        block = await existing_block(self._l1, last)
         logs = await self._contract.logs(first, last)
         replay = _Replay(trees, self._chain_id, self._l1.name)
         began = time.monotonic()
@@ -119,7 +112,8 @@ class RootReader:
                 await asyncio.sleep(0)
                 began = time.monotonic()
         await self._check_roots(replay, block)
-        await self._check_blocks(first, logs, block)
+        places = [(log.block_number, log.block_hash) for log in logs]
+        await check_blocks(self._l1, first, block, places)
         return RootRange(first, block, replay.trees(), replay.imports, replay.paths)
 
     async def _check_roots(self, replay: _Replay, last: L1Block) -> None:
@@ -149,27 +143,6 @@ class RootReader:
                 f"{self._l1.name} has the root {current} over all chains at block {last.number}, but its logs make "
                 f"{replay.root}: some are missing"
             )
-
-    async def _check_blocks(self, first: int, logs: Sequence[L1Log], last: L1Block) -> None:
-        """Raise `LayerOneMismatch` if a log is outside of the range, or in a block that L1 does not have."""
-        blocks = {log.block_number: log.block_hash for log in logs}
-        blocks.setdefault(last.number, last.hash)
-        for log in logs:
-            is_within = first <= log.block_number <= last.number
-            if not is_within or log.block_hash != blocks[log.block_number]:
-                raise self._inconsistent(log.block_number)
-        if blocks[last.number] != last.hash:
-            raise self._inconsistent(last.number)
-        # The last block is compared last: it was read before the logs.
-        for number in sorted(blocks):
-            is_recent = last.number - number <= MAX_REORG_DEPTH
-            if is_recent and not await self.is_canonical(number, blocks[number]):
-                raise self._inconsistent(number)
-
-    def _inconsistent(self, block: int) -> LayerOneMismatch:
-        return LayerOneMismatch(
-            f"{self._l1.name} gives different versions of block {block}: a reorg, or nodes that disagree"
-        )
 
 
 class _AppendedRoot(NamedTuple):

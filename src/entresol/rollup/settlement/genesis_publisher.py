@@ -12,7 +12,7 @@ from entresol.errors import GenesisNotPublished, LayerOneMismatch
 from entresol.l1.availability.genesis_parts import publication_steps, read_parts
 from entresol.primitives.published.genesis import has_genesis_hash
 from entresol.primitives.values import Hash32
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ WATCH_SECONDS: Final = 12.0
 RETRY: Final = Backoff(1.0, 10.0)
 
 
-class GenesisPublisher:
+class GenesisPublisher(Stepping):
     """Publishes the genesis once there is a batch to commit, by the key of the contract's admin.
 
     The settler commits nothing until L1 has it. A reorg may remove it, or put the commit first, so it is looked for
@@ -70,11 +70,6 @@ class GenesisPublisher:
         """Whether L1 has all that it needs before the first commit; a chain that publishes nothing needs nothing."""
         return self._is_published or not self._batches.data(0)
 
-    @property
-    def problem(self) -> str | None:
-        """Why it cannot be published at the moment."""
-        return self._steps.problem
-
     def wake(self) -> None:
         """Look at once: there is a batch; what fails or is being watched has its own pace."""
         if not self.is_published and self.problem is None:
@@ -86,10 +81,6 @@ class GenesisPublisher:
         self._sent.clear()
         self._resets += 1
         self._steps.wake()
-
-    async def run(self) -> None:
-        """Publish, once there is a batch to commit."""
-        await self._steps.run()
 
     async def ensure(self) -> None:
         """Return once L1 has it, or has batches without it; raise why it cannot be published."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.counted import batches
 from entresol.errors import LayerOneMismatch, StoreDamaged
 from entresol.l1.contracts import BATCH_COMMITTED, BATCH_EXECUTED, BATCHES_VERIFIED, BatchTotals
-from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed, existing_block
 from entresol.primitives.batches import Batch, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.rollup.batches import stored_info_of
@@ -261,7 +261,8 @@ class L1Sync:
         return await agreed(self._l1, what, lambda: self._read_events(step, number, first))
 
     async def _read_events(self, step: SettlementStep, number: int, first: int) -> list[L1Log]:
-        last = await self._last_block_number()
+        # A search up to a block that L1 does not have would not end.
+        last = (await existing_block(self._l1, (await self._l1.head()).number)).number
         word = Hash32(number.to_bytes(32))
         if step is SettlementStep.PROVE:
             found = await self._l1.logs(self._contract.address, [BATCHES_VERIFIED], first, last)
@@ -270,13 +271,6 @@ class L1Sync:
             return [log for log in found if log.topics[1] < word <= log.topics[2]]
         topic = BATCH_COMMITTED if step is SettlementStep.COMMIT else BATCH_EXECUTED
         return await self._l1.logs(self._contract.address, [topic, word], first, last)
-
-    async def _last_block_number(self) -> int:
-        """Return the number of the last block, if L1 has it: a search up to any other would not end."""
-        head = await self._l1.head()
-        if await self._l1.block(head.number) is None:
-            raise LayerOneMismatch(f"{self._l1.name} has no block {head.number} at the moment")
-        return head.number
 
     async def _update_finality(self, totals: BatchTotals, head: L1Block, confirmed: int) -> None:
         """Set the chain's `safe` and `finalized` blocks, as of the L1 block `confirmed`; raises if L1 has no such head."""

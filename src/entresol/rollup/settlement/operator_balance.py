@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
@@ -17,7 +17,7 @@ POLL_SECONDS: Final = 10.0
 _ETHER: Final = 10**18
 
 
-class OperatorBalance:
+class OperatorBalance(Stepping):
     """Reads the balance of one of the operator's keys now and then.
 
     Remembers: the last balance. Fails: an L1 that cannot be reached is retried, and leaves the last balance.
@@ -43,10 +43,6 @@ class OperatorBalance:
             f"{self.key.name}, {self._address.checksummed()}, has less than {self._low / _ETHER:g} ether on "
             "L1: send it some before settlement stops (--operator-low-balance)"
         )
-
-    async def run(self) -> None:
-        """Follow the balance for ever."""
-        await self._steps.run()
 
     async def step(self) -> None:
         """Read the balance; log a warning when it gets low."""

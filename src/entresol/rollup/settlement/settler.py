@@ -29,7 +29,7 @@ from entresol.rollup.settlement.pending_tx import (
 )
 from entresol.rollup.settlement.settlement_plan import SettlementPlan, SettlementStop
 from entresol.rollup.settlement.step_sender import StepHooks, StepSender, StepTransactions
-from entresol.rollup.step_loop import Backoff, StepLoop
+from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ class SettlementConfig(msgspec.Struct, frozen=True, kw_only=True):
     follow_seconds: float = 2.0
 
 
-class Settler:
+class Settler(Stepping):
     """Commits, proves and executes sealed batches on L1.
 
     Persists: the pending transaction of each key and the transaction of each step. The next operation follows from
@@ -168,10 +168,6 @@ class Settler:
     def wake(self) -> None:
         """Check for work at once: there is a new batch."""
         self._steps.wake()
-
-    async def run(self) -> None:
-        """Settle for ever, or only follow L1."""
-        await self._steps.run()
 
     async def step(self, now: float) -> bool:
         """Send or follow one transaction of each key, and return whether there may be more to do at once.
