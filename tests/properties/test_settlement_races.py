@@ -159,29 +159,6 @@ def race(
 
 
 @played(race)
-async def test_a_reorg_between_reading_and_sending_does_not_stop_settlement(it: Race) -> None:
-    settler = await it.commit_one()
-    it.l1.before("estimate_gas", it.reorg)
-    with pytest.raises(LayerOneRejected, match="there is no block"):
-        await settler.step(0.0)
-    assert settler.stopped is None
-    await it.settle()
-    await it.check(1)
-
-
-@played(race)
-async def test_a_reorg_that_is_undone_at_once_does_not_stop_settlement(it: Race) -> None:
-    settler = await it.commit_one()
-    # The estimate fails, and so does the next request; then the blocks are back.
-    it.l1.before("estimate_gas", it.reorg_twice)
-    with contextlib.suppress(LayerOneFailed):
-        await settler.step(0.0)
-    assert settler.stopped is None
-    await it.settle()
-    await it.check(1)
-
-
-@played(race)
 async def test_a_revert_on_one_block_only_does_not_stop_settlement(
     it: Race, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,21 +176,6 @@ async def test_a_revert_on_one_block_only_does_not_stop_settlement(
     assert settler.stopped is None
     await it.settle()
     await it.check(1)
-
-
-@played(race)
-async def test_a_batch_that_a_reorg_removed_for_a_moment_is_recorded_again(it: Race) -> None:
-    settler = it.scenario.settler
-    it.scenario.seal_batch(1)
-    it.scenario.seal_batch(2)
-    await settler.step(0.0)
-    await settler.step(0.0)
-    await settler.step(0.0)
-    assert it.scenario.pending().first == 2
-    # The first request of a step reads the block at which everything else is read.
-    it.l1.before("head", it.reorg_twice)
-    await it.settle()
-    await it.check(2)
 
 
 @played(race)
@@ -262,20 +224,6 @@ def _transfer(nonce: int) -> bytes:
         data=b"",
     )
     return sign(payload, OPERATOR.secret).raw
-
-
-@played(race)
-async def test_a_step_that_a_reorg_moved_is_recorded_in_its_new_block(it: Race) -> None:
-    it.scenario.seal_batch(1)
-    await it.scenario.settle()
-    before = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
-    it.reorg_to_later_blocks()
-    await it.settle()
-    await it.check(1)
-    after = it.scenario.batches.settled(1, SettlementStep.EXECUTE)
-    assert before is not None
-    assert after is not None
-    assert (after.transaction, after.block) == (before.transaction, before.block + 2)
 
 
 def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from entresol.l1.embedded_genesis import (
     fund_vault,
     is_public_network,
 )
-from entresol.primitives.base_token import ETH_TOKEN, ETHER_TOKEN, BaseToken, asset_id
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, asset_id
 from entresol.primitives.values import Address, Hash32
 
 DEPLOYER, ALICE = Address(b"\xde" * 20), Address(b"\xa1" * 20)
@@ -75,16 +75,6 @@ def test_the_vault_starts_with_what_each_chain_has_allocated_of_its_token() -> N
     assert words("TestERC20", "totalSupply", 13).items() <= ape.items()
 
 
-@pytest.mark.parametrize("tokens", [(ZOO, ZOO, ZOO), (ETHER_TOKEN, ZOO, APE)])
-def test_base_tokens_move_no_contract_of_the_development_l1(tokens: tuple[BaseToken, ...]) -> None:
-    plain, paid = deployment_of(*[ETHER_TOKEN] * 3), deployment_of(*tokens)
-    accounts = deployment_accounts(paid, "prague")
-
-    for chain_id in (270, 271, 272):
-        assert paid.contracts_of(chain_id) == plain.contracts_of(chain_id)
-        assert accounts[paid.contracts_of(chain_id).chain].code
-
-
 @pytest.mark.parametrize("tokens", [(ZOO, ZOO, ETHER_TOKEN, APE, ZOO), (ETHER_TOKEN, ZOO, APE)])
 def test_contracts_follow_the_registrations_that_a_deployer_sends_itself(
     tokens: tuple[BaseToken, ...],
@@ -95,15 +85,6 @@ def test_contracts_follow_the_registrations_that_a_deployer_sends_itself(
     assert accounts[DEPLOYER].nonce == len(deployment.steps())
     for chain in deployment.chains:
         assert accounts[deployment.contracts_of(chain.chain_id).chain].code
-
-
-def test_a_deployment_for_chains_that_are_paid_in_ether_has_no_other_steps() -> None:
-    plain = deployment_of(ETHER_TOKEN)
-    renamed = deployment_of(msgspec.structs.replace(ETHER_TOKEN, symbol="XETH"))
-
-    assert plain.steps() == renamed.steps()
-    assert ETHER_TOKEN.l1_address == ETH_TOKEN
-    assert all(step.sender is None for step in plain.steps())
 
 
 ZERO = Address.zero()
@@ -126,11 +107,6 @@ def test_a_public_network_is_recognised_by_its_chain_id(chain_id: int) -> None:
     for is_development in (False, True):
         problem = development_problem(chain_id, is_development=is_development)
         assert f"{chain_id} is the chain id of a public network" in str(problem)
-
-
-@pytest.mark.parametrize("chain_id", [9, 270, 1337, 31337, 2**64 - 1, 2**64, 2**200])
-def test_any_other_network_is_not_public(chain_id: int) -> None:
-    assert not is_public_network(chain_id)
 
 
 @pytest.mark.parametrize("chain_id", [9, 270, 1337, 31337])

@@ -9,7 +9,7 @@ import pytest
 
 from entresol.chain.edits import BlockSettings
 from entresol.errors import L1FeeTooHigh, OperatorOutOfFunds
-from entresol.l1.fee_limits import GWEI, FeeLimits
+from entresol.l1.fee_limits import GWEI
 from entresol.l1.layer_one import L1Fees
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import sign
@@ -19,7 +19,6 @@ from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, on_disk, run
 
-ETHER = 10**18
 HOUR = 3_600
 
 
@@ -133,21 +132,6 @@ async def test_fees_of_a_transaction_that_stays_stuck_end_at_the_relative_limit(
     assert not scenario.settler.is_fee_limited(SettlementStep.COMMIT)
 
 
-def test_fees_end_at_the_absolute_limit() -> None:
-    limits = FeeLimits(max_fee=3 * GWEI, multiplier=1_000.0)
-
-    async def play(scenario: Scenario) -> None:
-        await send_and_lose(scenario)
-        for number in range(1, 40):
-            assert not await scenario.settler.step(30.0 * number)
-            scenario.pass_over()
-        assert 2 * GWEI < max(fees_of(scenario)) <= 3 * GWEI
-        assert scenario.settler.problem is not None
-        assert "--l1-max-fee-gwei forbids a higher one" in scenario.settler.problem
-
-    embedded(play, limits=limits)
-
-
 @played(embedded)
 async def test_nothing_is_signed_while_the_base_fee_is_above_the_limit(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
@@ -187,20 +171,6 @@ async def test_the_best_attempt_that_can_be_paid_is_sent(
     done = scenario.batches.settled(1, SettlementStep.COMMIT)
     assert done is not None
     assert done.transaction == expected.hash
-
-
-@played(run)
-async def test_an_attempt_that_was_not_the_last_one_is_followed_too(scenario: Scenario) -> None:
-    scenario.layer_one.mine_on_request()
-    scenario.seal_batch(1)
-    assert await scenario.settler.step(0.0)
-    first = scenario.pending().transactions()[0]
-    sign_attempt(scenario, 10**16)
-    scenario.layer_one.mine()
-    assert await scenario.settler.step(1.0)
-    done = scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert done is not None
-    assert done.transaction == first.hash
 
 
 @played(embedded)

@@ -105,39 +105,25 @@ async def test_a_clock_an_hour_behind_is_seen_at_once(compared: Compared) -> Non
     assert await compared.sees(8, NOW - 2) is None
 
 
+@pytest.mark.parametrize(
+    ("moved", "seen", "problem"),
+    [
+        ("l1", NOW + 6 + HOUR, "the clock of the embedded L1 is 3600 s ahead of that of this node, which"),
+        ("node", NOW + 6, "the clock of this node is 3600 s behind the embedded L1, since it was set by -3600 s"),
+        ("chain", NOW + 6, "the clock of this chain is 3600 s ahead of the embedded L1: it was moved by 3600 s"),
+    ],
+)  # fmt: skip
 @played(comparing)
-async def test_an_l1_whose_time_was_moved_is_what_is_wrong(compared: Compared) -> None:
+async def test_the_clock_that_was_moved_is_what_is_wrong(
+    compared: Compared, moved: str, seen: int, problem: str
+) -> None:
     await compared.sees(7, NOW)
     await compared.sees(8, NOW + 4)
-    problem = await compared.sees(9, NOW + 6 + HOUR)
-    assert problem is not None
-    assert "the clock of the embedded L1 is 3600 s ahead of that of this node, which" in problem
-
-
-@played(comparing)
-async def test_a_node_whose_clock_was_set_is_what_is_wrong(compared: Compared) -> None:
-    await compared.sees(7, NOW)
-    await compared.sees(8, NOW + 4)
-    compared.now -= HOUR
-    problem = await compared.sees(9, NOW + 6)
-    assert problem is not None
-    assert (
-        "the clock of this node is 3600 s behind the embedded L1, since it was set by -3600 s"
-        in problem
-    )
-
-
-@played(comparing)
-async def test_a_chain_whose_time_a_developer_moved_is_what_is_wrong(compared: Compared) -> None:
-    await compared.sees(7, NOW)
-    await compared.sees(8, NOW + 4)
-    compared.chain_clock.increase(HOUR)
-    problem = await compared.sees(9, NOW + 6)
-    assert problem is not None
-    assert (
-        "the clock of this chain is 3600 s ahead of the embedded L1: it was moved by 3600 s"
-        in problem
-    )
+    if moved == "node":
+        compared.now -= HOUR
+    elif moved == "chain":
+        compared.chain_clock.increase(HOUR)
+    assert problem in (await compared.sees(9, seen) or "")
 
 
 @played(comparing)

@@ -177,14 +177,6 @@ def test_prices_follow_every_block_of_l1_and_a_change_is_reported_once() -> None
         assert it.fees.current().base_fee == 1
 
 
-def test_a_block_is_read_once() -> None:
-    l1 = PricedLayerOne((3000, 1))
-    it = Watched(l1)
-    for _ in range(3):
-        it.step()
-    assert l1.calls == 2
-
-
 def test_one_wrong_price_counts_for_no_block_of_the_l2() -> None:
     l1 = PricedLayerOne((3000, 1))
     watched = Watched(l1)

@@ -145,14 +145,6 @@ def test_running_waits_between_steps_unless_there_is_more_to_do() -> None:
     assert waits == [0.5, 0.25]
 
 
-def test_running_waits_longer_after_each_failure() -> None:
-    waits: list[tuple[float, str | None]] = []
-    run_until_idle(
-        Component(AWAY, OTHER, math.inf), lambda it, seconds: waits.append((seconds, it.problem))
-    )
-    assert waits == [(2.0, str(AWAY)), (4.0, str(OTHER))]
-
-
 async def test_waking_ends_the_current_or_the_next_sleep() -> None:
     started = worker(Component())
     started.wake()

@@ -117,12 +117,6 @@ def test_the_transaction_of_a_key_that_pays_for_itself_is_never_throttled(world:
     assert not world.rejects(world.from_key().raw)
 
 
-def test_an_account_that_has_passed_is_not_throttled_with_strangers(world: World) -> None:
-    asyncio.run(world.validations.validate(world.transaction()))
-    world.budget.failed(Involved(STRANGER), LATE, SECONDS)
-    assert not world.rejects(world.transaction().raw)
-
-
 def test_a_malformed_transaction_is_left_to_who_decodes_it(world: World) -> None:
     world.budget.failed(Involved(STRANGER), LATE, SECONDS)
     assert not world.rejects(world.transaction().raw[:-1])
@@ -374,16 +368,6 @@ def test_a_token_of_ones_own_keeps_nobody_out_who_has_another() -> None:
         budget.check(Involved(BEN, PAYMASTER, TOKEN))
     budget.check(Involved(BEN, PAYMASTER))
     budget.check(Involved(BEN, PAYMASTER, Address(b"\x05" * 20)))
-
-
-def test_senders_that_have_passed_are_not_kept_out_by_each_other() -> None:
-    budget = ValidationBudget(Time())
-    others = addresses(1_000)
-    for address in (ANN, *others):
-        budget.passed(Involved(address, PAYMASTER))
-    for address in others:
-        spend(budget, Involved(address, PAYMASTER), AccountRejection("paymaster", "no"))
-    budget.check(Involved(ANN, PAYMASTER))
 
 
 def test_a_paymasters_input_names_its_token() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,9 +10,7 @@ from entresol.chain.sealing.block_filler import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
-from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.headers import Header
-from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer import block_sealer, local
 from entresol.sequencer.automine import Automine
@@ -262,27 +259,6 @@ async def test_transactions_that_are_sent_beside_heavy_deposits_are_sealed_in_th
     await sender.automine.stop()
 
 
-async def test_deposits_are_sealed_again_after_a_failure_in_the_background(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
-    write_open, failures = chain.builder.write_open, [StoreFull(chain.blocks.path)]
-
-    def fail_once(block: OpenBlock) -> object:
-        if failures:
-            raise failures.pop()
-        return write_open(block)
-
-    monkeypatch.setattr(chain.builder, "write_open", fail_once)
-    automine = Automine(chain, BlockSealer(chain))
-    enqueue_heavy(chain, 2)
-    automine.seal()
-    await idle(automine)
-    await automine.stop()
-    assert chain.number == 2
-    assert "a block could not be sealed: no space left" in caplog.text
-
-
 async def test_a_store_that_goes_on_failing_is_logged_once(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -311,30 +287,6 @@ async def test_a_store_that_goes_on_failing_is_logged_once(
     assert "no space left" in full
     # A block was sealed in between.
     assert another == again == "a block could not be sealed: another"
-
-
-async def test_a_transaction_that_takes_longer_than_its_gas_is_sealed_on_a_thread(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[str] = []
-    run = BlockExecutor.run
-
-    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
-        threads.append(threading.current_thread().name.partition("_")[0])
-        return run(self, sent)
-
-    sender = Sender(chain)
-    sender.send(long_transaction(0))
-    monkeypatch.setattr(BlockExecutor, "run", observed)
-    await asyncio.sleep(0)
-    assert sender.automine.is_busy
-    await sender.wait()
-    assert list(sender.outcomes.values()) == [None]
-    await sender.automine.stop()
-    assert threads == ["MainThread", "seal"]
-    assert chain.number == 1
-    assert chain.blocks.record(1).results[0].gas_used > INLINE_GAS // 2
-    chain.verify()
 
 
 async def test_what_takes_longer_than_its_gas_does_not_keep_others_waiting(chain: Chain) -> None:

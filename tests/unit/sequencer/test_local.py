@@ -69,16 +69,6 @@ async def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
     assert opened == [0, 1]
 
 
-async def test_a_client_that_always_changes_the_chain_does_not_stop_it(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sealer = BlockSealer(chain)
-    monkeypatch.setattr(chain.builder, "write_open", lambda _block: None)
-    enqueue_heavy(chain, 1)
-    assert (await sealer.seal()).number == 1
-    await sealer.stop()
-
-
 def submit_heavy(chain: Chain, senders: int = 3) -> None:
     """Leave transactions pending that may use more gas than is executed on the event loop."""
     chain.schedule.seal_on_request()

@@ -167,21 +167,6 @@ async def test_a_deposit_waits_for_its_confirmations(scenario: Scenario) -> None
     assert await scenario.watcher.step() == 1
 
 
-@played(run, config=DepositConfig(confirmations=2))
-async def test_a_reorg_of_unconfirmed_blocks_has_no_effect(scenario: Scenario) -> None:
-    await scenario.post(DEPOSITS[0])
-    scenario.layer_one.mine(2)
-    assert await scenario.watcher.step() == 1
-    before = scenario.layer_one.checkpoint()
-    await scenario.post(DEPOSITS[1])
-    assert await scenario.watcher.step() == 0
-    scenario.layer_one.restore(before)
-    await scenario.post(OTHERS[1])
-    scenario.layer_one.mine(2)
-    assert await scenario.watcher.step() == 1
-    assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
-
-
 @played(run)
 async def test_a_reorg_of_confirmed_blocks_with_the_same_deposits_executes_none_twice(
     scenario: Scenario,
@@ -429,20 +414,6 @@ async def test_a_pending_deposit_is_dropped_if_a_reorg_removes_its_block(
     assert await scenario.watcher.step() == 1
     scenario.chain.builder.seal()
     assert scenario.executed() == [DEPOSITS[0], OTHERS[1]]
-
-
-@played(run)
-async def test_a_pending_deposit_that_a_reorg_moves_is_executed_once(scenario: Scenario) -> None:
-    scenario.chain.schedule.seal_on_request()
-    before = scenario.layer_one.checkpoint()
-    await scenario.post(*DEPOSITS[:2])
-    assert await scenario.watcher.step() == 2
-    scenario.layer_one.restore(before)
-    scenario.layer_one.mine(5)
-    await scenario.post(*DEPOSITS[:2])
-    assert await scenario.watcher.step() == 2
-    scenario.chain.builder.seal()
-    assert scenario.executed() == DEPOSITS[:2]
 
 
 @played(lying)

@@ -27,7 +27,6 @@ from entresol.rollup.derivation.l1_events import (
     BatchesReverted,
     BatchesVerified,
     BatchEvent,
-    BatchExecuted,
     BatchReverts,
     L1Events,
 )
@@ -82,27 +81,20 @@ def test_a_claim_that_is_another_in_one_field_is_an_alarm_about_it(
     assert alarm.found == str(getattr(liar.truth, field))
 
 
-@pytest.mark.parametrize("field", ["parent_hash", "rules_hash"])
-def test_a_batch_that_stands_on_something_else_is_an_alarm(liar: Liar, field: str) -> None:
-    alarm = liar.publish(
-        lambda batch: msgspec.structs.replace(
-            batch, header=msgspec.structs.replace(batch.header, **{field: OTHER})
-        )
-    )
-    assert (alarm.field, alarm.expected) == (field, str(OTHER))
-    assert alarm.found == str(getattr(liar.batch.header, field))
-
-
-@pytest.mark.parametrize(("field", "other"), [("number", 3), ("first_block", 1)])
-def test_a_body_with_the_numbers_of_another_batch_is_an_alarm(
-    liar: Liar, field: str, other: int
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [("parent_hash", OTHER), ("rules_hash", OTHER), ("number", 3), ("first_block", 1)],
+)
+def test_a_body_with_another_header_is_an_alarm(
+    liar: Liar, field: str, other: Hash32 | int
 ) -> None:
     alarm = liar.publish(
         lambda batch: msgspec.structs.replace(
             batch, header=msgspec.structs.replace(batch.header, **{field: other})
         )
     )
-    assert (alarm.field, alarm.found) == (field, str(other))
+    assert alarm.field == field
+    assert str(other) in (alarm.expected, alarm.found)
 
 
 def test_another_hash_of_the_last_block_is_an_alarm(liar: Liar) -> None:
@@ -351,22 +343,6 @@ def test_the_logs_of_a_commit_are_one_event() -> None:
     claim = event.claim
     assert (claim.number, claim.first_block, claim.last_block, claim.data) == (1, 1, 3, b"batch 1 ")
     assert event.position == EventPosition(block, l1.blocks[block][0], 2)
-
-
-def test_events_come_in_the_order_of_logs() -> None:
-    l1 = ScriptedLayerOne()
-    l1.deposit(0)
-    l1.settle(1)
-    l1.commit(2)
-    l1.revert(1)
-    kinds = [type(event) for event in events(l1)]
-    assert kinds == [
-        BatchCommitted,
-        BatchesVerified,
-        BatchExecuted,
-        BatchCommitted,
-        BatchesReverted,
-    ]
 
 
 def test_events_up_to_a_position_are_left_out() -> None:

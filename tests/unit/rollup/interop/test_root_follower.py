@@ -129,16 +129,6 @@ async def test_what_is_imported_is_not_queued_again(scenario: Scenario) -> None:
     assert (importer.imported_block, importer.imported_count) == (3, 2)
 
 
-async def test_own_batches_alone_are_not_imported_and_make_no_block(scenario: Scenario) -> None:
-    scenario.append(OTHER)
-    await scenario.imported()
-    blocks = scenario.chain.number
-    for _ in range(5):
-        scenario.append(scenario.own)
-        assert await scenario.imported() == [1]
-    assert scenario.chain.number == blocks
-
-
 async def test_idle_chains_make_no_block_after_the_last_batch() -> None:
     """Each chain settles the blocks that it makes itself, and imports the roots of the others."""
     scenario = Scenario()
