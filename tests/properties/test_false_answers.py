@@ -53,6 +53,7 @@ from tests.support.chain.block_production import ETHER, sender
 from tests.support.chain.importing_chain import IMPORTING
 from tests.support.coroutines import completed
 from tests.support.evm.bundle_senders import ALLOC
+from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.settlement_contracts import DeployedContracts, send
@@ -240,8 +241,7 @@ class World:
         chain, told = self.scenario.chain, self.answers.told
         await self.read_truth()
         for number in range(chain.blocks.next_priority_id()):
-            location = chain.blocks.locate_priority(number)
-            assert location is not None
+            location = known(chain.blocks.locate_priority(number))
             record = chain.blocks.record(location.block_number)
             assert record.transaction(location.transaction_index).hash == self._deposits[number], (
                 told
@@ -254,10 +254,8 @@ class World:
                 assert (root.root, root.timestamp) == (truth, timestamp), told
                 assert imported.get(root.block_number) == truth, told
         totals = await self.contract.totals()
-        executed = chain.batches.get(totals.executed)
-        committed = chain.batches.get(totals.committed)
-        assert executed is not None
-        assert committed is not None
+        executed = known(chain.batches.get(totals.executed))
+        committed = known(chain.batches.get(totals.committed))
         assert chain.finality.finalized <= executed.last_block, told
         assert chain.finality.safe <= committed.last_block, told
         assert self.fees.l1_gas_price in self._gas_prices, told
@@ -269,8 +267,7 @@ class World:
         found = await self.contract.deposits(self._checked + 1, head)
         self._deposits += [it.payload.hash() for it in found]
         for number in range(max(self.first_block, self._checked + 1), head + 1):
-            block = await self.l1.block(number)
-            assert block is not None
+            block = known(await self.l1.block(number))
             self._gas_prices.add(block.base_fee + tip)
             self._ether_prices.add(await self.contract.ether_price(number))
         self._checked = head
@@ -291,25 +288,20 @@ class World:
                 assert chain.batches.settled(number, step) == truth, (step, number, told)
             topics = [BATCH_APPENDED, Hash32(CHAIN_ID.to_bytes(32)), word]
             [books] = await self.l1.logs(self.message_root.address, topics, 0, head.number)
-            booked = chain.batches.books.get(number)
-            assert booked is not None
+            booked = known(chain.batches.books.get(number))
             assert booked.is_at_place_of(await self.transaction_of(books)), told
         for cursor in (chain.batches.deposit_cursor(), chain.batches.roots.cursor()):
             if cursor is None:
                 continue
-            block = await self.l1.block(cursor.block)
-            assert block is not None
+            block = known(await self.l1.block(cursor.block))
             assert block.hash == cursor.block_hash, told
-        roots = chain.batches.roots.cursor()
-        assert roots is not None
+        roots = known(chain.batches.roots.cursor())
         trees = MessageTrees.decode(roots.trees)
         assert trees.root() == await self.message_root.root_at(roots.block), told
 
     async def transaction_of(self, event: L1Log) -> SettlementTransaction:
-        receipt = await self.l1.receipt(event.transaction_hash)
-        block = await self.l1.block(event.block_number)
-        assert receipt is not None
-        assert block is not None
+        receipt = known(await self.l1.receipt(event.transaction_hash))
+        block = known(await self.l1.block(event.block_number))
         return SettlementTransaction(
             receipt.transaction_hash, block.number, block.timestamp, receipt.gas_used
         )

@@ -21,6 +21,7 @@ from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.settlement.settler import Settler
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
 from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settlement_contracts import deploy
@@ -53,9 +54,7 @@ class Settled:
         return bool(abi.decode("(bool)", response)[0])
 
     def proven(self, batch: int, leaf: int) -> ProvenLog:
-        found = self.prover._prove(batch, leaf)
-        assert found is not None
-        return found
+        return known(self.prover._prove(batch, leaf))
 
     def leads_to_the_root(self, proof_call: ProofCall) -> bool:
         """Check a proof in Python."""
@@ -80,8 +79,7 @@ class Settled:
                 left -= min(left, 450)
                 self.chain.builder.seal()
             completed(self.batcher.seal(0.0))
-        genesis = self.chain.batches.get(0)
-        assert genesis is not None
+        genesis = known(self.chain.batches.get(0))
         begun, l1 = stored_info_of(genesis, CHAIN_ID).hash(), self.layer_one.l1
         contracts = await deploy(l1, CHAIN_ID, begun, ACCOUNTS[1].address)
         operator = Operator(l1, ACCOUNTS[1].secret)

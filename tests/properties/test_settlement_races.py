@@ -18,6 +18,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import (
     CHAIN_ID,
@@ -112,10 +113,8 @@ class Race:
         assert self.scenario.settler.stopped is None
         assert await self.scenario.totals() == (batches, batches, batches)
         for number, step in itertools.product(range(1, batches + 1), SettlementStep):
-            done = self.scenario.batches.settled(number, step)
-            assert done is not None
-            receipt = await self.l1.receipt(done.transaction)
-            assert receipt is not None
+            done = known(self.scenario.batches.settled(number, step))
+            receipt = known(await self.l1.receipt(done.transaction))
             assert receipt.succeeded
             block = await self.l1.block(done.block)
             assert (receipt.block_number, block.timestamp) == (done.block, done.timestamp)
@@ -283,8 +282,7 @@ def test_whichever_of_two_attempts_is_included_is_recorded(tmp_path: Path, resta
 
 
 def _committed_by(it: Race) -> bytes:
-    done = it.scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert done is not None
+    done = known(it.scenario.batches.settled(1, SettlementStep.COMMIT))
     return done.transaction
 
 

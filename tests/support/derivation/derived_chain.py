@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rollup.derivation.derived_block import EditSource
     from entresol.rollup.derivation.l1_events import BatchClaim
-    from tests.support.derivation.operated_chain import OperatedChain
+    from tests.support.known import known
+from tests.support.derivation.operated_chain import OperatedChain
 
 _OWN = (tables.IDENTITY, tables.DEPOSITS)
 """A genesis with slots that are zero is another one for the store, but the same chain."""
@@ -30,8 +31,7 @@ class DerivedChain:
     ) -> None:
         self._operator = operator
         published = operator.genesis()
-        data = published.publish()
-        assert data is not None
+        data = known(published.publish())
         genesis = read_genesis_data([data], published.hash())
         self.chain = open_derived(path, genesis, data)
         self.deriver = BatchDeriver(self.chain, edits)

@@ -17,6 +17,7 @@ from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
 from tests.support.derivation.traffic import Traffic
+from tests.support.known import known
 
 Change: TypeAlias = Callable[[PublishedBatch], PublishedBatch]
 
@@ -65,8 +66,7 @@ class Liar:
 
     def committed(self, claim: BatchClaim) -> BatchClaim:
         """Return a claim whose commitment is that of its data, and says the truth beside that."""
-        batch = self.operator.chain.batches.get(claim.number)
-        assert batch is not None
+        batch = known(self.operator.chain.batches.get(claim.number))
         data = bytes(calldata_commitment(claim.data))
         told = msgspec.structs.replace(batch, data_commitment=data)
         commitment = stored_info_of(told, self.operator.chain.rules.chain_id).commitment

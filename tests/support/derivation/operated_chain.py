@@ -22,6 +22,7 @@ from entresol.rollup.publication.publication import Publication
 from entresol.rollup.system_contracts import system_genesis
 from tests.support.chain.varied_chain import varied_genesis
 from tests.support.contracts.layer_two import L1_ASSET_ROUTER, L1_CHAIN_ID
+from tests.support.known import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,14 +90,12 @@ class OperatedChain:
 
     def seal_batch(self) -> BatchClaim:
         """Seal all blocks that are in no batch into one, and return what L1 says of it."""
-        batch = asyncio.run(self.batcher.seal(0.0))
-        assert batch is not None
+        batch = known(asyncio.run(self.batcher.seal(0.0)))
         return self.claim(batch.number)
 
     def claim(self, number: int) -> BatchClaim:
         """Return what L1 says of a batch."""
-        batch = self.chain.batches.get(number)
-        assert batch is not None
+        batch = known(self.chain.batches.get(number))
         return BatchClaim(
             number=number,
             state_root=Hash32(batch.state_root),
@@ -108,8 +107,7 @@ class OperatedChain:
 
     def claims(self) -> list[BatchClaim]:
         """Return what L1 says of all batches after the genesis."""
-        last = self.chain.batches.last()
-        assert last is not None
+        last = known(self.chain.batches.last())
         return [self.claim(number) for number in range(1, last.number + 1)]
 
     def genesis(self) -> PublishedGenesis:

@@ -37,6 +37,7 @@ from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.genesis_conversion import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.derivation.operated_chain import publishing_genesis
+from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES
 from tests.support.rollup.layer_ones import request_data
 
@@ -248,9 +249,7 @@ class ScriptedLayerOne:
 
     async def head(self) -> L1Block:
         """Return the last block."""
-        found = await self.block(len(self.blocks) - 1)
-        assert found is not None
-        return found
+        return known(await self.block(len(self.blocks) - 1))
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
@@ -350,8 +349,7 @@ class Scene:
         self.chain = chain
         chain.clock.set_interval(3)
         self.l1 = l1 or ScriptedLayerOne()
-        last = chain.batches.get(0)
-        assert last is not None
+        last = known(chain.batches.get(0))
         self.l1.genesis_hash = stored_info_of(last, CHAIN_ID).hash()
         self.deriver = ScriptedDeriver(chain, self.l1)
         self.slept = 0

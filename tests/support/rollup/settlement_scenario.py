@@ -21,6 +21,7 @@ from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, SteeredLayerOne, layer_one
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
@@ -107,8 +108,7 @@ class Scenario:
     def seal_batch(self, *messages: int) -> int:
         """Seal a batch of one block with these messages."""
         self.chain.seal_messages(*messages)
-        batch = completed(self.batcher.seal(0.0))
-        assert batch is not None
+        batch = known(completed(self.batcher.seal(0.0)))
         return batch.number
 
     async def settle(self) -> None:

@@ -18,6 +18,7 @@ from entresol.sequencer.local import LocalSequencer
 from tests.support.chain.dev_chain import ALICE, NOBODY, SECRETS
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.running_fork import open_fork, remote_of
+from tests.support.known import known
 
 RULES = ChainRules.layer_1()
 # Returns what is in slot 0.
@@ -62,8 +63,7 @@ def test_a_forked_l1_is_read_executed_and_written_with_nothing_in_memory(
             to=NOBODY,
             value=1,
         )
-        receipt = await l1.receipt(await l1.send(sign(payload, SECRETS[0]).raw))
-        assert receipt is not None
+        receipt = known(await l1.receipt(await l1.send(sign(payload, SECRETS[0]).raw)))
         await sequencer.stop()
         return [*read, gas, receipt.succeeded]
 

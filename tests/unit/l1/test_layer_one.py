@@ -20,6 +20,7 @@ from entresol.primitives import abi
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
@@ -153,8 +154,7 @@ async def test_deposits_are_found_in_the_blocks_that_have_them(l1: LayerOne) -> 
     assert [deposit.block for deposit in deposits] == [1, 2]
     assert [deposit.priority_id for deposit in await chain.deposits(2, 2)] == [1]
     assert await chain.deposits(0, 0) == []
-    block = await l1.block(1)
-    assert block is not None
+    block = known(await l1.block(1))
     assert deposits[0].block_hash == block.hash
 
 

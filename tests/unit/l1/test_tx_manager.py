@@ -15,6 +15,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import sign
 from entresol.rollup.settlement.pending_tx import PendingSettlements
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, on_disk, run
@@ -73,8 +74,7 @@ async def test_no_fee_is_raised_while_l1_makes_no_blocks(
     for now in range(0, HOUR, 30):
         assert not await scenario.settler.step(float(now))
     assert scenario.pending() == sent
-    problem = scenario.settler.problem
-    assert problem is not None
+    problem = known(scenario.settler.problem)
     assert problem.startswith("commit of batch 1 is pending, and ")
     assert problem.endswith(" makes no blocks")
     scenario.layer_one.mine()
@@ -168,8 +168,7 @@ async def test_the_best_attempt_that_can_be_paid_is_sent(
     expected = scenario.pending().transactions()[2]
     scenario.layer_one.mine()
     assert await scenario.settler.step(2.0)
-    done = scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert done is not None
+    done = known(scenario.batches.settled(1, SettlementStep.COMMIT))
     assert done.transaction == expected.hash
 
 

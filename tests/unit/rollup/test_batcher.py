@@ -25,6 +25,7 @@ from entresol.rollup.priority_tree import Frontier, rolling_hash
 from entresol.rollup.settlement.settler import Settler
 from entresol.storage.batch_table import BatchPosition
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.rollup.proof_roots import root_of_range
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples
@@ -138,8 +139,7 @@ def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingC
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     assert completed(batcher.seal(0.0)) is None
     chain.builder.seal()
-    batch = completed(batcher.seal(0.0))
-    assert batch is not None
+    batch = known(completed(batcher.seal(0.0)))
     assert (batch.number, batch.transactions, batch.logs) == (1, 0, 0)
     assert batch.message_root == MessageTree([]).root
 
@@ -154,8 +154,7 @@ def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(
     deposited = chain.deposit()
     chain.send_message(8, times=2)
     chain.builder.seal()
-    batch = completed(batcher.seal(0.0))
-    assert batch is not None
+    batch = known(completed(batcher.seal(0.0)))
     logs = logs_of(chain, 1)
     assert [(log.tx_number, int.from_bytes(log.value)) for log in logs] == [
         (1, 7),
@@ -234,8 +233,7 @@ def test_batches_and_the_open_one_are_the_same_after_a_restart(tmp_path: Path) -
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     assert batcher.last == sealed == chain.batches.get(1)
     assert [log.tx_number for log in logs_of(chain, 1)] == [0, 1, 2]
-    after = completed(batcher.seal(0.0))
-    assert after is not None
+    after = known(completed(batcher.seal(0.0)))
     assert (after.number, after.first_block, after.last_block) == (2, 2, 2)
     assert (after.first_priority_id, after.l1_transactions, after.logs) == (1, 1, 2)
     chain.close()
@@ -295,8 +293,7 @@ def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[s
 def assert_no_gaps(chain: SettlingChain, batcher: Batcher) -> None:
     frontier, next_block = Frontier(), 0
     for number in range(batcher.last.number + 1):
-        batch = chain.batches.get(number)
-        assert batch is not None
+        batch = known(chain.batches.get(number))
         assert batch.first_block == next_block
         hashes = priority_hashes(chain.blocks, batch)
         assert (batch.first_priority_id, batch.priority_frontier) == (

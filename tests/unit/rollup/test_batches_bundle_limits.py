@@ -25,6 +25,7 @@ from entresol.rollup.batches import SealingPolicy
 from tests.support.chain.block_production import ETHER, sender
 from tests.support.coroutines import completed
 from tests.support.evm.bundle_senders import ALLOC, FLOODER, flood
+from tests.support.known import known
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain, deposit
 from tests.support.run.examples import examples
 
@@ -62,8 +63,7 @@ def blocks_of(chain: SettlingChain, *hashes: Hash32) -> list[int]:
         before = chain.blocks.head_number
         chain.builder.seal()
         assert chain.blocks.head_number != before
-        record = chain.blocks.get_record(chain.blocks.head_number or 0)
-        assert record is not None
+        record = known(chain.blocks.get_record(chain.blocks.head_number or 0))
         assert record.transactions, "a block without any does not bring them closer"
     found = [chain.blocks.locate_transaction(transaction_hash) for transaction_hash in hashes]
     return [it.block_number for it in found if it is not None]
@@ -75,12 +75,10 @@ def sealed_loads(chain: SettlingChain, policy: SealingPolicy = NEVER) -> list[Me
     completed(batcher.seal(0.0))
     loads = []
     for number in range(1, batcher.last.number + 1):
-        batch = chain.batches.get(number)
-        assert batch is not None
+        batch = known(chain.batches.get(number))
         load = MessageLoad()
         for block in range(batch.first_block, batch.last_block + 1):
-            record = chain.blocks.get_record(block)
-            assert record is not None
+            record = known(chain.blocks.get_record(block))
             load = load.plus(MessageLoad.of_record(record))
         assert load.logs == batch.logs
         assert (load.bundles > 0) == has_bundles(chain.batches.logs(number))
@@ -90,8 +88,7 @@ def sealed_loads(chain: SettlingChain, policy: SealingPolicy = NEVER) -> list[Me
 
 def test_the_bundles_of_a_block_are_read_with_their_messages(chain: SettlingChain) -> None:
     (block,) = blocks_of(chain, send(chain, 2, 777))
-    record = chain.blocks.get_record(block)
-    assert record is not None
+    record = known(chain.blocks.get_record(block))
     assert list(bundles_in(record.results[0].logs)) == [bytes(777)]
     assert MessageLoad.of_record(record) == (3, 1, 777 + 96)
 
@@ -141,8 +138,7 @@ def test_a_request_of_l1_with_bundles_that_no_block_can_hold_fails(chain: Settli
     # With the log of its result it has one more than can be booked.
     request, following = send_from_l1(chain, MAX_BOOKED_LOGS - 1, 64), send_from_l1(chain, 0, 64)
     assert blocks_of(chain, request, following) == [1, 1]
-    record = chain.blocks.get_record(1)
-    assert record is not None
+    record = known(chain.blocks.get_record(1))
     assert [result.succeeded for result in record.results] == [False, True]
     assert sealed_loads(chain) == [(3, 1, 64 + 96)]
 

@@ -19,6 +19,7 @@ from entresol.rollup.log_prover import LogProver
 from tests.support.chain.block_production import sender
 from tests.support.coroutines import completed
 from tests.support.hex_data import word
+from tests.support.known import known
 from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import USER, SettlingChain
 from tests.support.run.examples import examples
@@ -37,16 +38,14 @@ class Scenario:
 
     def settle(self) -> int:
         """Seal a batch and record that L1 executed it."""
-        batch = completed(self.batcher.seal(0.0))
-        assert batch is not None
+        batch = known(completed(self.batcher.seal(0.0)))
         self.chain.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
         return batch.number
 
     def assert_valid(self, proven: ProvenLog | None, batch: int) -> ProvenLog:
         """Check a proof as L1 does."""
         assert proven is not None
-        stored = self.chain.batches.get(batch)
-        assert stored is not None
+        stored = known(self.chain.batches.get(batch))
         root = root_of_proof(proven.log.leaf(), proven.proof.id, proven.proof.words)
         assert root == stored.message_root == proven.proof.root
         assert proven.batch == batch

@@ -24,6 +24,7 @@ from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, GWEI, sender
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.coroutines import completed
+from tests.support.known import known
 from tests.support.rollup.settling_chain import (
     CHAIN_ID,
     GENESIS,
@@ -118,8 +119,7 @@ class Bridge:
 
     def execute(self) -> int:
         """Seal a batch of all blocks, and note that L1 has executed it."""
-        batch = completed(self.batcher.seal(0.0))
-        assert batch is not None
+        batch = known(completed(self.batcher.seal(0.0)))
         for step in SettlementStep:
             by = SettlementTransaction(Hash32(b"\1" * 32), 1, 1_700_000_000)
             self.chain.batches.settle([batch.number], step, by)

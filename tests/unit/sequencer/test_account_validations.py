@@ -31,6 +31,7 @@ from tests.support.contracts.accounts import (
     use_nonce,
 )
 from tests.support.contracts.layer_two import ALICE, SECRETS
+from tests.support.known import known
 
 STRANGER = Address(b"\x31" * 20)
 LATE = AccountRejection("validation", "late")
@@ -80,8 +81,7 @@ def test_a_throttled_account_is_rejected_before_its_transaction_is_decoded(world
 def test_a_throttled_paymaster_is_rejected_before_a_key_is_recovered(world: World) -> None:
     raw = sign(fill(ALICE, paymaster=world.paymaster()), SECRETS[0]).raw
     assert not world.rejects(raw)
-    involved = Involved.of_raw(raw)
-    assert involved is not None
+    involved = known(Involved.of_raw(raw))
     world.budget.failed(involved, AccountRejection("paymaster", "late"), SECONDS)
     assert world.rejects(raw)
 
@@ -147,8 +147,7 @@ async def test_a_validation_in_vain_for_a_full_pool_counts_as_one_that_has_faile
     def add() -> None:
         raise PoolRejection("txpool is full")
 
-    validation = world.validations.prepare(world.transaction())
-    assert validation is not None
+    validation = known(world.validations.prepare(world.transaction()))
     with pytest.raises(PoolRejection, match="txpool is full"):
         await world.validations.run(validation, add)
     assert not world.budget.is_unused

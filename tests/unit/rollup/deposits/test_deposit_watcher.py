@@ -25,6 +25,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
@@ -137,8 +138,7 @@ async def test_deposits_are_executed_once_and_in_order(scenario: Scenario) -> No
     await scenario.post(DEPOSITS[3])
     assert await scenario.watcher.step() == 1
     assert scenario.executed() == DEPOSITS[:4]
-    account = scenario.chain.latest.account(RECEIVER)
-    assert account is not None
+    account = known(scenario.chain.latest.account(RECEIVER))
     assert account.balance == 1 + 2 + 3 + 4
 
 
@@ -349,8 +349,7 @@ async def test_a_cursor_that_is_past_a_deposit_heals(scenario: Scenario, has_arc
     assert isinstance(scenario.l1, LyingLayerOne)
     await scenario.post(*DEPOSITS[:2])
     scenario.layer_one.mine(300)
-    head = await scenario.l1.block(await scenario.l1.block_number())
-    assert head is not None
+    head = known(await scenario.l1.block(await scenario.l1.block_number()))
     scenario.chain.batches.set_deposit_cursor(DepositCursor(head.number, head.hash, 0))
     scenario.layer_one.mine(200)
     if not has_archive:

@@ -32,6 +32,7 @@ from entresol.storage import tables
 from entresol.storage.derivation_table import DerivedPosition
 from tests.support.derivation.scripted_l1 import Scene, ScriptedLayerOne, scene
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
+from tests.support.known import known
 
 TRANSACTION = Hash32(b"\x77" * 32)
 
@@ -138,8 +139,7 @@ def test_every_step_of_settlement_is_recorded(scened: Scene) -> None:
     executed = scened.l1.execute(1, 2)
     scened.run()
     for step, block in ((SettlementStep.PROVE, proven), (SettlementStep.EXECUTE, executed)):
-        by = settled(scened, 2, step)
-        assert by is not None
+        by = known(settled(scened, 2, step))
         assert (by.block, by.timestamp, by.gas_used) == (block, 5_000 + block, block)
         assert by.transaction == scened.l1.blocks[block][1][0].transaction_hash
 
@@ -148,8 +148,7 @@ def test_the_gas_of_a_step_is_unknown_if_l1_knows_only_later_transactions(scened
     scened.l1.has_receipts = False
     scened.l1.settle(1)
     assert scened.run().last.number == 1
-    by = settled(scened, 1, SettlementStep.COMMIT)
-    assert by is not None
+    by = known(settled(scened, 1, SettlementStep.COMMIT))
     assert by.gas_used is None
 
 
@@ -159,8 +158,7 @@ def test_a_second_start_goes_on_after_the_last_batch(scened: Scene) -> None:
     scened.l1.settle(2)
     scened.l1.requests.clear()
     assert scened.run().derived == 1
-    position = scened.chain.batches.derivation.at(1)
-    assert position is not None
+    position = known(scened.chain.batches.derivation.at(1))
     assert min(first for first, _ in scened.l1.requests) == position.block
     assert [claim.number for claim in scened.deriver.claims] == [1, 2]
 
@@ -176,8 +174,7 @@ def test_a_batch_counts_by_its_last_commit(scened: Scene) -> None:
     proven = l1.verify(1, 2)
     scened.run()
     assert [claim.data for claim in scened.deriver.claims] == [b"batch 1 ", b"batch 2 second"]
-    by = settled(scened, 2, SettlementStep.PROVE)
-    assert by is not None
+    by = known(settled(scened, 2, SettlementStep.PROVE))
     assert by.block == proven
     assert scened.chain.number == 6
 
@@ -326,8 +323,7 @@ def test_a_reorg_that_only_moves_later_steps_records_them_where_they_are(scened:
     l1.mine()
     proven = l1.verify(0, 1)
     assert scened.run().reverted == 0
-    by = settled(scened, 1, SettlementStep.PROVE)
-    assert by is not None
+    by = known(settled(scened, 1, SettlementStep.PROVE))
     assert (by.block, by.transaction) == (proven, l1.blocks[proven][1][0].transaction_hash)
     assert settled(scened, 1, SettlementStep.EXECUTE) is None
 
@@ -385,11 +381,9 @@ def test_deposits_are_read_again_after_a_start_from_the_first_that_no_batch_has(
     l1.commit(1, deposits=1)
     l1.mine()
     scened.run()
-    position = scened.chain.batches.derivation.at(1)
-    assert position is not None
+    position = known(scened.chain.batches.derivation.at(1))
     assert position.deposits_from == first
-    cursor = scened.chain.batches.deposit_cursor()
-    assert cursor is not None
+    cursor = known(scened.chain.batches.deposit_cursor())
     assert (cursor.block, cursor.next_id) == (first - 1, 1)
     l1.commit(2, deposits=1)
     scened.run()
@@ -400,8 +394,7 @@ def test_a_node_reads_deposits_on_from_the_head_if_all_are_in_batches(scened: Sc
     scened.l1.deposit(0)
     scened.l1.commit(1, deposits=1)
     scened.run()
-    cursor = scened.chain.batches.deposit_cursor()
-    assert cursor is not None
+    cursor = known(scened.chain.batches.deposit_cursor())
     head = len(scened.l1.blocks) - 1
     assert cursor == (head, scened.l1.blocks[head][0], 1)
 

@@ -36,6 +36,7 @@ from tests.support.derivation.derived_chain import seen
 from tests.support.derivation.liar import Liar
 from tests.support.derivation.scripted_l1 import CONTRACT, ScriptedLayerOne
 from tests.support.derivation.traffic import ETHER, STRANGER
+from tests.support.known import known
 from tests.support.published.rejected import uncompressed
 from tests.support.run.examples import tries_many
 
@@ -318,9 +319,7 @@ def custom_signature(raw: bytes) -> bytes:
 
 
 def _rules(liar: Liar) -> BlockRules:
-    found = liar.operator.chain.ledger.store.rules.at(0)
-    assert found is not None
-    return found
+    return known(liar.operator.chain.ledger.store.rules.at(0))
 
 
 def events(l1: ScriptedLayerOne, after: EventPosition | None = None) -> list[BatchEvent]:

@@ -14,6 +14,7 @@ from tests.support.derivation.derived_chain import DerivedChain, assert_same_blo
 from tests.support.derivation.liar import Liar
 from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
 from tests.support.derivation.traffic import EDITED
+from tests.support.known import known
 
 
 @pytest.fixture
@@ -42,8 +43,7 @@ def test_a_batch_is_accepted_as_a_snapshot_has_it_and_the_next_one_is_derived(li
     with pytest.raises(UnderivableBatch):
         derived.derive(lie)
     accept(derived, lie, snapshot_of(liar))
-    last = derived.chain.batches.last()
-    assert last is not None
+    last = known(derived.chain.batches.last())
     assert (last.number, last.state_root) == (2, lie.state_root)
     assert derived.chain.batches.data(2) == lie.data
     operator.seal()

@@ -35,6 +35,7 @@ from tests.support.ecosystem.roots_layer_one import (
     changed,
     left_out,
 )
+from tests.support.known import known
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples
 
@@ -68,16 +69,14 @@ class Scenario:
         """Seal a batch that sends these, and record that L1 executed it."""
         transactions = [self.chain.send_message(message) for message in messages]
         self.chain.builder.seal()
-        batch = completed(self.batcher.seal(0.0))
-        assert batch is not None
+        batch = known(completed(self.batcher.seal(0.0)))
         self.chain.batches.settle([batch.number], SettlementStep.EXECUTE, DONE)
         self.sent[batch.number] = transactions
         return batch.number
 
     def root_of(self, batch: int) -> bytes:
         """Return the root of a batch."""
-        found = self.chain.batches.get(batch)
-        assert found is not None
+        found = known(self.chain.batches.get(batch))
         return found.message_root
 
     def follow(self) -> None:
@@ -202,16 +201,14 @@ def test_bundles_that_l1_leaves_out_have_a_reason_and_all_others_a_proof(
         scenario.follow()
         with pytest.raises(NotPossible, match=r"of batch 1: InteropValueNotCovered\(270, 1, "):
             scenario.prover.prove_transaction_log(second)
-        proven = scenario.prover.prove_transaction_log(third)
-        assert proven is not None
+        proven = known(scenario.prover.prove_transaction_log(third))
         assert scenario.accepts(proven)
     # Once it is covered, L1 appends the batch with all that it has.
     before = scenario.l1.number
     scenario.l1.mine(appended(CHAIN_ID, batch, scenario.root_of(batch)))
     scenario.follow()
     for transaction in (first, second, third):
-        proven = scenario.prover.prove_transaction_log(transaction)
-        assert proven is not None
+        proven = known(scenario.prover.prove_transaction_log(transaction))
         assert scenario.accepts(proven)
     # A reorg of L1 may remove that, and what was appended before it stays.
     scenario.l1.reorg(before)
@@ -242,10 +239,8 @@ def test_a_path_of_another_batch_with_the_number_proves_nothing(scenario: Scenar
     batch = scenario.settle(1)
     scenario.l1.mine(appended(CHAIN_ID, batch, scenario.root_of(batch)))
     scenario.follow()
-    path = scenario.chain.batches.roots.path(batch)
-    cursor = scenario.chain.batches.roots.cursor()
-    assert path is not None
-    assert cursor is not None
+    path = known(scenario.chain.batches.roots.path(batch))
+    cursor = known(scenario.chain.batches.roots.cursor())
     stale = path._replace(batch_root=Hash32(b"\7" * 32))
     scenario.chain.batches.roots.update(1, cursor, paths=[(batch, stale)])
     assert scenario.prover.prove_transaction_log(scenario.sent[batch][0]) is None

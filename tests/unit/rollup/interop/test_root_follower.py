@@ -21,6 +21,7 @@ from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.importing_chain import open_importing
 from tests.support.coroutines import completed
 from tests.support.ecosystem.roots_layer_one import L1_CHAIN_ID, RootsLayerOne, appended
+from tests.support.known import known
 
 OTHER, THIRD = 271, 272
 
@@ -205,8 +206,7 @@ async def test_a_long_time_without_roots_is_not_read_again_after_a_restart(tmp_p
     for _ in range(PERSIST_BLOCKS):
         scenario.l1.mine()
     await scenario.follow()
-    cursor = scenario.chain.batches.roots.cursor()
-    assert cursor is not None
+    cursor = known(scenario.chain.batches.roots.cursor())
     assert cursor.block == PERSIST_BLOCKS
     scenario.chain.close()
 
@@ -241,8 +241,7 @@ async def test_paths_of_blocks_that_a_reorg_removed_are_dropped(scenario: Scenar
     scenario.append(OTHER)
     scenario.append(scenario.own)
     await scenario.follow()
-    second = roots.path(2)
-    assert second is not None
+    second = known(roots.path(2))
     assert second.l1_block == 3
 
 

@@ -14,14 +14,14 @@ from entresol.rollup.publication.genesis_conversion import genesis_of, published
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
 from tests.support.derivation.operated_chain import publishing_genesis
+from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES
 
 
 def test_the_same_block_comes_of_a_published_genesis(store: Store) -> None:
     genesis = publishing_genesis()
     published = published_genesis(genesis, DEVELOPMENT_RULES)
-    data = published.publish()
-    assert data is not None
+    data = known(published.publish())
     found = genesis_of(read_genesis_data([data], published.hash()))
     trie = StateTrie(store)
     assert genesis_block(found, store, trie)[0] == genesis_block(genesis, store, trie)[0]

@@ -37,6 +37,7 @@ from entresol.storage.block_rows import Prices
 from tests.support.chain.dev_chain import deposit
 from tests.support.derivation.operated_chain import OperatedChain
 from tests.support.derivation.traffic import EDITED, STRANGER
+from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES, EVERYTHING, batches
 
 PRICES = Prices(10**9, 17 * 10**9)
@@ -63,8 +64,7 @@ def blocks(operator: OperatedChain) -> list[PublishedBlock]:
     """Return what is published of its blocks in one batch."""
     found, before = list[PublishedBlock](), RulesInForce(rules=DEVELOPMENT_RULES)
     for number in range(1, operator.chain.number + 1):
-        prices = operator.chain.prices.at(number)
-        assert prices is not None
+        prices = known(operator.chain.prices.at(number))
         sealed = _sealed(operator, number)
         found.append(published_block(*sealed, prices, DEVELOPMENT_RULES, before))
         before = msgspec.structs.replace(before, prices=found[-1].prices or before.prices)

@@ -13,6 +13,7 @@ from entresol.l1.operator import Operator
 from entresol.l1.tx_manager import REPLACE_SECONDS
 from entresol.primitives.values import Address
 from entresol.rollup.relay.relay_account import DROPPED, RelayCall, RemoteAccount
+from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS, ECHO, REVERTER, Embedded
 
 TARGET = Address(b"\x11" * 20)
@@ -45,19 +46,16 @@ def payer() -> Iterator[Payer]:
 
 
 async def test_what_was_sent_has_an_outcome_with_its_gas(payer: Payer) -> None:
-    sent = await payer.account.submit(CALL, GAS)
-    assert sent is not None
+    sent = known(await payer.account.submit(CALL, GAS))
     assert payer.account.is_busy
-    outcome = await payer.account.outcome(sent)
-    assert outcome is not None
+    outcome = known(await payer.account.outcome(sent))
     assert (outcome.succeeded, payer.account.is_busy) == (True, False)
     assert 21_000 < outcome.gas_used <= GAS
 
 
 async def test_a_transaction_whose_nonce_was_used_elsewhere_is_dropped(payer: Payer) -> None:
     payer.steered.mine_on_request()
-    sent = await payer.account.submit(CALL, GAS)
-    assert sent is not None
+    sent = known(await payer.account.submit(CALL, GAS))
     payer.steered.drop(sent)
     await payer.elsewhere.send(await payer.elsewhere.sign_call(TARGET, b"\2"))
     assert await payer.account.outcome(sent) is None
@@ -73,8 +71,7 @@ async def test_a_transaction_that_l1_has_dropped_is_sent_again_if_its_fee_may_no
     payer: Payer,
 ) -> None:
     payer.steered.mine_on_request()
-    sent = await payer.account.submit(CALL, GAS)
-    assert sent is not None
+    sent = known(await payer.account.submit(CALL, GAS))
     payer.steered.drop(sent)
     payer.now += REPLACE_SECONDS
     fee = payer.steered.chain.head.base_fee_per_gas

@@ -14,6 +14,7 @@ from entresol.primitives.base_token import EtherPrice
 from entresol.rollup.l1_prices import EtherPriceWatcher
 from entresol.rollup.settlement import base_token_ratio
 from entresol.rollup.settlement.base_token_ratio import BaseTokenRatio
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.settlement_scenario import Scenario, embedded
@@ -42,8 +43,7 @@ async def test_the_admins_key_changes_the_price_and_the_l2_follows(scenario: Sce
     prices = Prices(scenario, decimals=6)
     assert await prices.current() == EtherPrice(1, 1)
     sent = await prices.ratio.set(Fraction(628, 17))
-    receipt = await scenario.l1.receipt(sent)
-    assert receipt is not None
+    receipt = known(await scenario.l1.receipt(sent))
     assert receipt.succeeded
     assert await prices.current() == EtherPrice(157, 17 * 25 * 10**10)
 
@@ -89,8 +89,7 @@ async def test_calls_and_steps_of_one_key_have_a_nonce_each_while_l1_includes_no
         scenario.layer_one.mine()
         await scenario.settler.step(0.0)
     for sent in (first, await second):
-        receipt = await scenario.l1.receipt(sent)
-        assert receipt is not None
+        receipt = known(await scenario.l1.receipt(sent))
         assert receipt.succeeded
     assert await prices.current() == EtherPrice(5, 1)
 

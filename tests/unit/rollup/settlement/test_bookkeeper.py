@@ -28,6 +28,7 @@ from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.chain.block_production import ETHER, sender
 from tests.support.coroutines import completed
 from tests.support.evm.bundle_senders import ALLOC
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.layer_ones import layer_one
@@ -69,14 +70,12 @@ def seal_bundles(scenario: Scenario, *bundles: InteropBundle) -> int:
     for it in bundles:
         scenario.chain.call_contract(INTEROP_CENTER, abi.encode("(bytes)", (it.message(),)))
     scenario.chain.builder.seal()
-    batch = completed(scenario.batcher.seal(0.0))
-    assert batch is not None
+    batch = known(completed(scenario.batcher.seal(0.0)))
     return batch.number
 
 
 def contract_of(scenario: Scenario) -> BooksContract:
-    address = scenario.contracts.addresses.message_root
-    assert address is not None
+    address = known(scenario.contracts.addresses.message_root)
     return BooksContract(scenario.l1, address, CHAIN_ID)
 
 
@@ -130,10 +129,8 @@ async def test_an_executed_batch_is_booked_with_what_its_bundles_carry(scenario:
     await settle(scenario)
     assert await is_settled(scenario, number)
     assert await chain_balance(scenario.contracts.addresses, scenario, OTHER) == 12
-    by = scenario.batches.books.get(number)
-    assert by is not None
-    receipt = await scenario.l1.receipt(by.transaction)
-    assert receipt is not None
+    by = known(scenario.batches.books.get(number))
+    receipt = known(await scenario.l1.receipt(by.transaction))
     assert (receipt.block_number, receipt.succeeded) == (by.block, True)
     assert problem_of(scenario, number) is None
     assert (scenario.settler.books.last, scenario.settler.books.rejected) == (number, 0)
@@ -176,8 +173,7 @@ async def test_a_batch_that_is_not_covered_holds_up_no_other_and_is_booked_once_
         await settle(scenario)
         await settle(scenario, 100.0)
     assert [await is_settled(scenario, it) for it in (poor, fine)] == [False, True]
-    problem = problem_of(scenario, poor)
-    assert problem is not None
+    problem = known(problem_of(scenario, poor))
     assert problem.startswith("InteropValueNotCovered(270, 1, ")
     assert problem.endswith(", 5)")
     assert sum("InteropValueNotCovered" in record.message for record in caplog.records) == 1
@@ -241,8 +237,7 @@ async def test_books_that_another_account_settled_are_recorded(scenario: Scenari
     assert receipt.succeeded
     before = await scenario.l1.nonce(OPERATOR.address)
     await settle(scenario)
-    by = scenario.batches.books.get(number)
-    assert by is not None
+    by = known(scenario.batches.books.get(number))
     assert by.transaction == receipt.transaction_hash
     assert await scenario.l1.nonce(OPERATOR.address) == before
 
@@ -259,9 +254,8 @@ async def test_books_that_a_reorg_removes_are_settled_again(scenario: Scenario) 
     steered.mine(3)
     assert not await is_settled(scenario, number)
     await settle(scenario)
-    again = scenario.batches.books.get(number)
+    again = known(scenario.batches.books.get(number))
     assert first is not None
-    assert again is not None
     assert again.block > first.block
     assert await is_settled(scenario, number)
 
@@ -322,8 +316,7 @@ async def test_books_without_their_gas_are_not_written_again_by_a_check_after_a_
 ) -> None:
     number = seal_bundles(scenario, bundle())
     await settle(scenario)
-    booked = scenario.batches.books.get(number)
-    assert booked is not None
+    booked = known(scenario.batches.books.get(number))
     assert booked.gas_used is None
     settler = scenario.new_settler()
     await settler.step(0.0)
@@ -354,8 +347,7 @@ async def test_a_transaction_that_comes_too_late_is_no_problem(scenario: Scenari
     await scenario.l1.send(faster.raw)
     steered.mine()
     await settle(scenario)
-    by = scenario.batches.books.get(number)
-    assert by is not None
+    by = known(scenario.batches.books.get(number))
     assert by.transaction == faster.hash
     assert problem_of(scenario, number) is None
 

@@ -19,6 +19,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.settler import SettlementConfig
 from entresol.sequencer.sequencer import Sequencer
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded, LyingLayerOne, layer_one
 from tests.support.rollup.settlement_scenario import Scenario, embedded, run
@@ -173,8 +174,7 @@ async def test_a_step_that_is_not_near_the_one_before_it_is_searched_everywhere(
     scenario.seal_batch(2)
     await scenario.settle()
     head = await scenario.l1.block_number()
-    recorded = scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert recorded is not None
+    recorded = known(scenario.batches.settled(1, SettlementStep.COMMIT))
     scenario.layer_one.mine(100)
     wrong = recorded._replace(block=head + 100)
     scenario.batches.update_settlement([1], SettlementStep.COMMIT, wrong)
@@ -202,10 +202,8 @@ async def test_steps_that_a_reorg_moved_are_found_however_many_blocks_l1_has_mad
     layer.mine(mined)
     await scenario.settle()
     for step in SettlementStep:
-        recorded = scenario.batches.settled(1, step)
-        assert recorded is not None
-        receipt = await scenario.l1.receipt(recorded.transaction)
-        assert receipt is not None
+        recorded = known(scenario.batches.settled(1, step))
+        receipt = known(await scenario.l1.receipt(recorded.transaction))
         assert recorded.block == receipt.block_number
 
 

@@ -15,6 +15,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.settlement.settler import SettlementConfig
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.settlement_contracts import send
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, on_disk, run
@@ -105,8 +106,7 @@ async def test_a_crash_while_sending_sends_the_same_transaction_again(
     scenario.restart()
     await scenario.settle()
     assert await scenario.totals() == (1, 1, 1)
-    done = scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert done is not None
+    done = known(scenario.batches.settled(1, SettlementStep.COMMIT))
     assert done.transaction == planned.hash
 
 
@@ -122,8 +122,7 @@ async def test_a_dropped_transaction_is_sent_again_unchanged(scenario: Scenario)
     assert not await scenario.settler.step(1.0)
     scenario.layer_one.mine()
     assert await scenario.settler.step(1.5)
-    done = scenario.batches.settled(1, SettlementStep.COMMIT)
-    assert done is not None
+    done = known(scenario.batches.settled(1, SettlementStep.COMMIT))
     assert [decode(raw).hash for raw in sent] == [done.transaction]
 
 

@@ -18,6 +18,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded, EventfulLayerOne, SteeredLayerOne
 from tests.support.rollup.settlement_scenario import (
@@ -196,8 +197,7 @@ async def test_what_is_pending_when_the_keys_change_is_settled_once(
     await scenario.settle()
     assert await scenario.totals() == (1, 1, 1)
     assert scenario.settler.stopped is None
-    done = scenario.batches.settled(1, PROVE)
-    assert done is not None
+    done = known(scenario.batches.settled(1, PROVE))
     assert not is_mined or done.transaction == old.transactions()[0].hash
 
 
@@ -220,8 +220,7 @@ def test_a_proof_waits_for_a_commit_that_a_reorg_removed() -> None:
             await scenario.settler.step(float(now))
         steered.mine()
         await scenario.settler.step(9.0)
-        done = scenario.batches.settled(1, PROVE)
-        assert done is not None
+        done = known(scenario.batches.settled(1, PROVE))
         assert done.transaction == proof.transactions()[0].hash
 
     try:
