@@ -41,8 +41,8 @@ from entresol.primitives.interop_bundles import INTEROP_CENTER, BundleCall, Inte
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
-from entresol.rollup.interop.message_root import MessageRootContract
 from entresol.rollup.interop.root_follower import RootFollower
+from entresol.rollup.interop.root_reader import MessageRootContract
 from entresol.rollup.interop.root_trees import MessageTrees
 from entresol.rollup.l1_prices import EtherPriceWatcher, GasPriceWatcher
 from entresol.rollup.settlement.bookkeeper import BATCH_APPENDED

@@ -34,7 +34,7 @@ from entresol.rollup.derivation.derivation import Derivation, DerivationProgress
 from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED, BatchClaim
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
-from entresol.rollup.publication.genesis_conversion import published_genesis
+from entresol.rollup.publication.publication import published_genesis
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.derivation.operated_chain import publishing_genesis
 from tests.support.known import known

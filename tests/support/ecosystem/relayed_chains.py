@@ -20,8 +20,8 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log, LogProof, ProvenLog
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
+from entresol.rollup.relay.dispatch import RelayProofs
 from entresol.rollup.relay.relay_account import ChainAccount
-from entresol.rollup.relay.relay_proofs import RelayProofs
 from entresol.rollup.system_contracts import BRIDGEHUB
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, BOB, SECRETS

@@ -15,7 +15,7 @@ from entresol._native import keccak256
 from entresol.errors import LayerOneRejected
 from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Finality, L1Log
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.interop.message_root import MessageRootContract
+from entresol.rollup.interop.root_reader import MessageRootContract
 from tests.support.contracts.bundles import (
     batch_leaf,
     chain_leaf,

@@ -16,8 +16,8 @@ from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.values import Address
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
+from entresol.rollup.relay.dispatch import RelayProofs
 from entresol.rollup.relay.relay_account import ChainAccount, RelayFunding, RemoteAccount
-from entresol.rollup.relay.relay_proofs import RelayProofs
 from entresol.rollup.relay.withdrawal_relay import WithdrawalRelay
 from entresol.rollup.step_loop import Backoff, StepLoop
 
@@ -125,12 +125,12 @@ class RelayLane:
             (
                 "executed",
                 "Bundles that the relay has executed.",
-                bundles.executed if bundles else 0,
+                bundles.done if bundles else 0,
             ),
             (
                 "finalized",
                 "Withdrawals that the relay has finalized.",
-                withdrawals.finalized if withdrawals else 0,
+                withdrawals.done if withdrawals else 0,
             ),
             ("failed", "Tries of the relay that reverted.", sum(relay.failed for relay in both)),
             (

@@ -29,7 +29,7 @@ from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.rollup.batches import genesis_batch_hash
-from entresol.rollup.interop.message_root import MessageRootContract
+from entresol.rollup.interop.root_reader import MessageRootContract
 from entresol.rollup.l1_prices import EtherPriceWatcher
 
 if TYPE_CHECKING:

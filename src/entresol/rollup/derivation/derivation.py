@@ -26,13 +26,13 @@ from entresol.l1.contracts import BatchTotals
 from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed, inconsistent
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.batches import stored_info_of
-from entresol.rollup.derivation.deposit_feed import DepositFeed
 from entresol.rollup.derivation.l1_events import (
     BatchCommitted,
     BatchesReverted,
     BatchesVerified,
     BatchExecuted,
     BatchReverts,
+    DepositFeed,
     L1Events,
 )
 from entresol.storage.batch_table import DepositCursor

@@ -12,8 +12,7 @@ from entresol.chain.fees import FeeModel
 from entresol.chain.rules import FORKS, ChainRules, fee_constants_of
 from entresol.errors import GenesisMismatch, UnreadableData
 from entresol.rollup.batches import sealed_genesis
-from entresol.rollup.publication.genesis_conversion import genesis_of
-from entresol.rollup.publication.publication import Publication
+from entresol.rollup.publication.publication import Publication, genesis_of
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from entresol.storage.root_table import RootCursor
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
-    from entresol.rollup.interop.message_root import MessageRootContract
-    from entresol.rollup.interop.root_reader import RootRange
+    from entresol.rollup.interop.root_reader import MessageRootContract, RootRange
     from entresol.sequencer.sequencer import Sequencer
 
 log = logging.getLogger(__name__)

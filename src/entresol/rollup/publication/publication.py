@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol.chain.fees import fee_input
+from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ETHEREUM_TYPES, fee_constants_of
 from entresol.errors import BatchOverflow, NotPublishable, StoreDamaged
 from entresol.execution.block_rules import RecordRules, check_block, prevrandao_after
@@ -25,6 +26,7 @@ from entresol.primitives.published.body import (
 )
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
+from entresol.primitives.published.genesis import PublishedAccount, PublishedGenesis
 from entresol.primitives.published.limits import (
     MAX_BLOCKS,
     MAX_BODY_BYTES,
@@ -37,7 +39,6 @@ from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.transactions.system import SYSTEM_TYPE
 from entresol.primitives.transactions.zk import ZK_TYPE
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.publication.genesis_conversion import published_genesis
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
@@ -46,8 +47,71 @@ if TYPE_CHECKING:
     from entresol.primitives.published.genesis import PublishedGenesis
     from entresol.primitives.published.rules import BlockRules
     from entresol.primitives.records import BlockRecord
+    from entresol.primitives.values import Address
     from entresol.storage.batch_table import BatchTable
     from entresol.storage.block_rows import Prices
+
+
+def published_genesis(genesis: Genesis, rules: BlockRules) -> PublishedGenesis:
+    """Return what is published of a genesis; raise `NotPublishable` for that of a fork, whose state is elsewhere."""
+    if genesis.anchor is not None:
+        raise NotPublishable("genesis.anchor", f"its state is that of {genesis.anchor}")
+    if genesis.chain_id != rules.chain_id:
+        problem = f"{rules.chain_id} expected, got {genesis.chain_id}"
+        raise NotPublishable("genesis.chain_id", problem)
+    return PublishedGenesis(
+        rules=rules,
+        number=genesis.number,
+        timestamp=genesis.timestamp,
+        gas_limit=genesis.gas_limit,
+        base_fee=genesis.base_fee,
+        beneficiary=genesis.beneficiary,
+        extra_data=genesis.extra_data,
+        difficulty=genesis.difficulty,
+        mix_hash=genesis.mix_hash,
+        nonce=genesis.nonce,
+        accounts=tuple(
+            _published(address, genesis.alloc[address]) for address in sorted(genesis.alloc)
+        ),
+    )
+
+
+def genesis_of(published: PublishedGenesis) -> Genesis:
+    """Return the genesis that was published."""
+    return Genesis(
+        chain_id=published.rules.chain_id,
+        number=published.number,
+        timestamp=published.timestamp,
+        gas_limit=published.gas_limit,
+        base_fee=published.base_fee,
+        beneficiary=published.beneficiary,
+        extra_data=published.extra_data,
+        difficulty=published.difficulty,
+        mix_hash=published.mix_hash,
+        nonce=published.nonce,
+        alloc={
+            account.address: GenesisAccount(
+                balance=account.balance,
+                nonce=account.nonce,
+                code=account.code,
+                storage=dict(account.slots),
+            )
+            for account in published.accounts
+        },
+    )
+
+
+def _published(address: Address, account: GenesisAccount) -> PublishedAccount:
+    # A slot that is zero is not a slot.
+    slots = tuple((slot, value) for slot, value in sorted(account.storage.items()) if any(value))
+    return PublishedAccount(
+        address=address,
+        nonce=account.nonce,
+        balance=account.balance,
+        code=account.code,
+        slots=slots,
+    )
+
 
 MAX_BLOCK_BYTES: Final = MAX_BODY_BYTES - MAX_FRAME_BYTES
 """The most that a block takes, because it is never divided."""

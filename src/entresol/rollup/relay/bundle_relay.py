@@ -25,9 +25,8 @@ from entresol.primitives.interop_bundles import (
 from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Hash32
-from entresol.rollup.relay.dispatch import Dispatch
+from entresol.rollup.relay.dispatch import Dispatch, Relay, words_of
 from entresol.rollup.relay.relay_account import RelayCall
-from entresol.rollup.relay.relay_proofs import words_of
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.system_contracts import BRIDGEHUB
 from entresol.rollup.work_queue import MAX_OPEN, WorkQueue
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from entresol.primitives.l2_to_l1_logs import ProvenLog
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Address
+    from entresol.rollup.relay.dispatch import RelayProofs
     from entresol.rollup.relay.relay_account import RelayAccount
-    from entresol.rollup.relay.relay_proofs import RelayProofs
 
 LOOKBACK_BLOCKS: Final = 20_000
 """How far back a start looks for bundles that nobody has executed."""
@@ -182,7 +181,7 @@ def bundles_of(record: BlockRecord, chain_id: int) -> Iterator[OpenBundle]:
         )
 
 
-class BundleRelay:
+class BundleRelay(Relay[Hash32, OpenBundle]):
     """Executes on one chain what others have sent to it: each bundle that names no execution address, once.
 
     Fails: what reverts or needs too much gas is tried again later and later; an account without funds is a `problem`.
@@ -215,34 +214,9 @@ class BundleRelay:
         )
         chain.events.listen(self._on_block, *BLOCK_EVENTS)
 
-    @property
-    def problem(self) -> str | None:
-        """Why it does not execute; None if it does."""
-        return self._steps.problem or self._dispatch.problem
-
-    @property
-    def executed(self) -> int:
-        """How many bundles it has executed."""
-        return self._dispatch.done
-
-    @property
-    def failed(self) -> int:
-        """How many tries have failed, before or after they were sent."""
-        return self._dispatch.failed
-
     def reason(self, bundle: Hash32) -> str | None:
         """Return why it has not executed a bundle when it last tried; None if it has not tried."""
         return self._queue.reason(bundle)
-
-    @property
-    def skipped(self) -> int:
-        """How many bundles were given up."""
-        return self._queue.skipped
-
-    @property
-    def open(self) -> int:
-        """How many bundles are held."""
-        return len(self._queue)
 
     def has(self, chain_id: int) -> bool:
         """Return whether it executes the bundles of a chain."""
@@ -258,10 +232,6 @@ class BundleRelay:
         """Follow no chain any more."""
         for chain in (self._chain, *(source.chain for source in self._sources.values())):
             chain.events.remove(self._on_block)
-
-    async def run(self) -> None:
-        """Execute for ever."""
-        await self._steps.run()
 
     async def step(self) -> float:
         """Read, execute what can be, and return the seconds until there is something to do without a new block."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from entresol.errors import (
     EntresolError,
@@ -14,14 +15,55 @@ from entresol.errors import (
     StateMissing,
 )
 from entresol.primitives.bounded_map import BoundedMap
-from entresol.rollup.step_loop import describe
+from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
+from entresol.rollup.step_loop import Stepping, describe
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
+    from entresol.primitives.l2_to_l1_logs import ProvenLog
     from entresol.primitives.values import Hash32
     from entresol.rollup.relay.relay_account import RelayAccount, RelayCall
     from entresol.rollup.work_queue import WorkQueue
+
+
+_WORD: Final = 32
+
+
+class TransactionProver(Protocol):
+    """Proves L2-to-L1 logs of transactions."""
+
+    def prove_transaction_log(
+        self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
+    ) -> ProvenLog | None:
+        """Prove a log of a transaction; with `quick`, raise `TreeNotBuilt` if that takes long."""
+
+
+class RelayProofs:
+    """Proves messages one at a time: at once if that is quick, and else on a thread.
+
+    Assumes: nobody else uses its prover. Fails: as its prover does.
+    """
+
+    def __init__(self, prover: TransactionProver) -> None:
+        self._prover = prover
+        self._turn = asyncio.Lock()
+
+    async def prove(self, transaction: Hash32, position: int) -> ProvenLog | None:
+        """Return the proof of a message of a transaction; None if L1 is not that far."""
+        prove = self._prover.prove_transaction_log
+        async with self._turn:
+            try:
+                return prove(transaction, position, quick=True)
+            except TreeNotBuilt:
+                return await asyncio.to_thread(prove, transaction, position)
+
+
+def words_of(proven: ProvenLog) -> list[bytes]:
+    """Return the words of a proof."""
+    joined = b"".join(proven.proof.words)
+    return [joined[at : at + _WORD] for at in range(0, len(joined), _WORD)]
+
 
 log = logging.getLogger(__name__)
 
@@ -172,3 +214,35 @@ class Dispatch(Generic[K, T]):
 
     def _spend(self, sender: Hashable, gas: int) -> None:
         self._spent.put(sender, _Spent(self._spent_for(sender) + gas, self._clock()))
+
+
+class Relay(Stepping, Generic[K, T]):
+    """What both relays say of the items of their queue."""
+
+    _queue: WorkQueue[K, T]
+    _dispatch: Dispatch[K, T]
+
+    @property
+    def problem(self) -> str | None:
+        """Why it relays nothing; None if it does."""
+        return self._steps.problem or self._dispatch.problem
+
+    @property
+    def done(self) -> int:
+        """How many items it has executed or finalized."""
+        return self._dispatch.done
+
+    @property
+    def failed(self) -> int:
+        """How many tries have failed, before or after they were sent."""
+        return self._dispatch.failed
+
+    @property
+    def skipped(self) -> int:
+        """How many items were given up."""
+        return self._queue.skipped
+
+    @property
+    def open(self) -> int:
+        """How many items are held."""
+        return len(self._queue)

@@ -11,9 +11,8 @@ from entresol.errors import MalformedValue
 from entresol.primitives import abi
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.values import Address
-from entresol.rollup.relay.dispatch import Dispatch
+from entresol.rollup.relay.dispatch import Dispatch, Relay, words_of
 from entresol.rollup.relay.relay_account import RelayCall
-from entresol.rollup.relay.relay_proofs import words_of
 from entresol.rollup.step_loop import Backoff, StepLoop
 from entresol.rollup.work_queue import WorkQueue
 
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Hash32
     from entresol.rollup.open_transfers import OpenTransfers
+    from entresol.rollup.relay.dispatch import RelayProofs
     from entresol.rollup.relay.relay_account import RelayAccount
-    from entresol.rollup.relay.relay_proofs import RelayProofs
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ class OpenWithdrawal(NamedTuple):
     """Of its message among those of the transaction."""
 
 
-class WithdrawalRelay:
+class WithdrawalRelay(Relay[OpenWithdrawal, OpenWithdrawal]):
     """Finalizes each withdrawal of one L2 on L1, once.
 
     Fails: what reverts or needs too much gas is tried again later and later; an account without funds is a `problem`.
@@ -79,38 +78,9 @@ class WithdrawalRelay:
             backoff=Backoff(0.5),
         )
 
-    @property
-    def problem(self) -> str | None:
-        """Why it does not finalize; None if it does."""
-        return self._steps.problem or self._dispatch.problem
-
-    @property
-    def finalized(self) -> int:
-        """How many withdrawals it has finalized."""
-        return self._dispatch.done
-
-    @property
-    def failed(self) -> int:
-        """How many tries have failed, before or after they were sent."""
-        return self._dispatch.failed
-
     def reason(self, transaction: Hash32, position: int) -> str | None:
         """Return why it has not finalized a withdrawal when it last tried; None if it has not tried."""
         return self._queue.reason(OpenWithdrawal(transaction, position))
-
-    @property
-    def skipped(self) -> int:
-        """How many withdrawals were given up."""
-        return self._queue.skipped
-
-    @property
-    def open(self) -> int:
-        """How many withdrawals are held."""
-        return len(self._queue)
-
-    async def run(self) -> None:
-        """Finalize for ever."""
-        await self._steps.run()
 
     async def step(self) -> None:
         """Read what is open, and finalize what can be."""

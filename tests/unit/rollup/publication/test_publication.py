@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 
 from entresol.chain.edits import BlockSettings
+from entresol.chain.genesis.stored_genesis import genesis_block
 from entresol.errors import BlockRuleBroken, NotPublishable
+from entresol.primitives.anchor import Anchor
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.primitives.published.body import (
@@ -18,6 +20,7 @@ from entresol.primitives.published.body import (
     PublishedPrices,
     decode_body,
 )
+from entresol.primitives.published.genesis import read_genesis_data
 from entresol.primitives.published.limits import MAX_BODY_BYTES
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import (
@@ -31,11 +34,15 @@ from entresol.rollup.publication.publication import (
     BodyBuilder,
     RulesInForce,
     base_fee_by_rule,
+    genesis_of,
     published_block,
+    published_genesis,
 )
+from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import Prices
+from entresol.storage.store import Store
 from tests.support.chain.dev_chain import deposit
-from tests.support.derivation.operated_chain import OperatedChain
+from tests.support.derivation.operated_chain import OperatedChain, publishing_genesis
 from tests.support.derivation.traffic import EDITED, STRANGER
 from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES, EVERYTHING, batches
@@ -206,3 +213,36 @@ def test_a_block_that_cannot_follow_changes_nothing() -> None:
         builder.add(msgspec.structs.replace(EMPTY, deposits=1_023))
     assert builder.size == before
     assert decode_body(builder.finish(EVERYTHING.last_hash)).blocks == (FIRST,)
+
+
+def test_the_same_block_comes_of_a_published_genesis(store: Store) -> None:
+    genesis = publishing_genesis()
+    published = published_genesis(genesis, DEVELOPMENT_RULES)
+    data = known(published.publish())
+    found = genesis_of(read_genesis_data([data], published.hash()))
+    trie = StateTrie(store)
+    assert genesis_block(found, store, trie)[0] == genesis_block(genesis, store, trie)[0]
+    assert published_genesis(found, DEVELOPMENT_RULES) == published
+
+
+def test_a_slot_that_is_zero_is_not_published() -> None:
+    genesis = publishing_genesis()
+    address, account = next(iter(genesis.alloc.items()))
+    zero = msgspec.structs.replace(account, storage={Hash32.zero(): Hash32.zero()})
+    other = msgspec.structs.replace(genesis, alloc={**genesis.alloc, address: zero})
+    found = published_genesis(other, DEVELOPMENT_RULES)
+    assert found.hash() == published_genesis(genesis, DEVELOPMENT_RULES).hash()
+
+
+def test_a_fork_cannot_be_published() -> None:
+    anchor = Anchor.of_json(1, b'{"number":"0x5","hash":"0x' + b"11" * 32 + b'"}')
+    forked = msgspec.structs.replace(publishing_genesis(), anchor=anchor)
+    with pytest.raises(NotPublishable, match=r"genesis\.anchor: its state is that of block 5"):
+        published_genesis(forked, DEVELOPMENT_RULES)
+
+
+def test_a_genesis_has_the_chain_id_of_its_rules() -> None:
+    with pytest.raises(NotPublishable, match=r"genesis\.chain_id: 271 expected, got 270"):
+        published_genesis(
+            publishing_genesis(), msgspec.structs.replace(DEVELOPMENT_RULES, chain_id=271)
+        )

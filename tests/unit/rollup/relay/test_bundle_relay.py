@@ -43,7 +43,7 @@ async def steps(chains: RelayedChains, count: int = 2) -> None:
 def test_a_bundle_is_executed_once(chains: RelayedChains) -> None:
     chains.send()
     asyncio.run(steps(chains, 4))
-    assert (chains.relay.executed, chains.sent, chains.relay.open) == (1, 1, 0)
+    assert (chains.relay.done, chains.sent, chains.relay.open) == (1, 1, 0)
 
 
 def test_it_waits_for_the_books_and_then_for_the_root(chains: RelayedChains) -> None:
@@ -57,7 +57,7 @@ def test_it_waits_for_the_books_and_then_for_the_root(chains: RelayedChains) -> 
     assert (chains.sent, chains.relay.open) == (0, 1)
     chains.set_word(ROOT_STORAGE, root, 1)
     asyncio.run(steps(chains))
-    assert (chains.sent, chains.relay.executed) == (1, 1)
+    assert (chains.sent, chains.relay.done) == (1, 1)
 
 
 def test_others_bundles_are_left_alone(chains: RelayedChains) -> None:
@@ -88,7 +88,7 @@ def test_what_reverts_or_eats_all_gas_costs_nothing_and_is_executed_once_it_can_
     assert chains.relay.reason(bundle)
     chains.set_code(STOPS)
     asyncio.run(steps(chains))
-    assert (chains.relay.executed, chains.relay.reason(bundle)) == (1, None)
+    assert (chains.relay.done, chains.relay.reason(bundle)) == (1, None)
 
 
 def test_what_changes_after_its_estimate_is_tried_ever_more_seldom(chains: RelayedChains) -> None:
@@ -96,7 +96,7 @@ def test_what_changes_after_its_estimate_is_tried_ever_more_seldom(chains: Relay
     chains.send()
     asyncio.run(steps(chains, 100))
     assert 0 < chains.sent < 20
-    assert (chains.relay.executed, chains.relay.skipped) == (0, 1)
+    assert (chains.relay.done, chains.relay.skipped) == (0, 1)
 
 
 def test_what_is_spent_for_one_sender_has_a_bound(
@@ -143,7 +143,7 @@ def test_an_error_that_nobody_expects_belongs_to_its_bundle(chains: RelayedChain
     chains.prover.next_errors = [KeyError("what")]
     asyncio.run(chains.relay.step())
     asyncio.run(chains.relay.step())
-    assert chains.relay.executed == 1
+    assert chains.relay.done == 1
     assert chains.relay.reason(bad) == "unexpected KeyError: 'what'"
     assert chains.relay.reason(good) is None
 
@@ -159,7 +159,7 @@ def test_a_bundle_whose_books_l1_rejects_is_executed_once_they_are_settled(
     chains.prover.error = None
     chains.now += MAX_DELAY
     asyncio.run(steps(chains))
-    assert chains.relay.executed == 1
+    assert chains.relay.done == 1
 
 
 def test_an_account_without_funds_is_named_and_executes_once_it_has_some() -> None:
@@ -173,7 +173,7 @@ def test_an_account_without_funds_is_named_and_executes_once_it_has_some() -> No
         # No time passes, in which their pauses could end.
         for _ in range(2):
             asyncio.run(chains.relay.step())
-        assert (chains.relay.executed, chains.relay.problem) == (2, None)
+        assert (chains.relay.done, chains.relay.problem) == (2, None)
     finally:
         chains.close()
 
@@ -184,7 +184,7 @@ def test_an_account_pays_for_what_it_can_though_not_for_the_greatest_transaction
     try:
         chains.send()
         asyncio.run(steps(chains))
-        assert (chains.relay.executed, chains.relay.problem) == (1, None)
+        assert (chains.relay.done, chains.relay.problem) == (1, None)
     finally:
         chains.close()
 
@@ -192,7 +192,7 @@ def test_an_account_pays_for_what_it_can_though_not_for_the_greatest_transaction
 def test_many_bundles_are_executed_some_at_a_time(chains: RelayedChains) -> None:
     chains.send(100)
     asyncio.run(steps(chains, 20))
-    assert (chains.relay.executed, chains.sent) == (100, 100)
+    assert (chains.relay.done, chains.sent) == (100, 100)
 
 
 def test_it_holds_so_many_and_reads_the_rest_later() -> None:
@@ -205,7 +205,7 @@ def test_it_holds_so_many_and_reads_the_rest_later() -> None:
         assert chains.relay.open == 10
         chains.prover.is_settled = True
         asyncio.run(steps(chains, 10))
-        assert (chains.relay.executed, chains.sent, chains.relay.open) == (28, 28, 0)
+        assert (chains.relay.done, chains.sent, chains.relay.open) == (28, 28, 0)
     finally:
         chains.close()
 
@@ -221,7 +221,7 @@ def test_a_queue_full_of_what_fails_does_not_hold_up_what_comes_later() -> None:
         # No time passes, in which some of them could be given up.
         for _ in range(3):
             asyncio.run(chains.relay.step())
-        assert chains.relay.executed == 1
+        assert chains.relay.done == 1
     finally:
         chains.close()
 
@@ -242,18 +242,18 @@ def test_what_was_executed_in_a_reverted_block_is_executed_again(chains: Relayed
     reverts = Reverts(chains.destination)
     checkpoint = reverts.checkpoint()
     asyncio.run(steps(chains))
-    assert (chains.relay.executed, chains.sent) == (1, 1)
+    assert (chains.relay.done, chains.sent) == (1, 1)
     reverts.restore(checkpoint)
     assert chains.sent == 0
     asyncio.run(steps(chains))
-    assert (chains.relay.executed, chains.sent) == (2, 1)
+    assert (chains.relay.done, chains.sent) == (2, 1)
 
 
 def test_a_relay_that_starts_later_finds_only_what_is_open(chains: RelayedChains) -> None:
     done, _ = chains.send(2)
     chains.set_status(done, 2)
     asyncio.run(steps(chains))
-    assert chains.relay.executed == 1
+    assert chains.relay.done == 1
 
 
 def test_a_source_full_of_what_waits_does_not_hold_up_another(chains: RelayedChains) -> None:
@@ -264,6 +264,6 @@ def test_a_source_full_of_what_waits_does_not_hold_up_another(chains: RelayedCha
         chains.send(20)
         chains.send_from_another()
         asyncio.run(steps(chains))
-        assert (chains.relay.executed, chains.relay.open) == (1, 10)
+        assert (chains.relay.done, chains.relay.open) == (1, 10)
     finally:
         chains.close()
