@@ -20,12 +20,7 @@ from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.known import known
 from tests.support.played import played
-from tests.support.rollup.layer_ones import (
-    CHAIN_ID,
-    Embedded,
-    EventfulLayerOne,
-    LaggingLayerOne,
-)
+from tests.support.rollup.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne, LaggingLayerOne
 from tests.support.rollup.settlement_scenario import (
     ONE_KEY,
     OPERATOR,
@@ -391,9 +386,7 @@ HURRY = 8
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "events",
-    EVENTS,
-    ids=lambda events: "-".join(event.__name__ for event in events),
+    "events", EVENTS, ids=lambda events: "-".join(event.__name__ for event in events)
 )
 @pytest.mark.parametrize("keys", [ONE_KEY, THREE_KEYS], ids=["one", "three"])
 def test_everything_is_settled_once_whatever_happens_before_any_request(

@@ -15,14 +15,7 @@ from entresol.chain.mempool.validation import check_raw
 from entresol.errors import AlreadyKnown, InvalidTransaction, LayerOneRejected, PoolRejection
 from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.l1.layer_one import (
-    DEFAULT_SENDER,
-    L1Block,
-    L1Fees,
-    L1Finality,
-    L1Log,
-    L1Receipt,
-)
+from entresol.l1.layer_one import DEFAULT_SENDER, L1Block, L1Fees, L1Finality, L1Log, L1Receipt
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32

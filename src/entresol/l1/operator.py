@@ -124,10 +124,7 @@ class Operator:
         return self._sign_with(payload, await self._affordable_fees(payload.gas_limit))
 
     async def sign_again(
-        self,
-        unsendable: SignedTransaction,
-        block: Hash32 | None = None,
-        max_gas: int | None = None,
+        self, unsendable: SignedTransaction, block: Hash32 | None = None, max_gas: int | None = None
     ) -> SignedTransaction:
         """Sign a transaction that L1 cannot include anew: the same call and nonce, with current gas and fees."""
         chain_id = await self.checked_chain_id()
@@ -166,10 +163,7 @@ class Operator:
         return is_ours and payload.gas_limit >= intrinsic_gas(payload, _LEAST_SCHEDULE)
 
     async def estimated(
-        self,
-        payload: FeeMarketTransaction,
-        block: Hash32 | None = None,
-        max_gas: int | None = None,
+        self, payload: FeeMarketTransaction, block: Hash32 | None = None, max_gas: int | None = None
     ) -> FeeMarketTransaction:
         """Return a payload with a gas limit by L1's estimate; raises `LayerOneMismatch` if that cannot be right."""
         gas = await self.l1.estimate_gas(self.address, payload.to, payload.data, block=block)

@@ -31,10 +31,7 @@ class L1Clock(Stepping):
     """
 
     def __init__(
-        self,
-        l1: LayerOne,
-        clock: Clock,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, l1: LayerOne, clock: Clock, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         """Compare the clock of a chain, which follows that of the node unless developers move it."""
         self._l1 = l1

@@ -153,11 +153,7 @@ def system_genesis(
         ),
         BASE_TOKEN: storage_of(
             artifact(CONTRACTS[BASE_TOKEN]),
-            {
-                "name": base_token.name,
-                "symbol": base_token.symbol,
-                "decimals": base_token.decimals,
-            },
+            {"name": base_token.name, "symbol": base_token.symbol, "decimals": base_token.decimals},
         ),
     }
     names = dict(CONTRACTS)

@@ -93,9 +93,7 @@ class DecodeQueue:
         self._parked -= 1
         self._parked_bytes -= size
 
-    def start_decoding(
-        self,
-    ) -> tuple[list[Arrival], Awaitable[Sequence[Decoded]]] | None:
+    def start_decoding(self) -> tuple[list[Arrival], Awaitable[Sequence[Decoded]]] | None:
         """Take what has arrived, and start to decode it; None if nothing has."""
         if not self._arrived:
             return None

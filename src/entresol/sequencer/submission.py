@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from entresol.chain.mempool.validation import check_raw
 from entresol.errors import InvalidTransaction, PoolRejection, StateMissing
 from entresol.offload import POLICY, started
-from entresol.primitives.transactions import (
-    BlobTransaction,
-    ZkTransaction,
-    decode,
-    without_sidecar,
-)
+from entresol.primitives.transactions import BlobTransaction, ZkTransaction, decode, without_sidecar
 from entresol.sequencer.account_validations import MAX_VALIDATIONS, AccountValidations
 from entresol.sequencer.decode_queue import DecodeQueue, RawArrival, SenderTurns, Turn
 from entresol.sequencer.inclusions import Inclusions, SendResponse

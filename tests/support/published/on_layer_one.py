@@ -119,11 +119,7 @@ class PublishedOnL1(NamedTuple):
     def _logs(self, topic: object) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.l1(
             "eth_getLogs",
-            {
-                "address": self.l2("zks_getMainContract"),
-                "topics": [str(topic)],
-                "fromBlock": "0x0",
-            },
+            {"address": self.l2("zks_getMainContract"), "topics": [str(topic)], "fromBlock": "0x0"},
         )
         return found
 

@@ -82,10 +82,7 @@ async def test_a_call_returns_its_output_or_raises_its_revert_reason(l1: LayerOn
 
     assert await l1.call(ECHO, b"\x01\x02") == b"\x01\x02"
     assert await l1.call(ECHO, b"\x01\x02", block=0, sender=RICH.address) == b"\x01\x02"
-    for failing in (
-        l1.call(REVERTER, reason),
-        l1.estimate_gas(RICH.address, REVERTER, reason),
-    ):
+    for failing in (l1.call(REVERTER, reason), l1.estimate_gas(RICH.address, REVERTER, reason)):
         with pytest.raises(ExecutionReverted, match="not today") as raised:
             await failing
         assert raised.value.data == reason

@@ -21,12 +21,7 @@ from entresol.errors import (
 )
 from entresol.l1 import json_rpc_client
 from entresol.l1.json_rpc_client import MAX_READ_BYTES, exceeds_range_limit
-from entresol.l1.remote_layer_one import (
-    MAX_RANGE,
-    SUCCESSES_TO_GROW,
-    LogRange,
-    RemoteLayerOne,
-)
+from entresol.l1.remote_layer_one import MAX_RANGE, SUCCESSES_TO_GROW, LogRange, RemoteLayerOne
 from entresol.primitives.values import Address, Hash32
 
 TOO_WIDE = LayerOneRejected("eth_getLogs", -32602, "block range too large")

@@ -88,9 +88,7 @@ class SettlementUpTo:
         self.wakes += 1
 
 
-def test_a_deferred_batch_grows_until_it_is_full(
-    chain: SettlingChain,
-) -> None:
+def test_a_deferred_batch_grows_until_it_is_full(chain: SettlingChain) -> None:
     settlement = SettlementUpTo(0)
     policy = SealingPolicy(max_age=2, max_blocks=3)
     batcher = Batcher(chain.blocks, chain.batches, policy, settlement=cast("Settler", settlement))
@@ -144,9 +142,7 @@ def test_a_batch_is_sealed_on_request_even_without_transactions(chain: SettlingC
     assert batch.message_root == MessageTree([]).root
 
 
-def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(
-    chain: SettlingChain,
-) -> None:
+def test_the_logs_of_a_batch_have_the_transaction_index_in_the_block(chain: SettlingChain) -> None:
     batcher = Batcher(chain.blocks, chain.batches, NEVER)
     chain.transfer()
     chain.send_message(7)
@@ -199,9 +195,7 @@ def test_a_block_that_exceeds_a_limit_gets_a_batch_of_its_own(
     ]
 
 
-def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(
-    chain: SettlingChain,
-) -> None:
+def test_the_deposits_of_a_batch_fit_into_one_l1_transaction(chain: SettlingChain) -> None:
     for _ in range(MAX_PRIORITY_TRANSACTIONS + 2):
         chain.deposit()
     while chain.filler.priority:

@@ -216,8 +216,7 @@ def test_execute_data_is_version_2_and_the_priority_transactions_and_roots_of_ea
 
 
 @pytest.mark.parametrize(
-    ("step", "selector"),
-    [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")],
+    ("step", "selector"), [("commit", "0db9eb87"), ("prove", "9271e450"), ("execute", "a085344d")]
 )
 def test_each_step_has_the_selector_of_the_protocol(step: str, selector: str) -> None:
     call = encode_call(step, Address(b"\x11" * 20), 3, 5, b"payload")

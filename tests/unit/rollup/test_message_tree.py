@@ -10,11 +10,7 @@ from entresol._native import keccak256
 from entresol.errors import BatchOverflow
 from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.message_tree import (
-    CAPACITY,
-    EMPTY_ROOTS,
-    MessageTree,
-)
+from entresol.rollup.message_tree import CAPACITY, EMPTY_ROOTS, MessageTree
 from tests.support.rollup.messages import message_log
 from tests.support.rollup.proof_roots import root_of_proof
 

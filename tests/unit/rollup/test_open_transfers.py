@@ -25,12 +25,7 @@ from tests.support.chain.block_production import ETHER, GWEI, sender
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.coroutines import completed
 from tests.support.known import known
-from tests.support.rollup.settling_chain import (
-    CHAIN_ID,
-    GENESIS,
-    USER,
-    SettlingChain,
-)
+from tests.support.rollup.settling_chain import CHAIN_ID, GENESIS, USER, SettlingChain
 
 NULLIFIER = Address(b"\x77" * 20)
 REVERTER = Address(b"\x66" * 20)

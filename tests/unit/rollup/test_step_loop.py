@@ -74,9 +74,7 @@ def test_the_first_retry_is_not_later_than_the_maximum() -> None:
     ],
 )
 def test_a_failure_is_logged_once_until_it_changes(
-    errors: list[float | Exception],
-    logged: list[tuple[str, str]],
-    caplog: pytest.LogCaptureFixture,
+    errors: list[float | Exception], logged: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     delays(Component(*errors))
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == logged
@@ -91,8 +89,8 @@ async def test_the_problem_is_the_last_failure_and_recovery_is_logged(
     with caplog.at_level(logging.INFO):
         await started.step()
         await started.step()
-    assert started.problem is None
     assert [record.getMessage() for record in caplog.records][1:] == ["works again"]
+    assert started.problem is None
 
 
 async def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback(
@@ -102,10 +100,10 @@ async def test_an_unexpected_error_is_retried_and_logged_once_with_its_traceback
     assert [await started.step(), await started.step()] == [2.0, 4.0]
     assert started.problem == "unexpected ZeroDivisionError: by zero"
     assert await started.step() == 1.0
-    assert started.problem is None
     (logged,) = caplog.records
     assert logged.getMessage() == "cannot work: unexpected ZeroDivisionError: by zero"
     assert logged.exc_info is not None
+    assert started.problem is None
 
 
 def test_a_wait_that_fails_does_not_end_the_loop() -> None:

@@ -114,10 +114,7 @@ def test_the_base_token_is_read_from_the_genesis_that_has_it(name: str) -> None:
 def test_a_genesis_without_a_base_token_is_paid_in_ether() -> None:
     ether = system_genesis(l1_chain_id=9, l1_asset_router=ROUTER)
     # As an earlier version wrote it, whose contract had the name in its code.
-    earlier = {
-        **ether,
-        BASE_TOKEN: msgspec.structs.replace(ether[BASE_TOKEN], storage={}),
-    }
+    earlier = {**ether, BASE_TOKEN: msgspec.structs.replace(ether[BASE_TOKEN], storage={})}
     assert base_token_of({}) == base_token_of(ether) == base_token_of(earlier) == ETHER_TOKEN
 
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import (
-    ChainNotRegistered,
-    ExecutionFailed,
-    LayerOneMismatch,
-    MalformedValue,
-)
+from entresol.errors import ChainNotRegistered, ExecutionFailed, LayerOneMismatch, MalformedValue
 from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.layer_one import agreed

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch, MalformedValue
-from entresol.l1.deployment import (
-    Deployment,
-    SettlementContracts,
-    addresses_of,
-    deploy,
-)
+from entresol.l1.deployment import Deployment, SettlementContracts, addresses_of, deploy
 from entresol.l1.discovery import block_before_now, find_contracts, find_deployment_block
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.layer_one import agreed

@@ -73,10 +73,7 @@ class Rollup:
     ) -> None:
         """Make the parts; `journal` is where they persist, the store by default; `ether_price` runs elsewhere."""
         settings = config.settlement
-        policy = SealingPolicy(
-            max_age=settings.settle_interval,
-            max_blocks=settings.batch_blocks,
-        )
+        policy = SealingPolicy(max_age=settings.settle_interval, max_blocks=settings.batch_blocks)
         contract = settlement_layer.contract
         confirmations, finality = required_confirmations(config.l1), config.l1.l1_finality
         self.settlement_layer = settlement_layer
@@ -86,11 +83,7 @@ class Rollup:
             chain, settlement_layer.l1, settlement_layer.contracts.nullifier
         )
         reading = DepositConfig(confirmations=confirmations, finality=finality)
-        self.watcher = DepositWatcher(
-            *(chain, sequencer, contract),
-            reading,
-            journal=journal,
-        )
+        self.watcher = DepositWatcher(*(chain, sequencer, contract), reading, journal=journal)
         self.roots = RootFollower(
             *(chain, sequencer, settlement_layer.message_root, settlement_layer.l1_chain_id),
             reading,

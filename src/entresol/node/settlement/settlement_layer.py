@@ -17,11 +17,7 @@ from entresol.errors import (
     LayerOneUnreachable,
 )
 from entresol.l1.contracts import ZkChain
-from entresol.l1.deployment import (
-    SettlementContracts,
-    addresses_of,
-    contracts_of_chain,
-)
+from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
 from entresol.node.layer_twos import layer_two_configs

@@ -111,9 +111,7 @@ class StepReader:
     async def _gas(self, transaction: Hash32, block_hash: Hash32) -> int | None:
         """Return what L1 took for a transaction; a node that has all logs may know only the latest transactions."""
         receipt = await agreed(
-            self._l1,
-            f"the receipt of {transaction}",
-            lambda: self._l1.receipt(transaction),
+            self._l1, f"the receipt of {transaction}", lambda: self._l1.receipt(transaction)
         )
         if receipt is None:
             return None
@@ -458,8 +456,7 @@ class Derivation:
             raise SnapshotRejected(number, snapshot.name, problem)
         expected = await self._contract.stored_batch_hash(number, head.hash)
         sealed = await run_blocks(
-            lambda before: self._deriver.accept(claim, snapshot, before),
-            lambda _block: None,
+            lambda before: self._deriver.accept(claim, snapshot, before), lambda _block: None
         )
         found = stored_info_of(sealed.batch, self._chain.rules.chain_id).hash()
         if found != expected:

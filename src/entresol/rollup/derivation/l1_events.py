@@ -416,9 +416,7 @@ def _decode_revert(log: L1Log) -> BatchesReverted:
     if max(numbers) > MAX_NUMBER:
         raise _unexpected(log, f"{max(numbers)} is not a number of a batch")
     return BatchesReverted(
-        position=position_of(log),
-        transaction=log.transaction_hash,
-        totals=BatchTotals(*numbers),
+        position=position_of(log), transaction=log.transaction_hash, totals=BatchTotals(*numbers)
     )
 
 

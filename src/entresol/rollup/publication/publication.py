@@ -130,11 +130,7 @@ class RulesInForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def published_block(
-    record: BlockRecord,
-    parent: Header,
-    prices: Prices,
-    rules: BlockRules,
-    before: RulesInForce,
+    record: BlockRecord, parent: Header, prices: Prices, rules: BlockRules, before: RulesInForce
 ) -> PublishedBlock:
     """Return what is published of a block.
 

@@ -67,10 +67,7 @@ async def revert_batches(
             "same block"
         )
     return RevertedBatches(
-        before=before,
-        last=last,
-        transaction=receipt.transaction_hash,
-        block=receipt.block_number,
+        before=before, last=last, transaction=receipt.transaction_hash, block=receipt.block_number
     )
 
 

@@ -13,12 +13,7 @@ from entresol.l1.tx_manager import with_attempt
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.records import Natural, NotEmpty, RecordPart
 from entresol.primitives.transactions import decode
-from entresol.storage.log_entries import (
-    ConfirmedEntry,
-    OutgoingEntry,
-    SettledEntry,
-    UnsettledEntry,
-)
+from entresol.storage.log_entries import ConfirmedEntry, OutgoingEntry, SettledEntry, UnsettledEntry
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal

@@ -171,10 +171,7 @@ async def test_the_data_of_all_commits_is_read_in_order(steered: SteeredLayerOne
     before = genesis
     for number, size in ((1, 0), (2, MAX_PUBLISHED_BYTES), (3, 1)):
         batch = Batch(
-            number=number,
-            pubdata=bytes([number]) * size,
-            first_timestamp=now,
-            last_timestamp=now,
+            number=number, pubdata=bytes([number]) * size, first_timestamp=now, last_timestamp=now
         )
         call = abi.encode_call(
             "commitBatchesSharedBridge(address,uint256,uint256,bytes)",

@@ -11,10 +11,7 @@ import msgspec
 import pytest
 
 from entresol.dev.reverts import Reverts
-from entresol.errors import (
-    LayerOneMismatch,
-    MalformedTransaction,
-)
+from entresol.errors import LayerOneMismatch, MalformedTransaction
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Finality, LayerOne

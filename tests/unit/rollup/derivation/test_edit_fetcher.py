@@ -57,9 +57,7 @@ def honest(block: int, offset: int) -> Response:
 
 
 def fetch(
-    respond: Callable[[int, int], Response],
-    *batches: EditsByHash,
-    timeout: float = 60.0,
+    respond: Callable[[int, int], Response], *batches: EditsByHash, timeout: float = 60.0
 ) -> tuple[bytes | None, list[tuple[int, int]]]:
     """Fetch for batches from a node that responds so; return the last edits, and what it was asked for."""
     asked: list[tuple[int, int]] = []

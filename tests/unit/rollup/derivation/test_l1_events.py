@@ -66,12 +66,7 @@ def production() -> Iterator[Liar]:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [
-        ("state_root", OTHER),
-        ("commitment", OTHER),
-        ("first_block", 1),
-        ("last_block", 1_000),
-    ],
+    [("state_root", OTHER), ("commitment", OTHER), ("first_block", 1), ("last_block", 1_000)],
 )
 def test_a_claim_that_is_another_in_one_field_is_an_alarm_about_it(
     liar: Liar, field: str, value: Hash32 | int

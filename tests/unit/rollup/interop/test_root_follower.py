@@ -41,8 +41,7 @@ class Scenario:
     def new_follower(self) -> RootFollower:
         """Return another one, as after a restart."""
         return RootFollower(
-            *(self.chain, InlineSequencer(self.chain), self.l1.contract(), L1_CHAIN_ID),
-            self.config,
+            *(self.chain, InlineSequencer(self.chain), self.l1.contract(), L1_CHAIN_ID), self.config
         )
 
     def append(self, *chains: int, salt: int = 0) -> int:

@@ -231,10 +231,7 @@ def test_a_contract_that_has_another_root_or_time_for_a_block_is_rejected(
 
     def historical(number: int) -> tuple[bytes, int]:
         root, timestamp = l1.blocks[number].root
-        return (
-            root if lie[0] is None else lie[0],
-            timestamp if lie[1] is None else lie[1],
-        )
+        return (root if lie[0] is None else lie[0], timestamp if lie[1] is None else lie[1])
 
     l1.historical = historical
     with pytest.raises(InteropRootsMismatch, match="for block 1"):

@@ -23,12 +23,7 @@ from entresol.primitives.published.body import (
 from entresol.primitives.published.genesis import read_genesis_data
 from entresol.primitives.published.limits import MAX_BODY_BYTES
 from entresol.primitives.records import BlockRecord
-from entresol.primitives.transactions import (
-    FeeMarketTransaction,
-    Transaction,
-    sign,
-    unsigned,
-)
+from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign, unsigned
 from entresol.primitives.values import Hash32
 from entresol.rollup.publication.publication import (
     BodyBuilder,
@@ -128,9 +123,7 @@ def test_a_transaction_whose_sender_nobody_knows_cannot_be_published(
         _publish(operator, unsigned(payload, STRANGER))
 
 
-def test_a_deposit_after_other_transactions_cannot_be_published(
-    operator: OperatedChain,
-) -> None:
+def test_a_deposit_after_other_transactions_cannot_be_published(operator: OperatedChain) -> None:
     payload = FeeMarketTransaction(
         chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=1, gas_limit=21_000, to=EDITED
     )  # fmt: skip

@@ -10,10 +10,7 @@ from entresol.l1.operator import SignedTransaction
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from entresol.rollup.settlement.pending_tx import (
-    PendingSettlement,
-    SettlementOperation,
-)
+from entresol.rollup.settlement.pending_tx import PendingSettlement, SettlementOperation
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
