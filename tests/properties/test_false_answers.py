@@ -212,7 +212,6 @@ class World:
                 chain.builder.seal()
 
     async def discover(self) -> None:
-        """Find what a new directory records."""
         if self.choice.random() < 0.9:
             return
         addresses = self.scenario.contracts.addresses

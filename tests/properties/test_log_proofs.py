@@ -57,7 +57,6 @@ class Settled:
         return known(self.prover._prove(batch, leaf))
 
     def leads_to_the_root(self, proof_call: ProofCall) -> bool:
-        """Check a proof in Python."""
         number, index, words, proof = proof_call
         batch = self.chain.batches.get(number)
         _, is_service, tx_number, address, key, value = words

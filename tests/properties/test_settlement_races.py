@@ -55,7 +55,6 @@ class Race:
         self.embedded.restore(self._first)
 
     def reorg_to_later_blocks(self) -> None:
-        """Move the transactions to other, later blocks."""
         self.reorg()
         self.embedded.mine(2)
         self._submit(self.l1.sent)
@@ -67,7 +66,6 @@ class Race:
         self.l1.before(len(self.l1.calls) + 2, lambda: self._submit(sent))
 
     def crash(self) -> None:
-        """End the process."""
         raise ProcessEnded
 
     def _submit(self, transactions: list[bytes]) -> None:

@@ -37,11 +37,9 @@ class DerivedChain:
         self.deriver = BatchDeriver(self.chain, edits)
 
     def close(self) -> None:
-        """Close the chain."""
         self.chain.close()
 
     def derive(self, *claims: BatchClaim) -> None:
-        """Derive batches."""
         for claim in claims:
             sealed = self.deriver.derive(claim, self._operator.deposits_from)
             self.chain.batches.append(*sealed)

@@ -40,7 +40,6 @@ class Liar:
         self.batch = decode_body(decompress(self.truth.data))
 
     def close(self) -> None:
-        """Check that the truth is derived after all the lies."""
         self.derived.derive(self.truth)
         assert_same_blocks(self.derived.chain, self.operator.chain)
         self.derived.close()

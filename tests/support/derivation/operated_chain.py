@@ -70,7 +70,6 @@ class OperatedChain:
         self._open(constants or self.fees.constants)
 
     def close(self) -> None:
-        """Close the chain."""
         self.chain.close()
 
     def deposit(self, payload: PriorityTransaction) -> None:
@@ -83,7 +82,6 @@ class OperatedChain:
         return self.deposits[first : first + count]
 
     def seal(self, seconds: int = 1) -> int:
-        """Seal a block some seconds later, and return its number."""
         self.now += seconds
         self.chain.builder.seal()
         return self.chain.number
@@ -94,7 +92,6 @@ class OperatedChain:
         return self.claim(batch.number)
 
     def claim(self, number: int) -> BatchClaim:
-        """Return what L1 says of a batch."""
         batch = known(self.chain.batches.get(number))
         return BatchClaim(
             number=number,
@@ -111,7 +108,6 @@ class OperatedChain:
         return [self.claim(number) for number in range(1, last.number + 1)]
 
     def genesis(self) -> PublishedGenesis:
-        """Return the genesis as it is published."""
         return Publication(self.chain).genesis()
 
     def _open(self, constants: FeeConstants) -> None:
@@ -136,7 +132,6 @@ def republished(
 
 
 def with_block(batch: PublishedBatch, index: int, **changes: Any) -> PublishedBatch:
-    """Return a batch with one block changed."""
     blocks = list(batch.blocks)
     blocks[index] = msgspec.structs.replace(blocks[index], **changes)
     return msgspec.structs.replace(batch, blocks=tuple(blocks))

@@ -12,7 +12,6 @@ from tests.support.rollup.pair import Pair
 
 @contextlib.contextmanager
 def operating(info: Path, *flags: str) -> Iterator[Pair]:
-    """Start the node of an operator."""
     info.unlink(missing_ok=True)
     with inprocess_node("--config-out", str(info), *flags, info=info) as node:
         pair = Pair.connect(info)

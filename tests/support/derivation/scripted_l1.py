@@ -47,7 +47,6 @@ CHAIN_ID = DEVELOPMENT_RULES.chain_id
 
 
 def word(number: int) -> Hash32:
-    """Return a number as a topic."""
     return Hash32(number.to_bytes(32))
 
 
@@ -127,11 +126,9 @@ class ScriptedLayerOne:
         return found
 
     def commit(self, number: int, **parts: Any) -> int:
-        """Add a block that commits a batch."""
         return self.mine(*self.commit_logs(self.batch(number, **parts)))
 
     def commit_logs(self, batch: Batch) -> list[tuple[Sequence[Hash32], bytes]]:
-        """Return the logs of a commit."""
         data = next(key for key, value in self.batches.items() if value is batch)
         info = stored_info_of(batch, CHAIN_ID)
         number = word(batch.number)
@@ -142,11 +139,9 @@ class ScriptedLayerOne:
         ]
 
     def verify(self, before: int, last: int) -> int:
-        """Add a block that proves batches."""
         return self.mine(((BATCHES_VERIFIED, word(before), word(last)), b""))
 
     def execute(self, *numbers: int) -> int:
-        """Add a block that executes batches."""
         infos = [stored_info_of(self._live()[number], CHAIN_ID) for number in numbers]
         return self.mine(
             *(
@@ -168,7 +163,6 @@ class ScriptedLayerOne:
         return self.mine(((BATCHES_REVERTED,), abi.encode("(uint256,uint256,uint256)", numbers)))
 
     def deposit(self, *ids: int) -> int:
-        """Add a block with deposits."""
         payloads = [
             priority_transaction(chain_id, sender=b"\1" * 20, to=b"\2" * 20) for chain_id in ids
         ]
@@ -179,7 +173,6 @@ class ScriptedLayerOne:
     # What its state would be
 
     def totals(self) -> tuple[int, int, int]:
-        """Return how many batches are committed, verified and executed."""
         committed = verified = executed = 0
         for log in self._all_logs():
             topic = log.topics[0]
@@ -210,7 +203,6 @@ class ScriptedLayerOne:
     # `LayerOne`
 
     async def chain_id(self) -> int:
-        """Return the chain id."""
         return 31337
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
@@ -222,7 +214,6 @@ class ScriptedLayerOne:
         return self.finalized
 
     async def block(self, number: int) -> L1Block | None:
-        """Return a block."""
         if not 0 <= number < len(self.blocks):
             return None
         parent = self.blocks[number - 1][0] if number else Hash32.zero()
@@ -248,13 +239,11 @@ class ScriptedLayerOne:
         return None
 
     async def head(self) -> L1Block:
-        """Return the last block."""
         return known(await self.block(len(self.blocks) - 1))
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
-        """Return logs, or lies."""
         assert address == CONTRACT
         self.requests.append((first, last))
         return self.changed_logs(
@@ -267,7 +256,6 @@ class ScriptedLayerOne:
         )
 
     async def call(self, to: Address, data: bytes, **_where: Any) -> bytes:
-        """Return what the contract would."""
         assert to == CONTRACT
         committed, verified, executed = self.totals()
         deposits = sum(log.topics[0] == NEW_PRIORITY_REQUEST for log in self._all_logs())
@@ -310,7 +298,6 @@ class ScriptedDeriver:
         deposits: Callable[[int, int], Sequence[PriorityTransaction]],
         before: Callable[[int], None],
     ) -> SealedBatch:
-        """Append empty blocks."""
         self.claims.append(claim)
         if not claim.data or claim.data in self.wrong:
             raise DerivationAlarm(claim.number, next(self.alarms), "0x01", "0x02")
@@ -330,13 +317,11 @@ class ScriptedDeriver:
     def accept(
         self, claim: BatchClaim, snapshot: BatchSnapshot, before: Callable[[int], None]
     ) -> SealedBatch:
-        """Append empty blocks, if the snapshot is of this batch."""
         assert snapshot.batch == claim.number
         self.wrong.discard(claim.data)
         return self.derive(claim, lambda _first, _count: (), before)
 
     def unwind(self, block: int) -> None:
-        """Revert the chain."""
         chain = self._chain
         mark = msgspec.structs.replace(chain.history.mark(), number=block, priority=())
         chain.history.unwind(mark, None, chain.ledger.reverted_by(block))
@@ -373,13 +358,11 @@ class Scene:
         )
 
     def run(self, derivation: Derivation | None = None) -> Derivation:
-        """Derive all that L1 has."""
         derivation = derivation or self.derivation
         asyncio.run(derivation.run())
         return derivation
 
     def state(self) -> dict[bytes, bytes]:
-        """Return everything that the store has."""
         return dict(self.chain.ledger.store._db.scan(b""))
 
     def _sleep(self, _seconds: float) -> Awaitable[None]:

@@ -90,7 +90,6 @@ class Traffic:
         self.seal()
 
     def seal(self, seconds: int = 1) -> None:
-        """Seal a block with what was sent."""
         self._operator.seal(seconds)
         chain = self._operator.chain
         chain.pool.clear(chain.latest)

@@ -62,7 +62,6 @@ class Ecosystem:
                 first.approve(token)
 
     def act(self) -> None:
-        """Do something."""
         actions: list[Callable[[], None]] = [
             *[self.deposit] * 4, *[self.withdraw] * 4, *[self.claim] * 3, *[self.fail] * 2,
             *[self.recover] * 2, self.set_ratio, self._take_snapshot, self._revert,
@@ -70,7 +69,6 @@ class Ecosystem:
         self.random.choice(actions)()
 
     def deposit(self) -> None:
-        """Deposit something."""
         resident, token = self._any()
         amount = self.random.randrange(1, 10**6)
         before = resident.balance(token)
@@ -79,7 +77,6 @@ class Ecosystem:
         assert resident.balance(token) >= before + amount
 
     def fail(self) -> None:
-        """Deposit to where nothing can arrive."""
         resident, token = self._any()
         if token == resident.base_token:
             return
@@ -90,7 +87,6 @@ class Ecosystem:
         self._failed.append((self.residents.index(resident), failed))
 
     def withdraw(self) -> None:
-        """Withdraw something, if the user has it."""
         resident, token = self._any()
         most = min(resident.balance(token), 10**6)
         if most > 0:
@@ -98,7 +94,6 @@ class Ecosystem:
             self._withdrawals.append((self.residents.index(resident), sent))
 
     def claim(self) -> None:
-        """Have L1 pay a withdrawal."""
         possible = [
             withdrawal for withdrawal in self._withdrawals if withdrawal[0] not in self.stopped
         ]
@@ -108,7 +103,6 @@ class Ecosystem:
             self.residents[place].claim(sent)
 
     def recover(self) -> None:
-        """Claim back a deposit that failed."""
         possible = [client for client in self._failed if client[0] not in self.stopped]
         if possible:
             place, failed = chosen = self.random.choice(possible)

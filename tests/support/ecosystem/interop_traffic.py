@@ -73,7 +73,6 @@ class ClientProvider(JSONBaseProvider):
         self._client = client
 
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
-        """Return the whole response."""
         response: RPCResponse = self._client.post(
             msgspec.json.decode(self.encode_rpc_request(method, params))
         )
@@ -81,7 +80,6 @@ class ClientProvider(JSONBaseProvider):
 
 
 def web3_of(client: RpcClient) -> Web3:
-    """Return web3.py over a client."""
     return Web3(ClientProvider(client))
 
 
@@ -117,7 +115,6 @@ class Liar:
 
     @property
     def asset(self) -> Hash32:
-        """The asset id of the token."""
         assert self.token is not None
         return asset_id(L1_CHAIN_ID, self.token)
 
@@ -130,7 +127,6 @@ class Liar:
         return self._bridge.send(amount, chain=destination, token=token.address, sender=SENDER)
 
     def forge(self, amount: int) -> None:
-        """Make some out of nothing."""
         token = self._bridge.l2_token(str(self.token))
         held, supply = (
             entry.call()
@@ -142,7 +138,6 @@ class Liar:
         self.forged += amount
 
     def pay(self) -> None:
-        """Deposit what was made out of nothing."""
         assert self.token is not None
         if self.forged:
             self._resident.deposit(self.token, self.forged)
@@ -198,7 +193,6 @@ class InteropTraffic:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The chains with their L1."""
         return [resident.pair for resident in self.ecosystem.residents]
 
     def look(self) -> None:
@@ -221,7 +215,6 @@ class InteropTraffic:
     # Actions
 
     def act(self) -> None:
-        """Do something."""
         others = self.ecosystem
         actions: list[Callable[[], None]] = [
             *[self.send] * 8, *[self.execute] * 5, *[self.execute_twice] * 2, *[self.verify] * 2,
@@ -247,7 +240,6 @@ class InteropTraffic:
         self.done["not covered"] += 1
 
     def send(self) -> None:
-        """Send a bundle of some calls."""
         chains = range(len(self.bridges))
         source = self.random.choice(
             [chain for chain in chains if chain not in self.ecosystem.stopped]
@@ -327,7 +319,6 @@ class InteropTraffic:
             self._try(bundle.execute, bundle, range(len(bundle.bundle.calls)))
 
     def execute_twice(self) -> None:
-        """Execute a bundle that is processed."""
         bundle = self._some(BundleStatus.EXECUTED, BundleStatus.UNBUNDLED)
         if bundle is None:
             return
@@ -410,7 +401,6 @@ class InteropTraffic:
     # Time, and who is away
 
     def take_snapshot(self) -> None:
-        """Remember what all chains are now."""
         if not self.ecosystem.stopped:
             taken = self.random.choice(self.pairs).l1("evm_snapshot")
             known = set(self.acknowledged)
@@ -418,7 +408,6 @@ class InteropTraffic:
             self._saved = Saved(taken, self.ecosystem.on_the_way, known, forged)
 
     def revert(self) -> None:
-        """Let all chains be what they were."""
         if self._saved is None or self.ecosystem.stopped:
             return
         saved, self._saved = self._saved, None
@@ -461,7 +450,6 @@ class InteropTraffic:
         self.ecosystem.stopped.add(chain)
 
     def go_on(self) -> None:
-        """Let all sequencers run."""
         for chain in self.ecosystem.stopped:
             self.pairs[chain].l2("evm_setAutomine", True)
         self.ecosystem.stopped.clear()

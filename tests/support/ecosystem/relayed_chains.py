@@ -46,7 +46,6 @@ class FakeProver:
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
     ) -> ProvenLog | None:
-        """Return a proof that nobody checks."""
         assert quick
         assert transaction_hash
         if self.error is not None:
@@ -87,7 +86,6 @@ class RelayedChains:
         self.set_word(ROOT_STORAGE, slot(0, L1, L1_BLOCK), 1)
 
     def close(self) -> None:
-        """Close the chains."""
         self.relay.close()
         self.source.close()
         self.destination.close()
@@ -116,7 +114,6 @@ class RelayedChains:
         self.destination.edit(INTEROP_HANDLER, lambda it: it.set_code(INTEROP_HANDLER, raw))
 
     def set_word(self, address: Address, at: Hash32, word: int) -> None:
-        """Set a slot of the destination."""
         value = Hash32(word.to_bytes(32))
         self.destination.edit(address, lambda it: it.set_slot(address, at, value))
 
@@ -126,7 +123,6 @@ class RelayedChains:
 
     @property
     def sent(self) -> int:
-        """How many transactions the relay has sent."""
         account = self.destination.latest.account(self.account.address)
         return 0 if account is None else account.nonce
 

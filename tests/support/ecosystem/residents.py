@@ -35,7 +35,6 @@ class Resident:
         self.base_token = Address.parse(address)
 
     def approve(self, token: Address) -> None:
-        """Let the bridge take a token."""
         contract = Contract(token, find("TestERC20"))
         self._done(
             self.pair.send_l1(contract, "approve", self.pair.asset_router.address, UNLIMITED)
@@ -70,7 +69,6 @@ class Resident:
         return sent
 
     def claim(self, withdrawal: str) -> None:
-        """Have L1 pay a withdrawal."""
         self._done(self.pair.claim(withdrawal))
 
     def recover(self, failed: FailedDeposit) -> None:
@@ -91,7 +89,6 @@ class Resident:
         self._done(self.pair.send_l1(self.pair.asset_router, function, *asked))
 
     def balance(self, token: Address) -> int:
-        """Return what the user has of an asset on L2."""
         if token == self.base_token:
             return int(self.pair.l2("eth_getBalance", str(USER), "latest"), 16)
         there = self.pair.token_on_l2(token)

@@ -58,12 +58,10 @@ class Books:
         return tree_root(leaves) if leaves else bytes(32)
 
     def leaves(self) -> list[bytes]:
-        """Return the leaves of all chains."""
         found = [chain_leaf(self.chain_root(chain), chain) for chain in self.chains]
         return [chain_leaf(bytes(32), L1_CHAIN_ID), *found]
 
     def root(self) -> Hash32:
-        """Return the root over all chains."""
         return Hash32(tree_root(self.leaves()))
 
     def words(self, chain_id: int, place: int, block: int, timestamp: int) -> list[bytes]:
@@ -94,12 +92,10 @@ Action = tuple[str, int, int, bytes]
 
 
 def added(chain_id: int) -> Action:
-    """Return the registration of a chain."""
     return ("add", chain_id, 0, b"")
 
 
 def appended(chain_id: int, batch: int, root: int | bytes | None = None) -> Action:
-    """Return the append of a batch."""
     if not isinstance(root, bytes):
         root = keccak256(bytes([batch % 256, chain_id % 256]) + (root or 0).to_bytes(32))
     return ("append", chain_id, batch, root)
@@ -131,20 +127,16 @@ class RootsLayerOne:
 
     @property
     def books(self) -> Books:
-        """The trees after the last block."""
         return self.blocks[-1].books
 
     @property
     def number(self) -> int:
-        """The number of the last block."""
         return len(self.blocks) - 1
 
     def contract(self, first_block: int = 0) -> MessageRootContract:
-        """Return the contract."""
         return MessageRootContract(self, MESSAGE_ROOT, BRIDGEHUB, first_block)  # type: ignore[arg-type]
 
     def mine(self, *actions: Action, timestamp: int | None = None) -> int:
-        """Make a block, and return its number."""
         number = len(self.blocks)
         time = START + 12 * number if timestamp is None else timestamp
         books, count = self.books.copy(), 0
@@ -220,23 +212,19 @@ class RootsLayerOne:
     # As `LayerOne`
 
     async def chain_id(self) -> int:
-        """Return the chain id."""
         return L1_CHAIN_ID
 
     async def block_number(self, tag: L1Finality = "latest") -> int:  # noqa: ARG002
-        """Return the number of the last block."""
         self.requests.append("block_number")
         return self.number
 
     async def block(self, number: int) -> L1Block | None:
-        """Return a block."""
         self.requests.append("block")
         return self.blocks[number].block if 0 <= number <= self.number else None
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
-        """Return the logs of the contract, unless it lies."""
         assert address == MESSAGE_ROOT
         assert not topics
         self.requests.append("logs")
@@ -255,7 +243,6 @@ class RootsLayerOne:
         sender: Address = DEFAULT_SENDER,  # noqa: ARG002
         block: int | Hash32 | None = None,
     ) -> bytes:
-        """Return what the contract does."""
         self.requests.append("call")
         played = self._played(block)
         books, selector = played.books, data[:4]
@@ -278,7 +265,6 @@ class RootsLayerOne:
         return abi.encode(["uint256[]"], [books.chains])
 
     async def wait_for_block(self, seconds: float) -> None:  # noqa: ARG002
-        """Wait for the next block."""
         await self._woken.wait()
         self._woken.clear()
 
@@ -310,5 +296,4 @@ _NOTHING = {
 
 
 def changed(log: L1Log, **fields: Any) -> L1Log:
-    """Return a log with other fields."""
     return msgspec.structs.replace(log, **fields)

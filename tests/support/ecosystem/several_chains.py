@@ -69,7 +69,6 @@ class SeveralChains(NamedTuple):
 
     @contextlib.contextmanager
     def added(self, **chain: object) -> Iterator[Pair]:
-        """Add an L2, and connect to it."""
         self.pairs[0].l2("entresol_addChain", chain)
         pair = _pair(self.node, len(self.node.layer_twos) - 1)
         try:

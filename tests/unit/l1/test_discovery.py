@@ -58,7 +58,6 @@ class Pruned(EmbeddedLayerOne):
     """An L1 without old states."""
 
     async def code(self, address: Address, block: int | None = None) -> bytes:
-        """Reject what an archive node would know."""
         if block is not None and block < self._chain.number - 128:
             raise LayerOneRejected("eth_getCode", -32000, "missing trie node")
         return await super().code(address, block)
@@ -82,7 +81,6 @@ class LyingOnce(EmbeddedLayerOne):
     lie = 0
 
     async def code(self, address: Address, block: int | None = None) -> bytes:
-        """Return the code, or the contrary of it."""
         self.lie -= 1
         found = await super().code(address, block)
         return found if self.lie else b"" if found else b"\1"

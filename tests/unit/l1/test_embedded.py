@@ -36,7 +36,6 @@ def remote() -> Iterator[FakeRemote]:
 
 @pytest.fixture
 def chain(remote: FakeRemote) -> Iterator[Chain]:
-    """Return a fork of it."""
     chain = open_fork(remote, RULES)
     yield chain
     chain.close()

@@ -22,7 +22,6 @@ class Bodies:
         self.most = 0
 
     async def iter_chunked(self, _: int) -> AsyncIterator[bytes]:
-        """Yield the pieces of a body."""
         is_large = False
         for number in range(self._pieces):
             yield PIECE

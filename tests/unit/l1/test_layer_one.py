@@ -41,7 +41,6 @@ POOR = Address(b"\x0f" * 20)
 
 
 async def post(l1: LayerOne, to: Address, data: bytes) -> SignedTransaction:
-    """Send a transaction of the rich account."""
     operator = Operator(l1, RICH.secret)
     signed = await operator.sign_call(to, data)
     await operator.send(signed)

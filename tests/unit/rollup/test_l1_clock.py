@@ -32,7 +32,6 @@ class Timed(EmbeddedLayerOne):
     """Set when it is read; it is away then."""
 
     async def head(self) -> L1Block:
-        """Return what is set."""
         if self.was_read is not None:
             self.was_read.set()
             raise LayerOneUnreachable(self.name, "it is away")

@@ -43,7 +43,6 @@ class Scenario:
         return batch.number
 
     def assert_valid(self, proven: ProvenLog | None, batch: int) -> ProvenLog:
-        """Check a proof as L1 does."""
         assert proven is not None
         stored = known(self.chain.batches.get(batch))
         root = root_of_proof(proven.log.leaf(), proven.proof.id, proven.proof.words)

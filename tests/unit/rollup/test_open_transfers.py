@@ -121,7 +121,6 @@ class Bridge:
         return batch.number
 
     def open(self, limit: int = 100) -> list[Transfer]:
-        """Return all pages together."""
         found, after = [], b""
         while True:
             page = asyncio.run(self.index.page(after, limit))

@@ -51,7 +51,6 @@ class World(ScriptedWorld):
         self.sender = self.account(is_logged=False)
 
     def transaction(self) -> Transaction:
-        """Return the next transaction of the account."""
         return self.from_contract(self.sender)
 
     def rejects(self, raw: bytes) -> bool:
@@ -248,7 +247,6 @@ def spend(budget: ValidationBudget, involved: Involved, error: Exception = LATE)
 
 
 def addresses(count: int) -> list[Address]:
-    """Return addresses that nobody has used."""
     return [Address((FIRST + n).to_bytes(20)) for n in range(count)]
 
 

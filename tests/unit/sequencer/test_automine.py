@@ -57,7 +57,6 @@ class Sender:
         return report
 
     async def wait(self) -> None:
-        """Wait until nothing is sealed."""
         await asyncio.sleep(0)
         await idle(self.automine)
 

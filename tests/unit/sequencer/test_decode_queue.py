@@ -42,7 +42,6 @@ class Turns:
 
 
 async def soon() -> None:
-    """Let everything run that can."""
     for _ in range(3):
         await asyncio.sleep(0)
 

@@ -171,7 +171,6 @@ class Sending:
         self._submission = Submission(chain, self._sequencer)
 
     def send(self, nonce: int) -> asyncio.Future[Hash32]:
-        """Send as a request that is not a batch."""
         deferred = self._submission.submit(transaction(nonce).raw)
         self._submission.flush()
         return asyncio.ensure_future(deferred)

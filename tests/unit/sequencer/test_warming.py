@@ -59,7 +59,6 @@ def transfer(nonce: int = 0, *, by: int = 1) -> str:
 
 
 def ended(response: Future[Any]) -> Any:
-    """Wait for a response."""
     return response.result(PATIENCE_SECONDS)
 
 

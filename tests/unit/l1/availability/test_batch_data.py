@@ -41,7 +41,6 @@ class Recorded:
         self._size_at = size_at
 
     async def logs(self, address: Address, topics: object, first: int, last: int) -> list[L1Log]:
-        """Return the logs of a range."""
         assert (address, topics) == (CONTRACT, [Hash32.zero()])
         self.ranges.append((first, last))
         return [

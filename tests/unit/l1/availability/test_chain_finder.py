@@ -58,7 +58,6 @@ class Answering:
         self._answers = answers
 
     async def call(self, to: Address, data: bytes, *, block: object) -> bytes:
-        """Return the answer to a call."""
         assert (to, block) == (CHAIN, None)
         answer = self._answers[data]
         if isinstance(answer, bytes):
@@ -188,7 +187,6 @@ class Silent(LyingLayerOne):
     """An L1 without any log, as of chains that are in its genesis."""
 
     async def logs(self, *_arguments: object) -> list[L1Log]:
-        """Return nothing."""
         return []
 
 

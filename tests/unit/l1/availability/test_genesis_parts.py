@@ -229,7 +229,6 @@ class Endless:
     requests = 0
 
     async def logs(self, _address: Address, _topics: object, first: int, _last: int) -> list[L1Log]:
-        """Return two of them for any range."""
         self.requests += 1
         return [log(0, 1, first.to_bytes(8)), log(0, 1, b"again" + first.to_bytes(8))]
 

@@ -51,13 +51,11 @@ class Scenario:
         self.open()
 
     def open(self) -> None:
-        """Start, or start again."""
         self.chain = SettlingChain.begin(self.path)
         self.chain.schedule.seal_at_once()
         self.watcher = self.new_watcher()
 
     def restart(self) -> None:
-        """End the process, and start it again."""
         self.chain.close()
         self.open()
 
@@ -76,7 +74,6 @@ class Scenario:
                     pass
 
     def executed(self) -> list[PriorityTransaction]:
-        """Return the executed priority transactions, in order."""
         payloads = []
         for number in range(1, self.chain.number + 1):
             record = self.chain.blocks.record(number)
@@ -501,7 +498,6 @@ class OutspokenLayerOne(LyingLayerOne):
         sender: Address = DEFAULT_SENDER,
         block: int | Hash32 | None = None,
     ) -> bytes:
-        """Return what was allowed at a block."""
         returned = await super().call(to, data, sender=sender, block=block)
         if data != encode_call("getPriorityTxMaxGasLimit()"):
             return returned

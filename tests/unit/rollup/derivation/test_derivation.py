@@ -41,7 +41,6 @@ class OneTransaction(ScriptedLayerOne):
     """An L1 whose last block has the transaction."""
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return the receipt of the transaction."""
         number = len(self.blocks) - 1
         return L1Receipt(
             transaction_hash=transaction_hash,
@@ -450,7 +449,6 @@ LIES: dict[str, Callable[[list[L1Log]], list[L1Log]]] = {
 
 
 def eventful(l1: ScriptedLayerOne) -> None:
-    """Let an L1 have some of everything."""
     l1.deposit(0, 1, 2)
     l1.settle(1, deposits=1)
     l1.commit(2, deposits=2, salt=b"first")

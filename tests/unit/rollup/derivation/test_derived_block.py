@@ -187,7 +187,6 @@ class Elsewhere:
         self.asked: list[tuple[int, EditsByHash]] = []
 
     def edits(self, block: int, wanted: EditsByHash) -> bytes | None:
-        """Return the edits, and remember who asks."""
         self.asked.append((block, wanted))
         return self.found
 
@@ -218,7 +217,6 @@ class Edited:
 
 @pytest.fixture(scope="module")
 def edited() -> Iterator[Edited]:
-    """Return the operator."""
     found = Edited()
     yield found
     found.operator.close()

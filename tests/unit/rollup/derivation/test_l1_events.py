@@ -50,7 +50,6 @@ FLIPS = 1_000 if tries_many() else 60
 
 @pytest.fixture(scope="module")
 def liar() -> Iterator[Liar]:
-    """Return the operator of a development chain."""
     found = Liar(seed=3)
     yield found
     found.close()
@@ -302,7 +301,6 @@ def test_rules_that_would_make_another_chain_of_it_are_an_alarm(
 
 
 def flipped(data: bytes, choice: random.Random) -> bytes:
-    """Return data with one bit flipped."""
     at, bit = choice.randrange(len(data)), choice.randrange(8)
     return data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1 :]
 

@@ -75,13 +75,10 @@ class Scenario:
         return batch.number
 
     def root_of(self, batch: int) -> bytes:
-        """Return the root of a batch."""
         found = known(self.chain.batches.get(batch))
         return found.message_root
 
     def follow(self) -> None:
-        """Read all of L1."""
-
         async def whole() -> None:
             while await self.follower.step():
                 pass
@@ -110,7 +107,6 @@ class Scenario:
 
 
 def words_of(proven: ProvenLog) -> list[bytes]:
-    """Return the words of a proof."""
     joined = b"".join(proven.proof.words)
     return [joined[at : at + 32] for at in range(0, len(joined), 32)]
 

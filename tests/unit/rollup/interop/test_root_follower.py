@@ -39,7 +39,6 @@ class Scenario:
         self._batches = dict.fromkeys((self.own, OTHER, THIRD), 0)
 
     def new_follower(self) -> RootFollower:
-        """Return another one, as after a restart."""
         return RootFollower(
             *(self.chain, InlineSequencer(self.chain), self.l1.contract(), L1_CHAIN_ID), self.config
         )
@@ -53,13 +52,11 @@ class Scenario:
         return self.l1.mine(*actions)
 
     def reorg(self, last: int) -> None:
-        """Replace the blocks of L1 after `last`."""
         self.l1.reorg(last)
         for chain_id, leaves in self.l1.books.batches.items():
             self._batches[chain_id] = len(leaves)
 
     async def follow(self) -> None:
-        """Read all of L1."""
         while await self.follower.step():
             pass
 
@@ -82,7 +79,6 @@ class Scenario:
         return found
 
     def restart(self) -> None:
-        """Close the chain, and open it again."""
         self.chain.close()
         self.chain = open_importing(self.path)
         self.chain.schedule.seal_on_request()

@@ -26,8 +26,6 @@ OWN, OTHER, THIRD = 270, 271, 272
 
 
 def read(l1: RootsLayerOne, chain_id: int = OWN) -> RootRange:
-    """Read everything."""
-
     async def whole() -> RootRange:
         reader = RootReader(l1.contract(), L1_CHAIN_ID, chain_id)
         first, trees = await reader.begin()

@@ -32,19 +32,16 @@ class Sending:
         self.dispatch = Dispatch(self.queue, self.account, MAX_GAS, lambda: 0.0, str)
 
     def set_balance(self, wei: int) -> None:
-        """Let the account have so much."""
         address = self.account.address
         self.steered.chain.edit(address, lambda it: it.set_balance(address, wei))
 
     async def step(self) -> None:
-        """Take results, and try what is due."""
         await self.dispatch.follow()
         for key, call in self.queue.due(0.0):
             if not self.dispatch.is_full:
                 await self.dispatch.attempt(key, partial(_ready, call))
 
     def run(self, **calls: RelayCall) -> None:
-        """Add calls, and take as many steps."""
         for key, call in calls.items():
             self.queue.add(key, call, 0.0)
 

@@ -32,7 +32,6 @@ class Payer:
         self.account = RemoteAccount(operator, clock=lambda: self.now)
 
     def set_balance(self, wei: int) -> None:
-        """Let the account have so much."""
         address = self.account.address
         self.steered.chain.edit(address, lambda it: it.set_balance(address, wei))
 

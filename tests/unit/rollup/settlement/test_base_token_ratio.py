@@ -33,7 +33,6 @@ class Prices:
         self.ratio = BaseTokenRatio(contract, self.fees, decimals, [scenario.settler])
 
     async def current(self) -> EtherPrice:
-        """Follow L1, and return what ether costs."""
         await self.watcher.step()
         return self.fees.ether_price
 

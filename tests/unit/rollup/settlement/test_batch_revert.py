@@ -33,7 +33,6 @@ async def commit(scenario: Scenario) -> Embedded:
 
 
 def begin(scenario: Scenario) -> asyncio.Task[RevertedBatches]:
-    """Begin to revert to the genesis."""
     transactions = TxManager(Operator(scenario.l1, OPERATOR.secret), resend_seconds=0.0)
     addresses = scenario.contracts.addresses
     return asyncio.create_task(revert_batches(scenario.l1, addresses, transactions, 0))
@@ -47,7 +46,6 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 def pending(l1: Embedded) -> FeeMarketTransaction:
-    """Return the only pending transaction."""
     (found,) = l1.chain.pool
     assert isinstance(found.payload, FeeMarketTransaction)
     return found.payload

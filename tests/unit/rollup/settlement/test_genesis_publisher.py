@@ -55,29 +55,23 @@ class World:
     # Batches
 
     def data(self, _number: int) -> bytes:
-        """Return what batch 0 publishes."""
         return self.published
 
     def get(self, _number: int) -> Any:
-        """Return batch 0."""
         return SimpleNamespace(data_commitment=self.hash)
 
     def last(self) -> Any:
-        """Return the last batch."""
         return SimpleNamespace(number=self.last_batch)
 
     # L1
 
     async def head(self) -> Any:
-        """Return the last block."""
         return SimpleNamespace(number=self.height)
 
     async def block_number(self, _tag: str = "latest") -> int:
-        """Return the number of the last block."""
         return self.height
 
     async def logs(self, _address: Address, _topics: object, first: int, last: int) -> list[L1Log]:
-        """Return the logs of a range."""
         self.reads += 1
         known = [] if self.hides_logs else self.included
         found = [it for it in known if first <= it.block_number <= last]
@@ -86,22 +80,18 @@ class World:
         return found
 
     async def receipt(self, transaction: Hash32) -> Any:
-        """Return a receipt of what is included."""
         is_there = any(it.transaction_hash == transaction for it in self.included)
         return SimpleNamespace(succeeded=True) if is_there else None
 
     async def wait_for_block(self, _seconds: float) -> None:
-        """Let others run."""
         await asyncio.sleep(0)
 
     # The contract
 
     async def totals(self) -> BatchTotals:
-        """Return what is committed."""
         return BatchTotals(self.committed, 0, 0)
 
     async def admin(self) -> Address:
-        """Return who may publish."""
         return ADMIN
 
     # The settler
@@ -110,7 +100,6 @@ class World:
         """Do nothing."""
 
     def has_key_of(self, account: Address) -> bool:
-        """Return whether it has a key."""
         return account in self.keys
 
     async def send_call(self, account: Address, to: Address, data: bytes) -> Hash32:
@@ -140,7 +129,6 @@ class World:
         return transaction
 
     def publisher(self, **settings: Any) -> GenesisPublisher:
-        """Return a publisher, as after a start."""
         world: Any = self
         return GenesisPublisher(world, world, lambda: [world], **settings)
 

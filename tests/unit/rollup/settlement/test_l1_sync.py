@@ -45,18 +45,15 @@ class LyingOnce(EmbeddedLayerOne):
     lie: str | None = None
 
     async def receipt(self, transaction_hash: Hash32) -> L1Receipt | None:
-        """Return a receipt, perhaps with other gas."""
         found = await super().receipt(transaction_hash)
         return self._told("receipt", found, gas_used=7)
 
     async def block(self, number: int) -> L1Block | None:
-        """Return a block, perhaps of another time."""
         return self._told("block", await super().block(number), timestamp=7)
 
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
-        """Return logs, perhaps as those of another transaction."""
         found = await super().logs(address, topics, first, last)
         other = self._chain.blocks.record(1).transaction(0).hash
         return [self._told("logs", log, transaction_hash=other) for log in found]
@@ -135,7 +132,6 @@ class RecordingLayerOne(EmbeddedLayerOne):
     async def logs(
         self, address: Address, topics: Sequence[Hash32], first: int, last: int
     ) -> list[L1Log]:
-        """Return the logs, and record the search."""
         self.searched.append(first)
         return await super().logs(address, topics, first, last)
 

@@ -24,7 +24,6 @@ class Spending(EmbeddedLayerOne):
     wei = 0
 
     async def balance(self, address: Address) -> int:
-        """Return what is set."""
         assert address == OPERATOR.address
         return self.wei
 

@@ -36,7 +36,6 @@ TWO_KEYS = OperatorKeys.of(ACCOUNTS[1].secret, ACCOUNTS[2].secret)
 
 
 def pending_steps(scenario: Scenario) -> dict[SettlementStep, Address]:
-    """Return the sender of each pending transaction."""
     pending = {step: scenario.settler.pending(step) for step in SettlementStep}
     return {step: it.sender for step, it in pending.items() if it is not None}
 
@@ -60,7 +59,6 @@ async def nonces(scenario: Scenario) -> list[int]:
 
 @contextlib.contextmanager
 def without_ether(scenario: Scenario, account: Address) -> Iterator[None]:
-    """Take the ether of an account away."""
     real = scenario.l1.balance
 
     async def balance(address: Address) -> int:
