@@ -8,6 +8,7 @@ from entresol.primitives.published.genesis import read_genesis_data
 from entresol.rollup.derivation.batch_deriver import BatchDeriver
 from entresol.rollup.derivation.opening import open_derived
 from entresol.storage import tables
+from tests.support.known import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.rollup.derivation.derived_block import EditSource
     from entresol.rollup.derivation.l1_events import BatchClaim
-    from tests.support.known import known
 from tests.support.derivation.operated_chain import OperatedChain
 
 _OWN = (tables.IDENTITY, tables.DEPOSITS)

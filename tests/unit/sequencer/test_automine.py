@@ -15,18 +15,11 @@ from entresol.primitives.transactions import Transaction
 from entresol.sequencer import block_sealer, local
 from entresol.sequencer.automine import Automine
 from entresol.sequencer.block_sealer import BlockSealer
-from tests.support.chain.dev_chain import ALICE, deposit, long_transaction, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, deposit, long_transaction, transaction
 from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    opened = open_chain()
-    yield opened
-    opened.close()
 
 
 async def idle(automine: Automine) -> None:

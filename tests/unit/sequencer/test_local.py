@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,19 +28,11 @@ from tests.support.chain.dev_chain import (
     balance,
     deposit,
     long_transaction,
-    open_chain,
     transaction,
 )
 from tests.support.virtual_time import run_in_virtual_time
 
 HEAVY = 30_000_000
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    opened = open_chain()
-    yield opened
-    opened.close()
 
 
 def enqueue_heavy(chain: Chain, count: int, first: int = 0) -> None:

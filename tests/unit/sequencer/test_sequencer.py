@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from entresol.chain.chain import Chain
 from entresol.errors import ProducerUnavailable, RemoteUnreachable, StoreFailed, StoreFull
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer, SequencerElsewhere
-from tests.support.chain.dev_chain import GENESIS, RULES, open_chain, transaction
+from tests.support.chain.dev_chain import GENESIS, RULES, transaction
 from tests.support.fork.running_fork import open_fork, remote_of
 
 
@@ -24,13 +23,6 @@ def test_nothing_is_sealed_or_included() -> None:
         sequencer.wake()
     with pytest.raises(ProducerUnavailable):
         asyncio.run(sequencer.seal())
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    opened = open_chain()
-    yield opened
-    opened.close()
 
 
 def test_a_transaction_is_in_a_block_when_the_call_returns(chain: Chain) -> None:

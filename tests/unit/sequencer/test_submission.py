@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 
 import msgspec
 import pytest
@@ -23,19 +23,11 @@ from tests.support.chain.dev_chain import (
     GENESIS,
     RULES,
     SECRETS,
-    open_chain,
     transaction,
 )
 from tests.support.polling import PATIENCE_SECONDS
 
 POOR = bytes([9]) * 32
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    opened = open_chain()
-    yield opened
-    opened.close()
 
 
 async def outcomes(chain: Chain, *raws: bytes) -> list[object]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from entresol._native import keccak256
 from entresol.errors import (
     ChainNotRegistered,
     EntresolError,
@@ -44,7 +43,6 @@ from tests.support.rollup.settlement_contracts import deploy_one
 
 CHAIN = Address(b"\xcc" * 20)
 TRUE, FALSE = ((number).to_bytes(32) for number in (1, 0))
-UNKNOWN = keccak256(b"UnknownSelector(bytes4)")[:4]
 IS_DEVELOPMENT = abi.encode_call("isDevelopment()")
 PAIR = abi.encode_call("getDAValidatorPair()")
 

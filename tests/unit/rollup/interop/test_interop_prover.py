@@ -23,6 +23,7 @@ from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.interop.root_follower import RootFollower
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.message_tree import MessageTree
+from entresol.rollup.relay.dispatch import words_of
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.engine import Reverted
 from tests.support.contracts.interop_chains import BOOTLOADER, InteropChain
@@ -104,11 +105,6 @@ class Scenario:
             words_of(proven) if words is None else words,
         )
         return found
-
-
-def words_of(proven: ProvenLog) -> list[bytes]:
-    joined = b"".join(proven.proof.words)
-    return [joined[at : at + 32] for at in range(0, len(joined), 32)]
 
 
 @pytest.fixture

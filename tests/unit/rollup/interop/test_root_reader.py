@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -134,8 +133,6 @@ def test_chains_of_a_contract_that_is_older_than_this_chain_are_read_from_its_be
 
 
 # Lies
-
-Lie = Callable[[list[L1Log]], list[L1Log]]
 
 
 def flipped(value: bytes, at: int) -> bytes:

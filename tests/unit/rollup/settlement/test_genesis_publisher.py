@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -131,14 +131,6 @@ class World:
     def publisher(self, **settings: Any) -> GenesisPublisher:
         world: Any = self
         return GenesisPublisher(world, world, lambda: [world], **settings)
-
-
-def play(body: Callable[[], Awaitable[None]]) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(10):
-            await body()
-
-    asyncio.run(bounded())
 
 
 @pytest.fixture(autouse=True)
