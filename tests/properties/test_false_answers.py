@@ -32,8 +32,7 @@ from entresol.l1.discovery import find_contracts, find_deployment_block
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.layer_one import L1Log, LayerOne
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import Operator, OperatorKeys
 from entresol.primitives import abi
 from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice, asset_id
 from entresol.primitives.batches import SettlementStep, SettlementTransaction

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import ExecutionReverted
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import ALL_STEPS
+from entresol.l1.operator import ALL_STEPS, Operator
 from entresol.primitives import abi
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, ProvenLog
 from entresol.primitives.values import Address, Hash32

@@ -13,7 +13,7 @@ import pytest
 
 from entresol.errors import EntresolError, ExecutionReverted, LayerOneFailed, LayerOneRejected
 from entresol.l1.deployment import SettlementContracts
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler

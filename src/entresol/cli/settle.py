@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from entresol.cli.exit_codes import SUCCEEDED
 from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.discovery import find_contracts
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import Operator, OperatorKeys
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.tx_manager import TxManager
 from entresol.l1.validators import is_validator, rejection

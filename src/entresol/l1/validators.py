@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from entresol.l1.deployment import SettlementContracts
     from entresol.l1.layer_one import LayerOne
-    from entresol.l1.operator import Operator
-    from entresol.l1.operator_keys import OperatorKey, OperatorKeys
+    from entresol.l1.operator import Operator, OperatorKey, OperatorKeys
     from entresol.primitives.values import Address
 
 FUNDS: Final = 10 * 10**18

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.node.cluster.joining import Joined
 from entresol.node.config.api import ApiConfig

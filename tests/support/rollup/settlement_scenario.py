@@ -11,8 +11,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.fee_limits import FeeLimits
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import OperatorKey, OperatorKeys
+from entresol.l1.operator import Operator, OperatorKey, OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol.errors import LayerOneMismatch
-from entresol.l1.operator import Operator
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import Operator, OperatorKeys
 from entresol.l1.validators import add_validators, check_validators
 from entresol.primitives.values import Hash32
 from tests.support.played import played

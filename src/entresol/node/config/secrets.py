@@ -12,7 +12,7 @@ import msgspec
 from entresol.bounded_file import read_file
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DevAccount
 from entresol.errors import InvalidConfig, MalformedValue
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import msgspec
 
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring

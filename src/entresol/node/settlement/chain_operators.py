@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol._native import keccak256
 from entresol.errors import InvalidConfig
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.node.config.secrets import step_keys
 from entresol.node.opening.development_keys import OPERATOR, public_keys
 from entresol.primitives.values import Hash32

@@ -39,7 +39,7 @@ from entresol.rollup.batches import genesis_batch_hash
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.l1.layer_one import LayerOne
-    from entresol.l1.operator_keys import OperatorKeys
+    from entresol.l1.operator import OperatorKeys
     from entresol.node.config.schema import NodeConfig
     from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address

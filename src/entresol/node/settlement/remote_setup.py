@@ -34,7 +34,7 @@ from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
-    from entresol.l1.operator_keys import OperatorKeys
+    from entresol.l1.operator import OperatorKeys
     from entresol.node.config.schema import NodeConfig
     from entresol.primitives.base_token import BaseToken
 

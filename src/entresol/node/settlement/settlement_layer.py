@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.l1.layer_one import LayerOne
-    from entresol.l1.operator_keys import OperatorKeys
+    from entresol.l1.operator import OperatorKeys
     from entresol.node.config.schema import L1Config, NodeConfig
 
 log = logging.getLogger(__name__)

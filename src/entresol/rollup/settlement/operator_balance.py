@@ -9,7 +9,7 @@ from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
     from entresol.l1.layer_one import LayerOne
-    from entresol.l1.operator_keys import OperatorKey
+    from entresol.l1.operator import OperatorKey
 
 log = logging.getLogger(__name__)
 

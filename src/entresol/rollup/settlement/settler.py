@@ -27,8 +27,12 @@ from entresol.rollup.settlement.pending_tx import (
     PendingSettlements,
     SettlementOperation,
 )
-from entresol.rollup.settlement.settlement_plan import SettlementPlan, SettlementStop
-from entresol.rollup.settlement.step_sender import StepHooks, StepSender, StepTransactions
+from entresol.rollup.settlement.step_sender import (
+    SettlementPlan,
+    SettlementStop,
+    StepSender,
+    StepTransactions,
+)
 from entresol.rollup.step_loop import Backoff, StepLoop, Stepping
 
 if TYPE_CHECKING:
@@ -112,7 +116,7 @@ class Settler(Stepping):
             StepSender(
                 self._transactions(operator, steps, timelock),
                 *(self._plan, self._l1_sync, contract),
-                StepHooks(on_settled, self._stop.on_sent, self._stop.on_reverted),
+                *(self._stop, on_settled),
             )
             for operator, steps in operators.items()
         ]

@@ -7,7 +7,7 @@ import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.secrets import (
     operator_keys,

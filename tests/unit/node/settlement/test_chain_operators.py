@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.development_keys import OPERATOR

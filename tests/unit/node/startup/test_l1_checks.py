@@ -11,7 +11,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.errors import LayerOneMismatch
 from entresol.l1.deployment import addresses_of
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.node.startup.l1_checks import check_agreement
 from entresol.rollup.interop.root_follower import RootFollower

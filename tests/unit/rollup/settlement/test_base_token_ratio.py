@@ -9,7 +9,7 @@ import pytest
 
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneFailed
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.primitives.base_token import EtherPrice
 from entresol.rollup.l1_prices import EtherPriceWatcher
 from entresol.rollup.settlement import base_token_ratio

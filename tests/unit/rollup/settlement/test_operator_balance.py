@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.operator_keys import ALL_STEPS, OperatorKey
+from entresol.l1.operator import ALL_STEPS, OperatorKey
 from entresol.node.config.schema import ETHER
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Address

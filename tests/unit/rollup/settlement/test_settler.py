@@ -68,7 +68,7 @@ async def test_many_batches_are_proven_and_executed_together(scenario: Scenario)
 async def test_one_transaction_executes_no_more_deposits_than_the_maximum(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entresol.rollup.settlement.settlement_plan.MAX_PRIORITY_TRANSACTIONS", 2)
+    monkeypatch.setattr("entresol.rollup.settlement.step_sender.MAX_PRIORITY_TRANSACTIONS", 2)
     for deposits in (1, 1, 1, 3, 0, 1):
         for _ in range(deposits):
             await scenario.contracts.deposit(RECEIVER, 1)

@@ -11,7 +11,7 @@ import pytest
 
 from entresol.errors import LayerOneUnreachable, OperatorOutOfFunds
 from entresol.l1.contracts import BatchTotals
-from entresol.l1.operator_keys import OperatorKeys
+from entresol.l1.operator import OperatorKeys
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Address, Hash32
