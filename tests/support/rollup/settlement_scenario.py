@@ -77,11 +77,7 @@ class Scenario:
         self.settler = self.new_settler()
         self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
-    def new_settler(
-        self,
-        on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
-        contradicted_block: Callable[[], int | None] = lambda: None,
-    ) -> Settler:
+    def new_settler(self, contradicted_block: Callable[[], int | None] = lambda: None) -> Settler:
         """Begin to settle, as after a start."""
         return Settler(
             self.chain,
@@ -91,7 +87,6 @@ class Scenario:
             self.config,
             message_root=self.contracts.addresses.message_root,
             contradicted_block=contradicted_block,
-            on_settled=on_settled,
         )
 
     def _operator(self, key: OperatorKey) -> Operator:

@@ -13,7 +13,7 @@ from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from entresol.l1.layer_one import L1Log, LayerOne
     from entresol.primitives.values import Address
@@ -60,14 +60,6 @@ class CommittedData(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
     position: EventPosition
     transaction: Hash32
-
-
-async def read_batch_data(
-    l1: LayerOne, chain: Address, first: int, last: int
-) -> AsyncIterator[CommittedData]:
-    """Yield the data that a chain has published in a range of L1 blocks, in order."""
-    async for log in logs_in_windows(l1, chain, [BATCH_DATA], first, last):
-        yield decode_batch_data(log)
 
 
 def decode_batch_data(log: L1Log) -> CommittedData:

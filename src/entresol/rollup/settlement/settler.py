@@ -91,7 +91,6 @@ class Settler(Stepping):
         contradicted_block: Callable[[], int | None] = lambda: None,
         may_begin: Callable[[], bool] = lambda: True,
         journal: Journal | None = None,
-        on_settled: Callable[[SettlementStep, int], None] = lambda _step, _batch: None,
     ) -> None:
         self._config = config = config or SettlementConfig()
         self._batches = chain.batches
@@ -115,8 +114,7 @@ class Settler(Stepping):
         self._senders = [
             StepSender(
                 self._transactions(operator, steps, timelock),
-                *(self._plan, self._l1_sync, contract),
-                *(self._stop, on_settled),
+                *(self._plan, self._l1_sync, contract, self._stop),
             )
             for operator, steps in operators.items()
         ]

@@ -323,7 +323,6 @@ class StepSender:
         l1_sync: L1Sync,
         contract: ZkChain,
         stop: SettlementStop,
-        on_settled: Callable[[SettlementStep, int], None],
     ) -> None:
         self.transactions = transactions
         self._plan = plan
@@ -331,7 +330,6 @@ class StepSender:
         self._l1 = contract.l1
         self._contract = contract
         self._stop = stop
-        self._on_settled = on_settled
         self.failure: EntresolError | None = None
         """The failure of the last `advance`."""
 
@@ -435,8 +433,6 @@ class StepSender:
         await self.transactions.settle(operation, await self._l1_sync.settlement_of(receipt))
         level = logging.INFO if operation.step is SettlementStep.EXECUTE else logging.DEBUG
         log.log(level, "%s: L1 transaction %s", operation, receipt.transaction_hash)
-        for number in operation.batches:
-            self._on_settled(operation.step, number)
 
     async def _handle_revert(self, operation: SettlementOperation, receipt: L1Receipt) -> None:
         """Stop because of a transaction that reverted, unless a reorg of L1 is the cause."""

@@ -19,7 +19,6 @@ from entresol.l1.availability.batch_data import (
     EventPosition,
     decode_batch_data,
     logs_in_windows,
-    read_batch_data,
 )
 from entresol.l1.layer_one import L1Log
 from entresol.primitives import abi
@@ -181,7 +180,8 @@ async def test_the_data_of_all_commits_is_read_in_order(steered: SteeredLayerOne
         sent[number] = batch.pubdata, receipt.block_number, receipt.block_hash
         steered.mine(70)
         before = batch
-    found = [it async for it in read_batch_data(l1, chain, 0, await l1.block_number())]
+    logs = logs_in_windows(l1, chain, [BATCH_DATA], 0, await l1.block_number())
+    found = [decode_batch_data(log) async for log in logs]
     assert {it.number: (it.data, it.position.block, it.position.block_hash) for it in found} == sent
     assert [it.number for it in found] == [1, 2, 3]
     await l1.close()
