@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.background_task import BackgroundTask
 from entresol.chain.mining_schedule import MiningMode
 from entresol.chain.sealing.pool_inclusion import ColdFound
-from entresol.sequencer.automine import Automine
-from entresol.sequencer.block_sealer import RETRY_SECONDS, SEALING_ERRORS, BlockSealer
+from entresol.sequencer.automine import RETRY_SECONDS, SEALING_ERRORS, Automine, BlockSealer
 from entresol.sequencer.warming import Warming
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
-from entresol.sequencer import block_sealer, local
-from entresol.sequencer.automine import Automine
-from entresol.sequencer.block_sealer import BlockSealer
+from entresol.sequencer.automine import Automine, BlockSealer
 from tests.support.chain.dev_chain import ALICE, deposit, long_transaction, transaction
 from tests.support.chain.importing_chain import open_importing, roots
 from tests.support.polling import PATIENCE_SECONDS
@@ -248,7 +246,7 @@ async def test_transactions_that_are_sent_beside_heavy_deposits_are_sealed_in_th
 async def test_a_store_that_goes_on_failing_is_logged_once(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(local, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("entresol.sequencer.automine.RETRY_SECONDS", 0.0)
     failures = [StoreFull(chain.blocks.path), StoreFull(chain.blocks.path), StoreFailed("another")]
     write_open = chain.builder.write_open
 
@@ -363,7 +361,7 @@ async def test_roots_are_imported_when_the_sequencer_is_woken(importing: Chain) 
 async def test_a_failing_import_is_the_error_of_senders_and_is_tried_again(
     importing: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(block_sealer, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("entresol.sequencer.automine.RETRY_SECONDS", 0.0)
 
     sender = Sender(importing)
     importing.filler.roots.extend([*roots(1), *roots(1)])

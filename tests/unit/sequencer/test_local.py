@@ -19,7 +19,7 @@ from entresol.execution.limits import WorkBudget
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
-from entresol.sequencer.block_sealer import QUICK_SYNC_SECONDS, BlockSealer
+from entresol.sequencer.automine import QUICK_SYNC_SECONDS, BlockSealer
 from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie

@@ -23,7 +23,7 @@ from entresol.errors import (
 )
 from entresol.l1.availability.batch_data import EventPosition
 from entresol.l1.contracts import BatchTotals
-from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed, inconsistent
+from entresol.l1.layer_one import MAX_REORG_DEPTH, agreed, inconsistent, is_canonical
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.derivation.l1_events import (
@@ -368,8 +368,7 @@ class Derivation:
         while known + 1 < unknown:
             middle = number if unknown == number + 1 else (known + unknown) // 2
             position = self._stored(middle)
-            block = await self._l1.block(position.block)
-            if block is not None and block.hash == position.block_hash:
+            if await is_canonical(self._l1, position.block, position.block_hash):
                 known = middle
             else:
                 unknown = middle

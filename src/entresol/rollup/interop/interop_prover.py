@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Self
 from entresol.errors import NotPossible
 from entresol.l1.contracts import reason_of
 from entresol.primitives.l2_to_l1_logs import TREE_DEPTH, LogProof, ProvenLog
-from entresol.rollup.interop.root_importer import imports_roots
+from entresol.rollup.interop.root_follower import imports_roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.interop_bundles import MAX_BOOKED_LOGS, bundles_in, has_bundles
 from entresol.primitives.values import Hash32
-from entresol.rollup.interop.root_importer import imports_roots
+from entresol.rollup.interop.root_follower import imports_roots
 from entresol.rollup.work_queue import WorkQueue
 from entresol.storage.log_entries import BookedEntry, UnbookedEntry
 

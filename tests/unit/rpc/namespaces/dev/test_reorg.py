@@ -12,7 +12,7 @@ import pytest
 from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
-from entresol.sequencer.block_sealer import BlockSealer
+from entresol.sequencer.automine import BlockSealer
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
