@@ -40,7 +40,6 @@ class TxManager:
     """Has at most one transaction of an account pending on L1, with every attempt that was signed for it.
 
     All attempts have the same nonce, so L1 includes one of them at most. Assumes: the account has no other user.
-    Fails: as `LayerOne` does, and with `OperatorOutOfFunds`.
     """
 
     def __init__(

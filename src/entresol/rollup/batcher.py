@@ -39,12 +39,11 @@ COLLECT_SECONDS: Final = 0.02
 class Batcher:
     """Groups sealed blocks into batches.
 
-    Remembers: the open batch, the hash of its last block, and since when nothing was reverted. Persists: sealed
-    batches, each by one entry of the journal; the open one is rebuilt from the blocks after the last batch. When the
-    chain is reverted, the store removes every batch with a reverted block, and the open batch starts after the last
-    one that is left; the settler checks whether L1 has one of those removed. While a sealed batch settles, one that
-    is due only by its age grows. Fails: with `BatchOverflow` for a block that fits into no batch, and with the
-    store's errors; nothing is lost, and `run` retries.
+    Persists: sealed batches, each by one entry of the journal; the open one is rebuilt from the blocks after the last
+    batch. When the chain is reverted, the store removes every batch with a reverted block, and the open batch starts
+    after the last one that is left; the settler checks whether L1 has one of those removed. While a sealed batch
+    settles, one that is due only by its age grows. Fails: with `BatchOverflow` for a block that fits into no batch,
+    and with the store's errors; nothing is lost, and `run` retries.
     """
 
     def __init__(

@@ -31,10 +31,7 @@ NEW_PRICE: Final = Hash32(keccak256(b"NewBaseTokenMultiplier(uint128,uint128,uin
 
 
 class GasPriceWatcher(Stepping):
-    """Tells a fee model the gas price of L1, with each of its blocks.
-
-    Remembers: the last price. Fails: an L1 that does not respond is asked again; deposits and settlement report it.
-    """
+    """Tells a fee model the gas price of L1, with each of its blocks."""
 
     def __init__(self, l1: LayerOne, fees: FeeModel, limits: FeeLimits) -> None:
         self._l1 = l1

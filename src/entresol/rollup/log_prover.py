@@ -40,11 +40,7 @@ class _Logs(NamedTuple):
 
 
 class LogProver:
-    """Finds logs in batches that L1 has executed, and proves them.
-
-    Remembers: recently used trees, by batch and root, since after a revert another batch has the number; where blocks
-    and logs are and which batches are executed, until the next block or until a row of the store is rewritten.
-    """
+    """Finds logs in batches that L1 has executed, and proves them."""
 
     def __init__(self, blocks: StoreView, batches: BatchTable) -> None:
         self._blocks = blocks

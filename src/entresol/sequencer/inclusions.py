@@ -33,10 +33,7 @@ MAX_UNSEALED: Final = 4_096
 
 
 class SentFailures:
-    """Why transactions of recent blocks failed.
-
-    Remembers: the failures of some blocks by their hash, because after a revert another block has the number.
-    """
+    """Why transactions of recent blocks failed."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain

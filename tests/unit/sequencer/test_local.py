@@ -24,12 +24,7 @@ from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import rows_of
-from tests.support.chain.dev_chain import (
-    balance,
-    deposit,
-    long_transaction,
-    transaction,
-)
+from tests.support.chain.dev_chain import balance, deposit, long_transaction, transaction
 from tests.support.virtual_time import run_in_virtual_time
 
 HEAVY = 30_000_000

@@ -16,15 +16,7 @@ from entresol.sequencer.decode_queue import INLINE_DECODED
 from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
-from tests.support.chain.dev_chain import (
-    ALICE,
-    ETHER,
-    FEE,
-    GENESIS,
-    RULES,
-    SECRETS,
-    transaction,
-)
+from tests.support.chain.dev_chain import ALICE, ETHER, FEE, GENESIS, RULES, SECRETS, transaction
 from tests.support.polling import PATIENCE_SECONDS
 
 POOR = bytes([9]) * 32

@@ -60,9 +60,8 @@ class DepositReader:
     """Reads the deposits of one chain.
 
     The nodes behind one URL may lag or be on different forks, and L1 may reorg between two requests, so each log must
-    be in a block that L1 still has, and the contract's own count is read with the logs. A deposit with more gas than a
-    block has must have been allowed by the contract. Fails: as `LayerOne` does, and with `LayerOneMismatch` if
-    responses contradict each other; a retry may help.
+    be in a block that L1 still has, and the contract's own count is read with the logs. A deposit with more gas than
+    a block has must have been allowed by the contract.
     """
 
     def __init__(self, contract: ZkChain, gas_limit: int) -> None:
@@ -134,8 +133,7 @@ class DepositTree:
     """L1's priority tree after the deposits of the chain, with those that are pending.
 
     The contract keeps each root that its tree ever had, so that the state of any later block is enough: no content,
-    order or number of deposits passes that L1 has not had. Fails: as `LayerOne` does, and with `LayerOneMismatch` for
-    deposits that are not those of the contract.
+    order or number of deposits passes that L1 has not had.
     """
 
     def __init__(self, chain: Chain, contract: ZkChain) -> None:

@@ -77,11 +77,7 @@ L1_ALONE: Final = DerivationSources()
 
 
 class StepReader:
-    """Reads of the transaction of an event what its log does not say: the time of its block, and its gas.
-
-    Remembers: the last one, since a transaction may settle many batches. Fails: as `LayerOne` does, and with
-    `LayerOneMismatch` if L1 has another block there than the log says.
-    """
+    """Reads of the transaction of an event what its log does not say: the time of its block, and its gas."""
 
     def __init__(self, l1: LayerOne) -> None:
         self._l1 = l1

@@ -47,11 +47,7 @@ if TYPE_CHECKING:
 
 
 class DepositFeed:
-    """Reads deposits ahead, as many as a batch may have.
-
-    A batch has only deposits that L1 had before its commit. Fails: as `LayerOne` does, and with `LayerOneMismatch` if
-    the logs skip an id.
-    """
+    """Reads deposits ahead, as many as a batch may have. A batch has only deposits that L1 had before its commit."""
 
     def __init__(self, contract: ZkChain, next_id: int, first: int, last: int) -> None:
         """Read from the L1 block `first` on, up to `last`; the next batch begins with the deposit `next_id`."""
@@ -213,11 +209,7 @@ BatchEvent: TypeAlias = BatchCommitted | BatchesVerified | BatchExecuted | Batch
 
 
 class L1Events:
-    """Reads the events of a chain's batches, from logs alone.
-
-    A commit has several logs, which are one event here. Fails: as `LayerOne` does, and with `LayerOneMismatch` for logs
-    that no contract emits in this order; a retry may help.
-    """
+    """Reads the events of a chain's batches, from logs alone. A commit has several logs, which are one event here."""
 
     def __init__(self, contract: ZkChain) -> None:
         self._contract = contract

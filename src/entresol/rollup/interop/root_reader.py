@@ -213,8 +213,7 @@ class RootReader:
     """Reads the roots of all chains for one of them.
 
     Every root is computed from the leaves, and compared with its event, with `historicalRoot` and, at the end of a
-    range, with the contract's own, so that a log that is missing, moved or changed in any field is found out. Fails: as
-    `LayerOne` does, and with `LayerOneMismatch` if responses contradict each other; a retry may help.
+    range, with the contract's own, so that a log that is missing, moved or changed in any field is found out.
     """
 
     def __init__(self, contract: MessageRootContract, l1_chain_id: int, chain_id: int) -> None:

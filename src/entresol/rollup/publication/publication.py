@@ -337,10 +337,7 @@ def missing_on_l1(last: Batch) -> str | None:
 
 
 class OpenBody:
-    """The body of the open batch, made of records.
-
-    Fails: with `BatchOverflow` for a block that no batch can publish.
-    """
+    """The body of the open batch, made of records."""
 
     def __init__(
         self, publication: Publication, number: int, parent: Header, hashed_from: int = 0

@@ -250,10 +250,7 @@ class RemoteAccount:
 
 
 class RelayFunding:
-    """Deposits for the relay's account on one L2 when that has little left; its account on L1 has a genesis balance.
-
-    Remembers: when it has deposited last. Fails: as the account on L1 does.
-    """
+    """Deposits for the relay's account on one L2 when that has little left; its account on L1 has a genesis balance."""
 
     def __init__(  # noqa: PLR0913 - both layers
         self,

@@ -18,10 +18,7 @@ _ETHER: Final = 10**18
 
 
 class OperatorBalance(Stepping):
-    """Reads the balance of one of the operator's keys now and then.
-
-    Remembers: the last balance. Fails: an L1 that cannot be reached is retried, and leaves the last balance.
-    """
+    """Reads the balance of one of the operator's keys now and then."""
 
     def __init__(self, l1: LayerOne, key: OperatorKey, low: int) -> None:
         self._l1 = l1

@@ -74,7 +74,7 @@ class Settler(Stepping):
 
     Persists: the pending transaction of each key and the transaction of each step. The next operation follows from
     L1's totals, so a crash, a reorg of L1 or a revert of the chain neither repeats nor skips one. Fails: an operation
-    that reverts, or would, stops it (`stopped`) until `resume`, or until L1 says that it would not revert any more,
+    that reverts, or would, stops it (`stopped`) until a step is settled by hand, or L1 says that it would not revert any more,
     for which it is asked now and then; an L1 that is unreachable or differs is retried (`problem`), as is a key that
     cannot pay, while the others go on. The chain goes on either way.
     """

@@ -312,8 +312,7 @@ class StepTransactions(TxManager):
 class StepSender:
     """Sends and follows the settlement transactions of one key.
 
-    Remembers: the last failure. Persists: through `StepTransactions`, the pending transaction and the transaction of
-    each step. Fails: as `LayerOne` does; an operation that reverts, or would, stops settlement.
+    Persists: through `StepTransactions`, the pending transaction and the transaction of each step.
     """
 
     def __init__(
