@@ -20,7 +20,6 @@ from entresol.primitives import abi
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.coroutines import completed
-from tests.support.known import known
 from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.layer_ones import (
@@ -32,9 +31,7 @@ from tests.support.rollup.layer_ones import (
     Embedded,
     SteeredLayerOne,
     on_l1,
-    request_data,
 )
-from tests.support.rollup.settling_chain import deposit
 
 RICH = ACCOUNTS[0]
 POOR = Address(b"\x0f" * 20)
@@ -135,23 +132,6 @@ async def test_a_rejected_transaction_has_a_reason(l1: LayerOne) -> None:
     broke = Operator(l1, b"\x77" * 32)
     with pytest.raises(OperatorOutOfFunds, match="has 0 ether on L1, and its next transaction"):
         await broke.sign_call(ECHO, b"")
-
-
-@played(on_l1)
-async def test_deposits_are_found_in_the_blocks_that_have_them(l1: LayerOne) -> None:
-    first, second = deposit(0, data=b"\1" * 40), deposit(1)
-
-    for payload in (first, second):
-        signed = await post(l1, MAILBOX, request_data(payload))
-        assert (await found(l1, signed.hash))[0]
-    chain = ZkChain(l1, MAILBOX)
-    deposits = await chain.deposits(0, 2)
-    assert [deposit.payload for deposit in deposits] == [first, second]
-    assert [deposit.block for deposit in deposits] == [1, 2]
-    assert [deposit.priority_id for deposit in await chain.deposits(2, 2)] == [1]
-    assert await chain.deposits(0, 0) == []
-    block = known(await l1.block(1))
-    assert deposits[0].block_hash == block.hash
 
 
 @played(on_l1)

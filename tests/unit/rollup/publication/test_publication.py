@@ -51,8 +51,10 @@ def operator() -> Iterator[OperatedChain]:
     """Return a chain with a plain block, one of other settings, and one at another price."""
     found = OperatedChain()
     found.seal()
-    settings = {"gas_limit": 40_000_000, "beneficiary": EDITED, "base_fee": 7}
-    found.chain.configure(BlockSettings(**settings, prevrandao=Hash32(b"\x07" * 32)))
+    salt = Hash32(b"\x07" * 32)
+    found.chain.configure(
+        BlockSettings(gas_limit=40_000_000, beneficiary=EDITED, base_fee=7, prevrandao=salt)
+    )
     found.seal()
     found.seal()
     found.fees.observe(3 * 10**9)

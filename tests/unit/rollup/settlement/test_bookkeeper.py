@@ -243,24 +243,6 @@ async def test_books_that_another_account_settled_are_recorded(scenario: Scenari
 
 
 @played(play_with_two)
-async def test_books_that_a_reorg_removes_are_settled_again(scenario: Scenario) -> None:
-    steered = scenario.layer_one
-    number = seal_bundles(scenario, bundle())
-    await execute(scenario)
-    checkpoint = steered.checkpoint()
-    await settle(scenario)
-    first = scenario.batches.books.get(number)
-    steered.restore(checkpoint)
-    steered.mine(3)
-    assert not await is_settled(scenario, number)
-    await settle(scenario)
-    again = known(scenario.batches.books.get(number))
-    assert first is not None
-    assert again.block > first.block
-    assert await is_settled(scenario, number)
-
-
-@played(play_with_two)
 async def test_a_reorg_that_removes_the_block_at_which_l1_is_asked_is_no_problem_of_the_books(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
