@@ -150,6 +150,10 @@ def race(
     run_scenario(embedded, with_race, path=path, config=config, keys=keys, on_l1=contracts)
 
 
+def race_on_disk(play: Callable[[Race], Awaitable[None]], tmp_path: Path) -> None:
+    race(play, path=tmp_path / "chain")
+
+
 @played(race)
 async def test_a_revert_on_one_block_only_does_not_stop_settlement(
     it: Race, monkeypatch: pytest.MonkeyPatch
@@ -218,19 +222,17 @@ def _transfer(nonce: int) -> bytes:
     return sign(payload, OPERATOR.secret).raw
 
 
-def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(tmp_path: Path) -> None:
-    async def play(it: Race) -> None:
-        it.scenario.seal_batch(1)
-        await it.scenario.settle()
-        it.embedded.mine(65)
-        it.scenario.restart()
-        it.l1.calls.clear()
-        await it.settle()
-        # A node without old receipts is sufficient.
-        assert "receipt" not in it.l1.calls
-        await it.check(1)
-
-    race(play, path=tmp_path / "chain")
+@played(race_on_disk)
+async def test_a_restart_does_not_recheck_steps_deeper_than_a_reorg(it: Race) -> None:
+    it.scenario.seal_batch(1)
+    await it.scenario.settle()
+    it.embedded.mine(65)
+    it.scenario.restart()
+    it.l1.calls.clear()
+    await it.settle()
+    # A node without old receipts is sufficient.
+    assert "receipt" not in it.l1.calls
+    await it.check(1)
 
 
 @played(race, config=SettlementConfig(confirmations=2))
@@ -249,29 +251,27 @@ async def test_a_step_that_a_reorg_moved_to_a_later_block_is_final_later(it: Rac
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_whichever_of_two_attempts_is_included_is_recorded(tmp_path: Path, restarts: bool) -> None:
-    async def play(it: Race) -> None:
-        settler = it.scenario.settler
-        it.embedded.mine_on_request()
-        it.scenario.seal_batch(1)
-        await settler.step(0.0)
-        it.scenario.pass_over()
-        await settler.step(30.0)
-        cheap, dear = it.scenario.pending().attempts
-        it.embedded.mine()
-        await settler.step(31.0)
-        assert _committed_by(it) == decode(dear).hash
-        it.reorg()
-        InlineSequencer(it.embedded.chain).submit(cheap)
-        it.embedded.mine()
-        if restarts:
-            it.scenario.restart()
-        it.embedded.chain.schedule.seal_at_once()
-        await it.settle()
-        await it.check(1)
-        assert _committed_by(it) == decode(cheap).hash
-
-    race(play, path=tmp_path / "chain")
+@played(race_on_disk)
+async def test_whichever_of_two_attempts_is_included_is_recorded(it: Race, restarts: bool) -> None:
+    settler = it.scenario.settler
+    it.embedded.mine_on_request()
+    it.scenario.seal_batch(1)
+    await settler.step(0.0)
+    it.scenario.pass_over()
+    await settler.step(30.0)
+    cheap, dear = it.scenario.pending().attempts
+    it.embedded.mine()
+    await settler.step(31.0)
+    assert _committed_by(it) == decode(dear).hash
+    it.reorg()
+    InlineSequencer(it.embedded.chain).submit(cheap)
+    it.embedded.mine()
+    if restarts:
+        it.scenario.restart()
+    it.embedded.chain.schedule.seal_at_once()
+    await it.settle()
+    await it.check(1)
+    assert _committed_by(it) == decode(cheap).hash
 
 
 def _committed_by(it: Race) -> bytes:
@@ -280,25 +280,23 @@ def _committed_by(it: Race) -> bytes:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_reorg_below_a_replaced_transaction_settles_everything_again(
-    tmp_path: Path, restarts: bool
+@played(race_on_disk)
+async def test_a_reorg_below_a_replaced_transaction_settles_everything_again(
+    it: Race, restarts: bool
 ) -> None:
-    async def play(it: Race) -> None:
-        settler = await it.commit_one()
-        it.embedded.mine_on_request()
-        await settler.step(0.0)
-        it.scenario.pass_over()
-        await settler.step(30.0)
-        assert it.scenario.pending().step is SettlementStep.PROVE
-        assert len(it.scenario.pending().attempts) == 2
-        it.reorg()
-        if restarts:
-            it.scenario.restart()
-        it.embedded.chain.schedule.seal_at_once()
-        await it.settle()
-        await it.check(1)
-
-    race(play, path=tmp_path / "chain")
+    settler = await it.commit_one()
+    it.embedded.mine_on_request()
+    await settler.step(0.0)
+    it.scenario.pass_over()
+    await settler.step(30.0)
+    assert it.scenario.pending().step is SettlementStep.PROVE
+    assert len(it.scenario.pending().attempts) == 2
+    it.reorg()
+    if restarts:
+        it.scenario.restart()
+    it.embedded.chain.schedule.seal_at_once()
+    await it.settle()
+    await it.check(1)
 
 
 @played(race)
