@@ -34,7 +34,6 @@ ELSEWHERE: Final = {
     "ecosystem-viem.mjs",
     "ecosystem-zksync-ethers.mjs",
     "ecosystem-zksync-js.mjs",
-    "zk-tokens.mjs",
     "hardhat.mjs",
     "hardhat-helpers.mjs",
     "hardhat-matchers.mjs",

@@ -65,7 +65,6 @@ LONG: Final[dict[str, str]] = {
             "a_node_with_workers_that_stops_gives_way_at_once",
         )
     },
-    f"{_INTEGRATION}/test_cluster_base_token.py": _CLUSTER,
     f"{_INTEGRATION}/test_cluster_interop.py": _CLUSTER,
     f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_member_of_a_cluster_reads_is_reported_once": _CLUSTER,
     f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_worker_reads_is_reported_once_by_the_node": (
@@ -103,10 +102,8 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_floods.py::test_late_failures_of_validations_cost_no_more_than_bad_signatures": (
         "compares processor times again and again"
     ),
-    f"{_INTEGRATION}/test_lying_l1_process.py": "a process beside an L1 that lies about everything",
     f"{_INTEGRATION}/test_largest_requests.py": "the largest request of every method, each measured",
     f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "failing requests of every method, and what they leave",
-    f"{_INTEGRATION}/test_cluster_slow_database.py": "a database that responds late, for as long as leases last",
     f"{_INTEGRATION}/test_workers_linearizability.py": "a long history of reads and writes, then the search in it",
     "tests/differential/test_roots.py::test_a_long_random_chain_has_the_roots_of_anvils": (
         "a long random chain"
