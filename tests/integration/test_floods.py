@@ -1,7 +1,4 @@
-"""A node is flooded from one side, and serves another client all the while.
-
-`python -m tests.robustness.floods` is the long run of the same; `make bench ARGS=stalls` compares with anvil.
-"""
+"""A node is flooded from one side, and serves another client all the while; `make bench ARGS=stalls` measures it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Kills beside an L1 that reorgs, goes away and lies: nothing is lost, nothing is sent twice, the supply is exact.
-
-`python -m tests.robustness.l1_kills --kills 100` is the long run of the same.
-"""
+"""Kills beside an L1 that reorgs, goes away and lies: nothing is lost, nothing is sent twice, the supply is exact."""
 
 from __future__ import annotations
 
@@ -29,8 +26,7 @@ def repeatable(path: Path, confirmations: int) -> Iterator[Run]:
         try:
             yield run
         except BaseException as failure:
-            command = f"--kills {KILLS} --seed {SEED} --confirmations {confirmations}"
-            failure.add_note(f"{run.report()}\npython -m tests.robustness.l1_kills {command}")
+            failure.add_note(f"{run.report()}\nENTRESOL_L1_KILLS={KILLS} ENTRESOL_SEED={SEED}")
             raise
 
 

@@ -1,12 +1,7 @@
-"""Transactions whose validation fails late, beside transactions with bad signatures: what a flood of each costs.
-
-`python -m tests.robustness.account_floods --seconds 30` prints the processor time of the node for each transaction, and
-the 99th percentile of another client's `eth_blockNumber` meanwhile, in milliseconds.
-"""
+"""Transactions whose validation fails late, beside transactions with bad signatures: what a flood of each costs."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import time
@@ -18,7 +13,7 @@ from typing import Final, NamedTuple
 from entresol._native import address_of, keccak256, public_key, sign
 from entresol.primitives.transactions import sign as sign_transaction
 from entresol.primitives.values import Address
-from tests.robustness.floods import START_SECONDS, Flood, flooding, latencies, p99
+from tests.robustness.floods import START_SECONDS, Flood
 from tests.support.contracts.accounts import (
     AGREES,
     ASK_PAYMASTER,
@@ -34,7 +29,7 @@ from tests.support.contracts.accounts import (
 from tests.support.contracts.layer_two import BOB, FEE
 from tests.support.contracts.scripted_account import Script, deploy_account, set_scripts
 from tests.support.http_server import RawConnection, post_request
-from tests.support.node_process import RunningNode, running_node
+from tests.support.node_process import RunningNode
 from tests.support.rpc_client import HttpRpcClient
 
 ACCOUNTS: Final = 30
@@ -138,13 +133,6 @@ def flood_of(requests: Sequence[bytes]) -> Flood:
     return Flood(b"".join(map(post_request, requests)), connections=4)
 
 
-def p99_meanwhile(node: RunningNode, requests: Sequence[bytes], seconds: float) -> float:
-    """Return the 99th percentile of another client while requests arrive without pause."""
-    with flooding(node.port, flood_of(requests)):
-        time.sleep(START_SECONDS)
-        return p99(latencies(node.port, seconds))
-
-
 def _deploy(node: RunningNode, count: int, scripts: dict[str, Script]) -> list[Address]:
     with closing(HttpRpcClient(node.url)) as client:
         return [deploy_account(client, scripts) for _ in range(count)]
@@ -189,25 +177,3 @@ def _signature(n: int) -> bytes:
 def _cpu_seconds(node: RunningNode) -> float:
     # The clock of a process by its number, as glibc makes it: in nanoseconds, where /proc has ticks of 10 ms.
     return time.clock_gettime((~node.process.pid << 3) | _PROCESS_CLOCK)
-
-
-def main() -> None:
-    """Run all floods, and print what they cost."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0)
-    options = parser.parse_args()
-    for name, requests_of in LATE_FAILURES.items():
-        with running_node("--log-level", "warning") as node:
-            requests = requests_of(node)
-            costs = compare(node, requests, 2 * options.seconds)
-            others = p99_meanwhile(node, requests, options.seconds)
-        print(
-            f"{name:26} {costs.late:6.1f} µs of processor time, bad signatures "
-            f"{costs.bad_signature:6.1f}, ratio {costs.late / costs.bad_signature:.2f}, "
-            f"p99 {others:6.1f} ms",
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()

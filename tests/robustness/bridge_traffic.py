@@ -28,11 +28,7 @@ _LASTING: Final = ("blockHash", "blockNumber", "transactionIndex", "status", "ga
 class BridgeTraffic:
     """Random actions, and what was acknowledged of them."""
 
-    def __init__(
-        self, seed: int, *, l1_seconds: float = _DEPOSIT_SECONDS, l2_seconds: float = _L2_SECONDS
-    ) -> None:
-        self._l1_seconds = l1_seconds
-        self._l2_seconds = l2_seconds
+    def __init__(self, seed: int) -> None:
         self.deposits: list[str] = []
         self.receipts: dict[str, Json] = {}
         self.withdrawn: dict[str, int] = {}
@@ -44,7 +40,7 @@ class BridgeTraffic:
 
     def use_l1(self, pair: Pair, token: Address) -> None:
         """Deposit until `stopped`, also while L1 comes and goes."""
-        while not self.stopped.wait(self._l1_random.expovariate(1 / self._l1_seconds)):
+        while not self.stopped.wait(self._l1_random.expovariate(1 / _DEPOSIT_SECONDS)):
             try:
                 self.deposits.append(self._deposit(pair, token))
             except RpcError:
@@ -56,7 +52,7 @@ class BridgeTraffic:
     def use_l2(self, pair: Pair, killed: threading.Event) -> None:
         """Perform one action after the other until the node is killed."""
         actions = [self._transfer] * 4 + [self._withdraw] * 2 + [self._message, self._claim]
-        while not killed.wait(self._l2_seconds):
+        while not killed.wait(_L2_SECONDS):
             try:
                 self._l2_random.choice(actions)(pair)
             except RpcError:

@@ -1,33 +1,22 @@
-"""Floods: what one client can send without pause, and how long another client waits meanwhile.
-
-`python -m tests.robustness.floods --seconds 60` runs each flood against a new node for so long, and prints the
-99th percentile and the maximum of the other client's `eth_blockNumber`, in milliseconds. With `--url` it attacks a
-node that is running already, with `--only` by one flood. With `--beside` the node has another chain, and the other
-client is a client of that one; `--workers` is how many processes serve both.
-"""
+"""Floods: what one client can send without pause, and how long another client waits meanwhile."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import multiprocessing
 import selectors
 import socket
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 from websockets.frames import Frame, Opcode
 
 from tests.support.evm import long_programs
 from tests.support.http_server import RawConnection, post_request, upgrade_request
-from tests.support.node_process import running_node
 from tests.support.polling import PATIENCE_SECONDS
 
 REQUEST: Final = b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
@@ -344,41 +333,3 @@ def request_milliseconds(client: RawConnection, body: bytes = REQUEST) -> float:
 def p99(taken: Sequence[float]) -> float:
     """Return the 99th percentile of sorted values."""
     return taken[len(taken) * 99 // 100]
-
-
-@contextlib.contextmanager
-def _ports(flags: Sequence[str], chains: int) -> Iterator[list[int]]:
-    """Start a node of so many L2s, and return their ports."""
-    with tempfile.TemporaryDirectory() as folder:
-        info = Path(folder) / "info.json"
-        more = ("--chains", str(chains), "--config-out", str(info))
-        with running_node(*flags, *more, info=info):
-            known = json.loads(info.read_text(encoding="utf-8"))
-            urls = [it["http_url"] for it in known.get("chains", [known])]
-            yield [urlsplit(url).port or 0 for url in urls]
-
-
-def main() -> None:
-    """Run the floods, and print what the other client saw."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--url")
-    parser.add_argument("--only", choices=FLOODS, action="append")
-    parser.add_argument("--beside", action="store_true")
-    parser.add_argument("--workers", default="1")
-    options = parser.parse_args()
-    for name in options.only or FLOODS:
-        with contextlib.ExitStack() as cleanup:
-            flags = ("--log-level", "warning", "--workers", options.workers, *FLOODS[name].flags)
-            if options.url is None:
-                ports = cleanup.enter_context(_ports(flags, 1 + options.beside))
-            else:
-                ports = [urlsplit(options.url).port or 80]
-            cleanup.enter_context(flooding(ports[0], FLOODS[name]))
-            time.sleep(START_SECONDS)
-            taken = latencies(ports[-1], options.seconds, FLOODS[name].other)
-        print(f"{name:40} p99 {p99(taken):8.1f} ms, max {taken[-1]:8.1f} ms", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,7 @@
-"""What a block costs the node for transactions that it rejects or lets fail, beside what their senders pay.
-
-`python -m tests.robustness.free_work` prints, for each way, the processor time for each transaction, in the pool and in
-the block, and the wei that somebody has paid for it. `--count 4` sends four of each; everything runs in this process.
-"""
+"""What a block costs the node for transactions that it rejects or lets fail, beside what their senders pay."""
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -243,7 +238,6 @@ class Cost(NamedTuple):
     pool_ms: float
     block_ms: float
     paid: int
-    dropped: int
 
 
 def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
@@ -260,31 +254,11 @@ def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
                     InlineSequencer(world.chain).submit(transaction.raw)
             except (InvalidTransaction, PoolRejection):
                 continue
-        pooled = len(world.chain.pool)
         pool_seconds = time.thread_time() - start
         prepared.between()
         start = time.thread_time()
         header = world.chain.builder.seal()
         block_seconds = time.thread_time() - start
-        dropped = pooled - len(world.chain.pool)
-        return Cost(pool_seconds * 1e3, block_seconds * 1e3, header.gas_used * FEE, dropped)
+        return Cost(pool_seconds * 1e3, block_seconds * 1e3, header.gas_used * FEE)
     finally:
         world.close()
-
-
-def main() -> None:
-    """Measure all ways, and print them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=16)
-    options = parser.parse_args()
-    for name, way in WAYS.items():
-        cost = measure(way, options.count)
-        print(
-            f"{name:58} pool {cost.pool_ms:8.1f} ms, block {cost.block_ms:9.1f} ms, "
-            f"{cost.paid:.2e} wei, {cost.dropped} left the pool",
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Kills beside a hostile L1: `python -m tests.robustness.l1_kills --kills 100 --seed 1`.
+"""Kills beside a hostile L1, as `tests/integration/test_hostile_l1.py` runs them.
 
 A node settles on a real anvil that reorgs, stops and restarts, through a proxy that lies. It is killed again and
 again, at chosen moments of its conversation with L1 and at any. In the end L1 is honest, and the node must have lost,
@@ -7,14 +7,10 @@ repeated and invented nothing.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import random
-import sys
-import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -263,26 +259,3 @@ def problems(node: RunningNode) -> list[str | None]:
     """Return what keeps the workers of a node from their work."""
     health = json.loads(get(f"{node.url}/health"))
     return [health[part] for part in ("deposits", "batches", "settlement")]
-
-
-def main() -> int:
-    """Run the attack, and report."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--confirmations", type=int, default=CONFIRMATIONS)
-    parser.add_argument("--path", type=Path, help="where the chain and the log of the node stay")
-    options = parser.parse_args()
-    started = time.monotonic()
-    with contextlib.ExitStack() as cleanup:
-        path = options.path or Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
-        run = cleanup.enter_context(running(path, options.seed, options.confirmations))
-        try:
-            attack(run, options.kills, options.seed)
-        finally:
-            print(run.report(), f"{time.monotonic() - started:.0f} s", sep="\n")
-    return 1 if run.missing() else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

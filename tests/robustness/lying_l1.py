@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from tests.robustness.lies import FAILURES, LIES, SEND, Answer, Json, Lie, Request
 from tests.support.rpc_client import HttpRpcClient
@@ -29,10 +29,6 @@ class Window(NamedTuple):
 
     def __str__(self) -> str:
         return f"{'after' if self.answered else 'before'} {self.method}"
-
-
-Mood: TypeAlias = Callable[[Request, random.Random], Sequence[Lie]]
-"""Returns the lies that may be told about a request."""
 
 
 def by_chance(request: Request, choice: random.Random) -> Sequence[Lie]:
@@ -59,10 +55,6 @@ class LyingL1:
         self.oldest = 0
         """A block that every node has, however far it is behind."""
         self.lies = False
-        self.mood: Mood = by_chance
-        """Decides what a request is answered with while it lies."""
-        self.sent: set[str] = set()
-        """The transactions that the node has sent, whatever became of them."""
         self._upstream = upstream
         self._random = random.Random(seed)
         self._lock = threading.Lock()
@@ -119,9 +111,7 @@ class LyingL1:
         return answer
 
     def _answer(self, request: Request, choice: random.Random) -> Answer:
-        if request.method == SEND:
-            self.sent.add(request.params[0])
-        kinds = self.mood(request, choice) if self.lies else ()
+        kinds = by_chance(request, choice) if self.lies else ()
         counted = self.kinds()
         for lie in sorted(kinds, key=lambda it: (1 + counted[it.kind]) * choice.random()):
             answer = lie.tell(request, choice)
