@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
 from web3 import Web3
 
+from entresol.l1.contracts import NEW_PRIORITY_REQUEST
 from tests.support.anvil import find_program
 from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.contracts import CONTRACTS
-from tests.support.clients.layers import running_layers
+from tests.support.clients.layers import Layers, running_layers
 from tests.support.inprocess_node import InprocessNode
-from tests.support.polling import PATIENCE_SECONDS
+from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.run.tool_home import tool_environment
 
 pytestmark = pytest.mark.clients
 
 KEY = "0x" + bytes(ALICE.key).hex()
+DEPOSITED = "0x00000000000000000000000000000000000ca571"
+BASE_COST = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)(uint256)"
+REQUEST = "requestL2TransactionDirect((uint256,uint256,address,uint256,bytes,uint256,uint256,bytes[],address))"
+GAS = 1_000_000
 
 Cast: TypeAlias = Callable[..., str]
 
@@ -29,24 +34,23 @@ class CastError(Exception):
     """The command failed, with this output."""
 
 
+def run_cast(*arguments: str) -> str:
+    ran = subprocess.run(
+        [find_program("cast"), *arguments],
+        env=tool_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    if ran.returncode:
+        raise CastError(ran.stderr)
+    return ran.stdout.strip()
+
+
 @pytest.fixture(scope="module")
 def cast(node: InprocessNode) -> Cast:
-    program = find_program("cast")
-
-    def run(*arguments: str) -> str:
-        ran = subprocess.run(
-            [program, *arguments],
-            env=tool_environment(ETH_RPC_URL=node.url),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-        if ran.returncode:
-            raise CastError(ran.stderr)
-        return ran.stdout.strip()
-
-    return run
+    return on(node.url)
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +76,10 @@ def reverts(deploy: Callable[[str], str]) -> str:
 @pytest.mark.parametrize(
     ("command", "response"),
     [
-        (["chain-id"], "270"),
-        (["gas-price"], "100000000"),
         (["base-fee"], "100000000"),
         (["balance", NOBODY, "--block", "earliest"], "0"),
-        (["nonce", NOBODY], "0"),
-        (["code", NOBODY], "0x"),
         (["storage", NOBODY, "0"], "0x" + "0" * 64),
         (["estimate", NOBODY, "--value", "1", "--from", ALICE.address], "21000"),
-        (["rpc", "net_version"], '"270"'),
         (["find-block", "1"], "1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -88,10 +87,6 @@ def reverts(deploy: Callable[[str], str]) -> str:
 def test_a_query_has_its_result(cast: Cast, command: list[str], response: str) -> None:
     cast("rpc", "evm_mine")
     assert cast(*command) == response
-
-
-def test_the_client_is_named(cast: Cast) -> None:
-    assert cast("client").startswith("zkSync/v2.0 entresol/v")
 
 
 @pytest.mark.parametrize(
@@ -125,10 +120,6 @@ def test_the_node_signs_for_an_unlocked_account(cast: Cast) -> None:
     assert json.loads(sent)["from"] == ALICE.address.lower()
 
 
-def test_the_content_of_the_pool_is_read(cast: Cast) -> None:
-    assert json.loads(cast("tx-pool", "status", "--json")) == {"pending": "0x0", "queued": "0x0"}
-
-
 def test_a_contract_is_deployed_written_and_read(
     cast: Cast, send: Callable[..., Any], deploy: Callable[[str], str]
 ) -> None:
@@ -145,19 +136,6 @@ def test_the_reason_of_a_revert_is_printed(cast: Cast, reverts: str) -> None:
         cast("call", reverts, "revertWithMessage()")
 
 
-def test_the_data_of_a_custom_error_is_printed(cast: Cast, reverts: str) -> None:
-    selector = "0x82b42900"  # Unauthorized()
-    with pytest.raises(CastError, match=selector):
-        cast("call", reverts, "customErrorWithoutMessage()")
-
-
-def test_an_estimate_that_reverts_stops_a_transaction(
-    send: Callable[..., Any], reverts: str
-) -> None:
-    with pytest.raises(CastError, match=r"Function has been reverted\."):
-        send(reverts, "revertWithMessage()")
-
-
 def test_logs_are_found_by_signature_and_topic(
     cast: Cast, send: Callable[..., Any], emitter: str
 ) -> None:
@@ -168,22 +146,10 @@ def test_logs_are_found_by_signature_and_topic(
     assert int(log["topics"][1], 16) == 9
 
 
-@pytest.mark.parametrize("tag", ["latest", "earliest", "safe", "finalized", "pending"])
-def test_a_block_is_found_by_tag(cast: Cast, tag: str) -> None:
-    block = json.loads(cast("block", tag, "--json"))
-    assert int(block["number"], 16) >= 0
-
-
 def test_a_proof_leads_to_the_root_of_the_state(cast: Cast) -> None:
     proof = json.loads(cast("proof", ALICE.address, "--json"))
     root = json.loads(cast("block", "latest", "--json"))["stateRoot"]
     assert Web3.keccak(hexstr=proof["accountProof"][0]).to_0x_hex() == root
-
-
-def test_an_access_list_is_made(cast: Cast, deploy: Callable[[str], str]) -> None:
-    address = deploy("math")
-    made = json.loads(cast("access-list", address, "counter()", "--json"))
-    assert made["accessList"][0]["address"] == address.lower()
 
 
 def test_a_call_may_assume_another_state(cast: Cast) -> None:
@@ -193,50 +159,33 @@ def test_a_call_may_assume_another_state(cast: Cast) -> None:
     assert cast("call", NOBODY, "counter()(uint256)", *arguments) == "42"
 
 
-def test_a_used_nonce_is_rejected_in_geths_words(send: Callable[..., Any]) -> None:
-    with pytest.raises(CastError, match="nonce too low"):
-        send(NOBODY, "--nonce", "0", "--gas-limit", "21000")
+@pytest.fixture(scope="module")
+def layers() -> Iterator[Layers]:
+    with running_layers("embedded") as running:
+        yield running
 
 
-def test_a_lack_of_funds_is_rejected_in_geths_words(cast: Cast) -> None:
-    with pytest.raises(CastError, match="insufficient funds for gas"):
-        cast(
-            "send",
-            NOBODY,
-            "--value",
-            "1",
-            "--gas-limit",
-            "21000",
-            "--private-key",
-            "0x" + "77" * 32,
-        )
+def on(url: str) -> Cast:
+    """Return cast on a layer."""
+    return lambda command, *given: run_cast(command, "--rpc-url", url, *given)
 
 
-@pytest.mark.parametrize("number", ["16", '"16"', "0x10"])
-def test_developer_methods_take_bare_and_quoted_numbers(cast: Cast, number: str) -> None:
-    cast("rpc", "anvil_setBalance", NOBODY, number)
-    assert cast("balance", NOBODY) == "16"
-    assert int(cast("rpc", "evm_increaseTime", number)) >= 16
-    cast("rpc", "anvil_mine", number)
+def test_a_deposit_sent_to_the_bridgehub_arrives(layers: Layers) -> None:
+    l1, l2, bridgehub = on(layers.l1_url), on(layers.url), layers.contracts["bridgehub"]
+    price = str(2 * int(l1("gas-price")))
+    cost = int(l1("call", bridgehub, BASE_COST, "270", price, str(GAS), "800").split()[0])
+    request = f"(270,{cost + 7},{DEPOSITED},7,0x,{GAS},800,[],{ALICE.address})"
+    sent = ("--value", str(cost + 7), "--gas-price", price, "--private-key", KEY, "--json")
+    receipt = json.loads(l1("send", *sent, bridgehub, REQUEST, request))
+    (event,) = [log for log in receipt["logs"] if log["topics"][0] == str(NEW_PRIORITY_REQUEST)]
+    requested = "0x" + event["data"][66:130]
+    eventually(lambda: l2("rpc", "eth_getTransactionReceipt", requested) != "null")
+    assert l2("balance", DEPOSITED) == "7"
 
 
-def test_what_is_sent_without_waiting_is_in_a_block_of_the_l1_for_the_next_command() -> None:
-    program = find_program("cast")
-
-    def run(url: str, *arguments: str) -> str:
-        command: list[str] = [str(program), *arguments, "--rpc-url", url]
-        return subprocess.run(
-            command,
-            env=tool_environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=True,
-        ).stdout.strip()
-
-    with running_layers("embedded") as layers:
-        url, before = layers.l1_url, int(run(layers.l1_url, "balance", NOBODY))
-        for _ in range(2):
-            sent = run(url, "send", "--async", "--private-key", KEY, NOBODY, "--value", "5")
-            assert json.loads(run(url, "rpc", "eth_getTransactionReceipt", sent))["status"] == "0x1"
-        assert int(run(url, "balance", NOBODY)) == before + 10
+def test_what_is_sent_without_waiting_is_in_a_block_of_the_l1_for_the_next_command(
+    layers: Layers,
+) -> None:
+    l1 = on(layers.l1_url)
+    sent = l1("send", "--async", "--private-key", KEY, NOBODY, "--value", "5")
+    assert json.loads(l1("rpc", "eth_getTransactionReceipt", sent))["status"] == "0x1"

@@ -9,7 +9,6 @@ confirmations on L1 before it counts as final, so that there is a way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +25,6 @@ from tests.support.rollup.pair import (
     USER,
     Json,
     Pair,
-    message_hash,
     messages_in,
     running_pair,
 )
@@ -35,10 +33,8 @@ from tests.support.rpc_client import RpcError
 pytestmark = pytest.mark.clients
 
 CONFIRMATIONS: Final = 2
-GENESIS: Final = "0x0"
 UNKNOWN: Final = "0x" + "ab" * 32
 STEPS: Final = ("commit", "prove", "execute")
-HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 
 
 @pytest.fixture(scope="module")
@@ -87,18 +83,7 @@ def balance_l1(pair: Pair, address: object) -> int:
     return int(pair.l1("eth_getBalance", str(address), "latest"), 16)
 
 
-def heads(pair: Pair) -> tuple[str, str]:
-    return pair.l1("eth_blockNumber"), pair.l2("eth_blockNumber")
-
-
 # Blocks and tags.
-
-
-def test_01_a_fresh_chain_is_at_block_0_and_at_batch_0_which_has_a_root(slow: Pair) -> None:
-    assert slow.l2("eth_blockNumber") == slow.l2("zks_L1BatchNumber") == "0x0"
-    details = slow.l2("zks_getL1BatchDetails", 0)
-    assert HASH.fullmatch(details["rootHash"])
-    assert (details["number"], details["status"]) == (0, "verified")
 
 
 def test_06_to_09_tags_follow_commit_and_execution_and_not_the_proof(slow: Pair) -> None:
@@ -121,20 +106,6 @@ def test_06_to_09_tags_follow_commit_and_execution_and_not_the_proof(slow: Pair)
     say(slow, b"what makes the node poll again")
     perform(slow, "commit", 2)
     assert tags() == (said, said, said, said, said)
-
-
-def test_10_the_last_block_is_in_the_batch_that_was_sealed_last(pair: Pair) -> None:
-    receipt = settled_message(pair, b"the last")
-    block = pair.l2("eth_getBlockByNumber", "latest", False)
-    assert block["l1BatchNumber"] == receipt["l1BatchNumber"] == pair.l2("zks_L1BatchNumber")
-
-
-def test_11_and_12_nothing_is_pruned_here(pair: Pair) -> None:
-    # Every block and every batch stays: there is no horizon below which an error would be due.
-    settled_message(pair, b"something to keep")
-    assert pair.l2("eth_getBlockByNumber", GENESIS, False)["l1BatchNumber"] == "0x0"
-    assert pair.l2("zks_getL1BatchDetails", 0) is not None
-    assert pair.l2("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
 
 
 @pytest.fixture(scope="module", params=["deposit", "three transactions"])
@@ -195,81 +166,7 @@ def test_19_a_transaction_is_the_same_by_index_and_by_hash(pair: Pair, block: Js
         assert pair.l2("eth_getTransactionByBlockHashAndIndex", *place) == found
 
 
-def test_20_a_block_has_its_batch_after_sealing_and_batches_follow_each_other(slow: Pair) -> None:
-    for text in (b"one", b"two", b"three"):
-        say(slow, text)
-    before = slow.l2("eth_getBlockByNumber", "0x2", False)
-    assert (before["l1BatchNumber"], before["l1BatchTimestamp"]) == (None, None)
-    perform(slow, "commit", 1)
-    say(slow, b"four")
-    perform(slow, "commit", 2)
-    assert slow.l2("zks_getL1BatchBlockRange", 1) == ["0x1", "0x3"]
-    assert slow.l2("zks_getL1BatchBlockRange", 2) == ["0x4", "0x4"]
-    assert slow.l2("zks_getL1BatchBlockRange", 3) is None
-    first = slow.l2("eth_getBlockByNumber", "0x1", False)
-    after = slow.l2("eth_getBlockByNumber", "0x2", False)
-    assert (after["l1BatchNumber"], after["l1BatchTimestamp"]) == ("0x1", first["timestamp"])
-
-
 # Details and receipts.
-
-
-def test_42_details_of_an_unknown_transaction_are_null(pair: Pair) -> None:
-    assert pair.l2("zks_getTransactionDetails", UNKNOWN) is None
-
-
-def test_42_details_of_a_transaction_from_pending_to_verified(slow: Pair) -> None:
-    slow.l2("evm_setAutomine", False)
-    sent = slow.send_message(b"details")
-    pending = slow.l2("zks_getTransactionDetails", sent)
-    assert (pending["status"], pending["fee"], pending["isL1Originated"]) == (
-        "pending",
-        "0x0",
-        False,
-    )
-    assert pending["initiatorAddress"] == str(USER)
-    slow.l2("evm_mine")
-    slow.l2("evm_setAutomine", True)
-    included = slow.l2("zks_getTransactionDetails", sent)
-    assert (included["status"], included["ethCommitTxHash"]) == ("included", None)
-    assert int(included["fee"], 16) > 0
-    done = {step: perform(slow, step, 1) for step in STEPS}
-    executed = slow.l2("zks_getTransactionDetails", sent)
-    assert executed["status"] == "fastFinalized"
-    keys = ("ethCommitTxHash", "ethProveTxHash", "ethExecuteTxHash")
-    assert tuple(executed[key] for key in keys) == tuple(done.values())
-
-
-def test_42_a_transaction_of_l1_is_marked_and_verified_in_the_end(pair: Pair) -> None:
-    details = pair.l2("zks_getTransactionDetails", deposit(pair)["transactionHash"])
-    assert (details["isL1Originated"], details["status"]) == (True, "verified")
-    assert details["gasPerPubdata"] == hex(800)
-
-
-def test_43_hashes_and_statuses_appear_step_by_step(slow: Pair) -> None:
-    sent = say(slow, b"a walk")["transactionHash"]
-    block = slow.l2("zks_getBlockDetails", 1)
-    assert (block["status"], block["commitTxHash"], block["l1BatchNumber"]) == ("sealed", None, 1)
-    assert slow.l2("zks_getL1BatchDetails", 1) is None
-    seen = []
-    for step in STEPS:
-        done = perform(slow, step, 1)
-        batch = slow.l2("zks_getL1BatchDetails", 1)
-        assert batch[f"{step}TxHash"] == done
-        assert slow.l2("zks_getBlockDetails", 1)[f"{step}TxHash"] == done
-        assert batch[f"{step}ChainId"] == int(slow.l1("eth_chainId"), 16)
-        seen.append((batch["status"], batch[f"{step}TxFinality"]))
-    assert seen == [
-        ("sealed", "fast_finalized"),
-        ("sealed", "fast_finalized"),
-        ("fastFinalized", "fast_finalized"),
-    ]
-    confirm(slow)
-    say(slow, b"what makes the node poll again")
-    perform(slow, "commit", 2)
-    batch = slow.l2("zks_getL1BatchDetails", 1)
-    assert (batch["status"], batch["executeTxFinality"]) == ("verified", "finalized")
-    assert slow.l2("zks_getTransactionDetails", sent)["status"] == "verified"
 
 
 @pytest.mark.parametrize(("sealed", "batch"), [(False, None), (True, "0x1")])
@@ -290,28 +187,7 @@ def test_44_block_receipt_logs_and_transaction_agree_about_their_batch(
     assert transaction["l1BatchTxIndex"] == receipt["l1BatchTxIndex"]
 
 
-@pytest.mark.parametrize("kind", ["call", "deposit"])
-def test_45_and_46_only_a_creation_has_a_contract_address(pair: Pair, kind: str) -> None:
-    receipt = deposit(pair) if kind == "deposit" else say(pair, b"no creation")
-    assert receipt["contractAddress"] is None
-
-
 # Proofs.
-
-
-def test_76_the_root_of_a_block_is_its_hash(pair: Pair) -> None:
-    receipt = settled_message(pair, b"rooted")
-    number = int(receipt["blockNumber"], 16)
-    details = pair.l2("zks_getBlockDetails", number)
-    assert details["rootHash"] == receipt["blockHash"]
-    assert details["number"] == number
-
-
-def test_77_l1_accepts_the_proof_of_a_log(pair: Pair) -> None:
-    receipt = settled_message(pair, b"believe me")
-    proof = pair.l2("zks_getL2ToL1LogProof", receipt["transactionHash"])
-    assert pair.is_included(proof, receipt, USER, b"believe me")
-    assert not pair.is_included(proof, receipt, USER, b"believe him")
 
 
 def test_78_two_equal_withdrawals_have_two_proofs_which_both_count(pair: Pair) -> None:
@@ -327,64 +203,7 @@ def test_78_two_equal_withdrawals_have_two_proofs_which_both_count(pair: Pair) -
     assert balance_l1(pair, RECEIVER) - before == 6
 
 
-def test_78_equal_messages_of_one_batch_are_distinguished_by_their_position(slow: Pair) -> None:
-    receipts = [say(slow, b"again") for _ in range(3)]
-    same = [int(receipt["blockNumber"], 16) for receipt in receipts]
-    for step in STEPS:
-        perform(slow, step, 1)
-    hashed = message_hash(b"again")
-    proofs = [slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed, 0) for block in same]
-    assert [proof["id"] for proof in proofs] == [0, 1, 2]
-    # Without a position it is the first of the batch, whichever block is named.
-    firsts = [slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed) for block in same]
-    assert firsts == [proofs[0]] * 3
-    for receipt, proof in zip(receipts, proofs, strict=True):
-        batched = slow.l2.receipt(receipt["transactionHash"])
-        assert slow.is_included(proof, batched, USER, b"again")
-
-
-def test_79_a_proof_is_null_until_the_batch_is_executed(slow: Pair) -> None:
-    """Here it needs no further L1 blocks: L1 accepts it from the execution on."""
-    said = say(slow, b"not yet")
-    name, block = said["transactionHash"], int(said["blockNumber"], 16)
-
-    def proofs() -> list[Any]:
-        by_log = slow.l2("zks_getL2ToL1LogProof", name)
-        hashed = message_hash(b"not yet")
-        return [by_log, slow.l2("zks_getL2ToL1MsgProof", block, str(USER), hashed)]
-
-    assert proofs() == [None, None]
-    for step in STEPS:
-        assert proofs() == [None, None]
-        perform(slow, step, 1)
-    by_log, by_message = proofs()
-    assert by_log == by_message
-    assert slow.is_included(by_log, slow.l2.receipt(name), USER, b"not yet")
-
-
 # What the list leaves out, and users need.
-
-
-def test_steps_out_of_turn_are_rejected_with_the_reason(slow: Pair) -> None:
-    say(slow, b"impatient")
-    for step, batch in (("prove", 1), ("execute", 1), ("commit", 7)):
-        with pytest.raises(RpcError, match=r"batch \d"):
-            perform(slow, step, batch)
-        assert slow.l2("zks_getFinalityStatus")["lastCommittedBatch"] == 0
-
-
-@pytest.mark.parametrize("side", ["l1", "l2"])
-def test_both_layers_are_reverted_together(pair: Pair, side: str) -> None:
-    layer = getattr(pair, side)
-    settled_message(pair, b"kept")
-    before, batch = heads(pair), pair.l2("zks_L1BatchNumber")
-    snapshot = layer("evm_snapshot")
-    reverted = deposit(pair)
-    assert layer("evm_revert", snapshot) is True
-    assert heads(pair) == before
-    assert pair.l2("zks_L1BatchNumber") == batch
-    assert pair.l2("eth_getTransactionReceipt", reverted["transactionHash"]) is None
-    assert int(deposit(pair)["l1BatchNumber"], 16) == int(batch, 16) + 1
 
 
 def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> None:
