@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,17 +25,6 @@ def client(node: InprocessNode) -> Iterator[HttpRpcClient]:
     client.close()
 
 
-def test_params_may_be_left_out(client: HttpRpcClient) -> None:
-    body = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
-    assert json.loads(client.post_bytes(body)) == {"jsonrpc": "2.0", "id": 1, "result": "0x10e"}
-
-
-@pytest.mark.parametrize("identity", ["0", "null", '"0"', "1763200000000"])
-def test_any_id_comes_back_as_it_was(client: HttpRpcClient, identity: str) -> None:
-    body = f'{{"jsonrpc":"2.0","id":{identity},"method":"eth_chainId","params":[]}}'
-    assert json.dumps(json.loads(client.post_bytes(body.encode()))["id"]) == identity
-
-
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -56,11 +44,6 @@ def test_nulls_at_the_end_are_as_if_left_out(
 @pytest.mark.parametrize("value", ["0x00", "0x0320", "0x0"])
 def test_a_quantity_may_have_zeros_in_front(client: HttpRpcClient, value: str) -> None:
     assert client("eth_call", {"from": SENDER, "to": NOBODY, "value": value}) == "0x"
-
-
-def test_the_type_of_the_network_needs_no_meta(client: HttpRpcClient) -> None:
-    call = {"from": SENDER, "to": NOBODY, "value": "0x1", "type": "0x71"}
-    assert int(client("eth_estimateGas", call), 16) >= 21_000
 
 
 def test_meta_has_arrays_of_integers(client: HttpRpcClient) -> None:
@@ -84,20 +67,10 @@ def test_what_is_not_known_or_null_is_ignored(client: HttpRpcClient) -> None:
     assert int(client("eth_estimateGas", call), 16) >= 21_000
 
 
-def test_input_and_data_may_say_the_same(client: HttpRpcClient) -> None:
-    call = {"to": NOBODY, "input": "0x12", "data": "0x12", "chainId": "0x10e"}
-    assert client("eth_call", call, "pending") == "0x"
-
-
 def test_a_request_may_be_long(client: HttpRpcClient) -> None:
     meta = {"gasPerPubdata": "0xc350", "customSignature": [255] * MIB}
     call = {"from": SENDER, "to": NOBODY, "type": "0x71", "eip712Meta": meta}
     assert client("eth_call", call) == "0x"
-
-
-@pytest.mark.parametrize("tag", ["latest", "pending", "finalized", "safe", "earliest", "committed"])
-def test_every_tag_that_clients_use_is_a_block(client: HttpRpcClient, tag: str) -> None:
-    assert client("eth_getBlockByNumber", tag, False)["number"].startswith("0x")
 
 
 def test_a_block_has_every_field_that_a_client_insists_on(client: HttpRpcClient) -> None:

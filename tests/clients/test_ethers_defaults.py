@@ -12,12 +12,11 @@ import pytest
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
 from tests.support.inprocess_node import inprocess_anvil
-from tests.support.node_process import running_node
 
 pytestmark = pytest.mark.clients
 
 FILE: Final = "ethers-defaults.mjs"
-CHAINS: Final = ("L2", "L2 with workers", "L1", "entresol anvil")
+CHAINS: Final = ("L2", "L1", "entresol anvil")
 
 
 @contextlib.contextmanager
@@ -25,9 +24,6 @@ def running_chain(name: str) -> Iterator[str]:
     """Start a chain with default flags, and return its URL."""
     if name == "entresol anvil":
         with inprocess_anvil("anvil") as node:
-            yield node.url
-    elif name == "L2 with workers":
-        with running_node("--workers", "3") as node:
             yield node.url
     else:
         with running_layers("embedded") as layers:

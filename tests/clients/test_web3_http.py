@@ -7,12 +7,6 @@ from typing import Any
 import pytest
 from hexbytes import HexBytes
 from web3 import HTTPProvider, Web3
-from web3.exceptions import (
-    BlockNotFound,
-    MethodUnavailable,
-    TransactionNotFound,
-    Web3RPCError,
-)
 
 from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI, NOBODY
 from tests.support.clients.contracts import CONTRACTS
@@ -48,10 +42,6 @@ def deploy(web3: Web3, name: str) -> Any:
     return web3.eth.contract(receipt.contractAddress, abi=CONTRACTS[name]["abi"])
 
 
-def rpc(web3: Web3, method: str, *params: Any) -> Any:
-    return web3.manager.request_blocking(method, list(params))  # type: ignore[arg-type]
-
-
 @pytest.fixture(scope="module")
 def math(web3: Web3) -> Any:
     return deploy(web3, "math")
@@ -84,33 +74,3 @@ def test_an_account_is_delegated(web3: Web3, math: Any) -> None:
     receipt = send(web3, to=NOBODY, authorizationList=[BOB.sign_authorization(fields)])
     assert receipt.type == 4
     assert web3.eth.get_code(BOB.address) == HexBytes("0xef0100" + math.address[2:])
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"nonce": 0}, "nonce too low"),
-        ({"value": 10**24}, "insufficient funds for gas * price + value"),
-        ({"gas": 20_000}, "intrinsic gas too low"),
-        ({"maxFeePerGas": 1}, "max fee per gas less than block base fee"),
-        ({"gas": 10**9}, "exceeds block gas limit"),
-    ],
-)
-def test_a_rejection_is_worded_as_geth_words_it(
-    web3: Web3, fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(Web3RPCError) as raised:
-        web3.eth.send_raw_transaction(sign(web3, to=NOBODY, **fields))
-    error = (raised.value.rpc_response or {})["error"]
-    assert isinstance(error, dict)
-    assert error["code"] == -32000
-    assert words in error["message"]
-
-
-def test_what_is_not_there_is_not_found(web3: Web3) -> None:
-    with pytest.raises(BlockNotFound):
-        web3.eth.get_block(10_000_000)
-    with pytest.raises(TransactionNotFound):
-        web3.eth.get_transaction(HexBytes("11" * 32))
-    with pytest.raises(MethodUnavailable):
-        rpc(web3, "eth_noSuchMethod")

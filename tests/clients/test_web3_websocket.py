@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from web3 import AsyncWeb3, WebSocketProvider
-from web3.exceptions import Web3RPCError
 from websockets.sync.client import connect
 
 from tests.support.clients.accounts import ALICE, CHAIN_ID, GWEI, NOBODY
@@ -81,25 +80,6 @@ def test_pending_transactions_are_notified(node: InprocessNode, full: bool) -> N
         notified = (await next_notification(web3))["result"]
         assert (notified["hash"] if full else notified) == receipt["transactionHash"]
         assert not full or notified["from"] == ALICE.address
-
-    with_socket(node, work)
-
-
-def test_nothing_is_notified_after_the_end_of_a_subscription(node: InprocessNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        heads = await web3.eth.subscribe("newHeads")
-        assert await web3.eth.unsubscribe(heads)
-        pending = await web3.eth.subscribe("newPendingTransactions")
-        await send(web3, to=NOBODY, value=1)
-        assert (await next_notification(web3))["subscription"] == pending
-
-    with_socket(node, work)
-
-
-def test_an_unknown_kind_is_rejected(node: InprocessNode) -> None:
-    async def work(web3: AsyncWeb3[Any]) -> None:
-        with pytest.raises(Web3RPCError):
-            await web3.eth.subscribe("gossip")  # type: ignore[arg-type]
 
     with_socket(node, work)
 

@@ -6,30 +6,28 @@ contracts no longer have.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pytest
 from eth_account import Account
+from eth_typing import HexStr
 from hexbytes import HexBytes
 from web3 import Web3
 from web3.exceptions import Web3Exception
 from zksync2.account.wallet import Wallet
 from zksync2.core.types import (
     DepositTransaction,
+    PaymasterParams,
     RequestExecuteCallMsg,
-    TransactionOptions,
     TransferTransaction,
     WithdrawTransaction,
 )
+from zksync2.manage_contracts.paymaster_utils import PaymasterFlowEncoder
 from zksync2.module.module_builder import ZkSyncBuilder
-from zksync2.module.request_types import EIP712Meta
 
 from entresol.contracts import artifact
-from tests.support.anvil import running_anvil
-from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, NOBODY
-from tests.support.node_process import DEVELOPMENT_FLAGS
+from tests.support.clients.accounts import ALICE, CHAIN_ID, NOBODY
 from tests.support.rollup.pair import USER, Pair, message_hash, running_pair
 
 pytestmark = [
@@ -42,7 +40,6 @@ pytestmark = [
 
 ETHER: Final = 10**18
 ETH: Final = "0x0000000000000000000000000000000000000000"
-OPERATOR_KEY: Final = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
 VERIFIED: Final = "verified"
 
 
@@ -88,16 +85,10 @@ class User(NamedTuple):
         assert self.l1.eth.wait_for_transaction_receipt(sent)["status"] == 1
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("anvil", marks=pytest.mark.peer)])
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    with contextlib.ExitStack() as cleanup:
-        arguments: list[str] = []
-        if request.param == "anvil":
-            anvil = cleanup.enter_context(running_anvil())
-            arguments = ["--l1-url", anvil.url, "--deploy-l1", "--operator-key", OPERATOR_KEY]
-            arguments += DEVELOPMENT_FLAGS
-            arguments += ["--l1-confirmations", "0"]
-        yield cleanup.enter_context(running_pair(*arguments))
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    with running_pair() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +123,6 @@ def deposited(user: User, token: str) -> str:
         approve_erc20=True,
         refund_recipient=ALICE.address,
     )
-
-
-def test_a_wallet_knows_its_balances_on_both_layers(pair: Pair) -> None:
-    bob = user_of(pair, BOB.key)
-    assert bob.wallet.get_balance() == bob.wallet.get_l1_balance() == 10_000 * ETHER
 
 
 def test_the_wallet_finds_the_contracts(user: User) -> None:
@@ -200,25 +186,6 @@ def test_tokens_are_transferred(user: User, token: str, deposited: str) -> None:
     assert user.zksync.eth_get_transaction_receipt(deposited).to is not None
 
 
-def test_a_fee_is_estimated(user: User) -> None:
-    fee = user.zksync.zks_estimate_fee(
-        {
-            "from": ALICE.address,
-            "to": BOB.address,
-            "value": 1,
-            "eip712Meta": EIP712Meta(gas_per_pub_data=50_000),
-        }
-    )
-    assert fee.gas_limit >= 21_000
-    assert fee.max_fee_per_gas == user.zksync.gas_price
-    assert 0 < fee.gas_per_pubdata_limit <= 50_000
-
-
-def test_gas_from_l1_is_estimated(user: User) -> None:
-    request = {"from": ALICE.address, "to": BOB.address, "value": 1, "data": "0x"}
-    assert user.zksync.zks_estimate_gas_l1_to_l2(request) > 21_000
-
-
 def test_ether_is_withdrawn_once(user: User) -> None:
     sent = user.wallet.withdraw(WithdrawTransaction(token=ETH, amount=ETHER, to=NOBODY))
     user.finalized(sent)
@@ -272,56 +239,12 @@ def test_details_have_the_settlement_of_a_transaction(user: User) -> None:
     assert user.l1.eth.get_transaction_receipt(of_batch.execute_tx_hash)["status"] == 1
 
 
-def test_batches_have_blocks(user: User) -> None:
-    last = user.zksync.zks_l1_batch_number()
-    first, end = (int(number, 16) for number in user.zksync.zks_get_l1_batch_block_range(last))
-    assert 0 < first <= end <= user.zksync.block_number
-
-
-def test_fees_have_their_parameters(user: User) -> None:
-    assert user.zksync.zks_get_fee_params()["V2"]["config"]["minimal_l2_gas_price"] > 0
-
-
-def test_ether_is_listed_and_tokens_that_came_from_l1_are_counted(
-    user: User, token: str, deposited: str
-) -> None:
-    assert user.zksync.wait_for_transaction_receipt(deposited)["status"] == 1
-    there = user.wallet.l2_token_address(token)
-    (listed,) = user.zksync.zks_get_confirmed_tokens()
-    assert (listed["l2Address"], listed["symbol"], listed["decimals"]) == (ETH, "ETH", 18)
-    balances = {name.lower(): it for name, it in user.wallet.get_all_balances().items()}
-    assert balances[there.lower()] == user.wallet.get_balance(token_address=there)
-    assert balances[ETH] == user.wallet.get_balance()
-
-
-def test_the_protocol_has_a_version(user: User) -> None:
-    found = user.zksync.zks_get_protocol_version()
-    on_l1 = user.pair.call_l1(user.pair.chain, "getSemverProtocolVersion")
-    assert found["minorVersion"] == on_l1[1]
-
-
-def test_a_transaction_is_sent_with_all_that_it_does(user: User) -> None:
-    messenger = user.pair.messenger
-    signed = ALICE.sign_transaction(
-        {
-            "chainId": CHAIN_ID,
-            "nonce": user.zksync.get_transaction_count(ALICE.address),
-            "to": Web3.to_checksum_address(messenger.address),
-            "data": messenger.encode("sendToL1", b"detailed"),
-            "gas": 200_000,
-            "maxFeePerGas": 10**9,
-            "maxPriorityFeePerGas": 0,
-        }
-    )
-    output = user.zksync.zks_send_raw_transaction_with_detailed_output(
-        Web3.to_hex(signed.raw_transaction)
-    )
-    assert output["transactionHash"] == signed.hash.to_0x_hex()
-    (event,) = output["events"]
-    assert event["address"].lower() == str(messenger.address)
-
-
-def test_a_nonce_may_be_given(user: User) -> None:
-    options = TransactionOptions(nonce=user.zksync.get_transaction_count(ALICE.address))
-    sent = user.wallet.transfer(TransferTransaction(to=NOBODY, amount=1, options=options))
-    assert user.zksync.wait_for_transaction_receipt(sent)["status"] == 1
+def test_the_testnet_paymaster_pays_for_a_transfer(user: User) -> None:
+    paymaster = HexStr(user.zksync.zks_get_testnet_paymaster_address())
+    free = bytes.fromhex(PaymasterFlowEncoder(user.zksync).encode_general(b"").removeprefix("0x"))
+    params = PaymasterParams(paymaster=paymaster, paymaster_input=free)
+    before = user.zksync.get_balance(ALICE.address)
+    transfer = TransferTransaction(to=HexStr(NOBODY), amount=9, paymaster_params=params)
+    receipt = user.zksync.wait_for_transaction_receipt(user.wallet.transfer(transfer))
+    assert receipt["status"] == 1
+    assert user.zksync.get_balance(ALICE.address) == before - 9

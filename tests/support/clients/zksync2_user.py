@@ -29,7 +29,6 @@ class Zksync2User:
         self.wallet: Any = Wallet(web3, self.l1, self.account)
         self.zksync: Any = web3.zksync
         token = chain.known["base_token"]
-        self.is_ether = token is None
         self.base: str = ETH if token is None else token["l1_address"]
         self.unit = 10**18 if token is None else int(10 ** token["decimals"])
 
