@@ -17,7 +17,6 @@ from entresol.primitives.values import Hash32
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.inprocess_node import inprocess_anvil, run_command
 from tests.support.node_process import ENTRESOL
-from tests.support.polling import eventually
 from tests.support.rpc_client import RpcError
 
 COMMAND = (*ENTRESOL, "anvil")
@@ -166,14 +165,6 @@ def test_a_random_mnemonic_is_another_each_time() -> None:
     assert len(set(accounts)) == 2
 
 
-def test_without_mining_blocks_are_sealed_on_request_only() -> None:
-    with ours("--no-mining") as node:
-        (sent,) = pay(node)
-        assert node("eth_blockNumber") == "0x0"
-        node("evm_mine")
-        assert node.receipt(sent)["blockNumber"] == "0x1"
-
-
 def test_a_block_has_no_more_transactions_than_the_flag_allows() -> None:
     with ours("--no-mining", "--max-transactions", "2") as node:
         pay(node, 5)
@@ -182,13 +173,12 @@ def test_a_block_has_no_more_transactions_than_the_flag_allows() -> None:
             assert node("eth_getBlockTransactionCountByNumber", "latest") == expected
 
 
-def test_mixed_mining_seals_at_once_and_at_an_interval() -> None:
-    with ours("--block-time", "0.5", "--mixed-mining") as node:
+def test_without_mining_blocks_are_sealed_on_request_only() -> None:
+    with ours("--no-mining") as node:
         (sent,) = pay(node)
-        assert node("eth_getTransactionReceipt", sent) is not None
-        before = int(node("eth_blockNumber"), 16)
-        eventually(lambda: int(node("eth_blockNumber"), 16) >= before + 2)
-        assert node("anvil_getAutomine") is True
+        assert node("eth_blockNumber") == "0x0"
+        node("evm_mine")
+        assert node.receipt(sent)["blockNumber"] == "0x1"
 
 
 def test_every_account_is_impersonated_if_the_flag_says_so() -> None:
@@ -230,12 +220,6 @@ def test_a_genesis_file_is_started_from(tmp_path: Path) -> None:
             assert str(signer.address) in accounts
             sent = node("eth_sendTransaction", {"from": str(signer.address), "to": STRANGER})
             assert node.receipt(sent)["status"] == "0x1"
-
-
-def test_the_developers_methods_are_served_wherever_it_listens() -> None:
-    with running_anvil(host="0.0.0.0", program=COMMAND) as node:  # noqa: S104 - anvil's users do
-        assert node("anvil_nodeInfo")["environment"]["chainId"] == 31337
-        assert len(node("eth_accounts")) == 10
 
 
 @pytest.mark.parametrize(

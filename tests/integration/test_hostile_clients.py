@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import socket
 import struct
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from websockets.frames import Opcode
 
 from tests.support.http_server import RawConnection, post_request, raw_response, upgrade_request
 from tests.support.inprocess_node import InprocessNode, inprocess_node
@@ -55,18 +53,6 @@ def client(node: InprocessNode) -> Iterator[RawConnection]:
         assert another.post(CHAIN_ID).body == ANSWER
 
 
-# Framing
-
-
-def test_pipelined_calls_have_responses_in_order_whether_quick_or_slow(
-    client: RawConnection,
-) -> None:
-    methods = ["eth_chainId", "rpc.discover", "eth_feeHistory", "evm_mine", "eth_estimateGas"] * 20
-    bodies = [json.dumps({"jsonrpc": "2.0", "id": n, "method": it}) for n, it in enumerate(methods)]
-    client.send(b"".join(post_request(body.encode()) for body in bodies))
-    assert [json.loads(client.response().body)["id"] for _ in bodies] == list(range(100))
-
-
 # Rejections
 
 
@@ -82,16 +68,6 @@ def test_garbage_is_rejected_or_incomplete(node: InprocessNode) -> None:
             garbler.socket.shutdown(socket.SHUT_WR)
             response = _rest(garbler)
             assert response == b"" or response.startswith(b"HTTP/1.1 ")
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_damaged_request_has_a_response(client: RawConnection, seed: int) -> None:
-    damage = random.Random(seed)
-    request = bytearray(post_request(CHAIN_ID))
-    for _ in range(5):
-        request[damage.randrange(len(request))] = damage.randrange(256)
-    client.send(bytes(request))
-    assert client.read(9) == b"HTTP/1.1 "
 
 
 def _rest(client: RawConnection) -> bytes:
@@ -135,33 +111,7 @@ def test_a_connection_closed_half_way_is_dropped(node: InprocessNode) -> None:
                     )
 
 
-def test_a_client_that_reads_no_responses_delays_no_other(
-    client: RawConnection, node: InprocessNode
-) -> None:
-    with RawConnection(node.port, receive_buffer=4_096) as greedy:
-        greedy.send(post_request(DESCRIPTION) * 100)
-        assert client.post(CHAIN_ID).body == ANSWER
-
-
 # WebSocket
-
-
-@pytest.fixture
-def websocket(client: RawConnection) -> RawConnection:
-    assert client.open_websocket().status == 101
-    return client
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_damaged_frames_end_a_websocket_and_no_other(
-    websocket: RawConnection, node: InprocessNode, seed: int
-) -> None:
-    with RawConnection(node.port) as damaged:
-        assert damaged.open_websocket().status == 101
-        damaged.send(random.Random(seed).randbytes(500))
-        damaged.rest()
-    websocket.send_frame(Opcode.TEXT, CHAIN_ID)
-    assert websocket.frame()[1] == ANSWER
 
 
 @pytest.mark.usefixtures("client")
@@ -169,21 +119,3 @@ def test_websockets_that_open_and_leave_leave_nothing_behind(node: InprocessNode
     for _ in range(2 * CONNECTION_LIMIT):
         with RawConnection(node.port) as leaving:
             assert leaving.open_websocket().status == 101
-
-
-def test_a_subscription_over_http_is_rejected_and_no_other_subscriber_misses_anything(
-    client: RawConnection, node: InprocessNode
-) -> None:
-    subscribe = b'{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}'
-    error = json.loads(client.post(subscribe).body)["error"]
-    assert error["code"] == -32601
-    assert error["message"].startswith("notifications not supported")
-    with RawConnection(node.port) as listening:
-        listening.open_websocket()
-        listening.send_frame(Opcode.TEXT, subscribe)
-        listening.frame()
-        client.post(b'{"jsonrpc":"2.0","id":1,"method":"evm_mine"}')
-        assert json.loads(listening.frame()[1])["method"] == "eth_subscription"
-
-
-# Crowds

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from websockets.frames import Opcode
 
 from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.server.config import ServerConfig
@@ -123,11 +122,6 @@ def last_outcome(node: InprocessNode, body: bytes) -> Any:
     return outcome(raw_response(node.port, post_request(body)).partition(b"\r\n\r\n")[2])
 
 
-def ask_websocket(client: RawConnection, method: str, *params: object) -> Any:
-    client.send_frame(Opcode.TEXT, request(method, *params))
-    return outcome(client.frame()[1])
-
-
 def test_every_limit_is_tested() -> None:
     fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
     fields += ApiConfig.__struct_fields__
@@ -145,12 +139,6 @@ def test_a_body_has_a_limit(client: RawConnection) -> None:
     status, _, body = client.post(CHAIN_ID + b" " * 20_000)
     assert (status, outcome(body)["code"]) == (413, -32007)
     assert outcome(body)["data"] == "Exceeded max limit of 20000"
-
-
-def test_a_websocket_message_has_the_same_limit(client: RawConnection) -> None:
-    client.open_websocket()
-    client.send_frame(Opcode.TEXT, b" " * 20_001)
-    assert client.close_code() == 1009
 
 
 def test_a_connection_has_a_limit_of_requests_per_second(client: RawConnection) -> None:

@@ -14,9 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import pytest
-
-from tests.support.inprocess_node import run_command
 from tests.support.polling import PATIENCE_SECONDS
 
 SHELL: Final = (sys.executable, "-m", "entresol", "shell")
@@ -111,27 +108,8 @@ def test_flags_and_the_configuration_file_are_those_of_a_node(tmp_path: Path) ->
         assert terminal.process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_a_mistake_is_shown_and_the_console_goes_on(tmp_path: Path) -> None:
-    with shell(tmp_path, "--no-l1") as terminal:
-        terminal.until_prompt()
-        assert "ZeroDivisionError" in terminal.type("1 / 0")
-        assert "0" in terminal.type("l2.eth.block_number")
-
-
 def test_without_web3_it_says_what_to_install(tmp_path: Path) -> None:
     with shell(tmp_path, before=WITHOUT_WEB3) as terminal:
         shown = terminal.until_end()
         assert shown.strip() == "error: this needs web3.py: pip install 'entresol[testing]'"
         assert terminal.process.wait(PATIENCE_SECONDS) == 2
-
-
-def test_a_wrong_flag_is_reported_at_once() -> None:
-    ran = run_command("shell", "--chain-id", "0")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.startswith("error: --chain-id: ")
-
-
-def test_ipython_is_used_if_it_is_there(tmp_path: Path) -> None:
-    pytest.importorskip("IPython")
-    with shell(tmp_path, "--no-l1", before="") as terminal:
-        assert "chain 270" in terminal.until_prompt()

@@ -12,9 +12,9 @@ import pytest
 
 from entresol.primitives import abi
 from tests.support.anvil import running_anvil
-from tests.support.evm.assembler import assemble, initcode
+from tests.support.evm.assembler import initcode
 from tests.support.evm.console import CONSOLE, PRINTED, console_call, logging, logging_code
-from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node
+from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
@@ -62,14 +62,6 @@ def test_console_log_is_printed_once_with_its_transaction() -> None:
     assert printed.count("    console.log       hello 42") == 2
 
 
-def test_console_log_of_a_failed_transaction_is_printed() -> None:
-    with terminal("--no-l1") as node:
-        address = node.deploy(logging_code(HELLO, then="0 0 revert"))
-        node.send(to=address, gas="0x80000")
-        printed = node.printed()
-    assert printed.index("Failed            execution reverted") < printed.index("hello 42")
-
-
 def test_calls_and_estimates_print_once_each() -> None:
     with terminal("--no-l1") as node:
         address = node.deploy(logging_code(HELLO))
@@ -95,38 +87,6 @@ def test_console_log_is_not_printed_for_strangers() -> None:
         assert "hello" not in node.printed()
 
 
-def test_the_method_that_disables_the_log_disables_console_log() -> None:
-    with terminal("--no-l1", "-vvvv") as node:
-        address = node.deploy(logging_code(HELLO))
-        node.client("anvil_setLoggingEnabled", False)
-        node.client("eth_call", {"to": address}, "latest")
-        node.send(to=address)
-        node.client("anvil_setLoggingEnabled", True)
-        assert "hello" not in node.printed()
-
-
-def test_a_loop_of_console_log_is_cut() -> None:
-    loop = logging(HELLO, then="@loop jump")
-    with terminal("--no-l1") as node:
-        address = node.deploy(assemble(f"loop: {loop}"))
-        node.send(to=address, gas=hex(10_000_000))
-        printed = node.printed()
-    assert printed.count("hello 42") <= 1_000
-    assert "more calls are not shown" in printed
-
-
-def test_a_custom_error_is_named_by_an_artifact(tmp_path: Path) -> None:
-    error = {"type": "error", "name": "TooSmall", "inputs": [{"type": "uint256", "name": "by"}]}
-    (tmp_path / "Mine.json").write_text(json.dumps({"contractName": "Mine", "abi": [error]}))
-    data = abi.encode_call("TooSmall(uint256)", 7)
-    runtime = assemble(
-        f"0x{data[:32].hex()} 0 mstore 0x{data[32:].hex().ljust(64, '0')} 32 mstore 36 0 revert"
-    )
-    with terminal("--no-l1", "--abi", str(tmp_path)) as node:
-        node.send(to=node.deploy(runtime), gas="0x80000")
-        assert "Failed            execution reverted: TooSmall(7)\n" in node.printed()
-
-
 def test_a_call_tree_has_decoded_calls_events_and_results() -> None:
     data = abi.encode_call("withdraw(address)", bytes(19) + b"\x07")
     with terminal("--no-settle", "-vvvv") as node:
@@ -142,17 +102,6 @@ def test_a_call_tree_has_decoded_calls_events_and_results() -> None:
         in printed
     )
     assert "\n        └─ ← [Stop]\n" in printed
-
-
-@pytest.mark.parametrize(
-    ("flag", "traced"), [("-vv", []), ("-vvv", ["Revert"]), ("--print-traces", ["Stop", "Revert"])]
-)
-def test_verbosity_chooses_what_is_traced(flag: str, traced: list[str]) -> None:
-    with terminal("--no-l1", flag) as node:
-        node.send(to=SENDER)
-        node.send(data="0x5f5ffd", gas="0x80000")
-        printed = node.printed()
-    assert [word for word in ("Stop", "Revert") if f"← [{word}]" in printed] == traced
 
 
 def test_json_logs_have_the_same_as_fields() -> None:
@@ -189,12 +138,3 @@ def test_anvil_prints_the_same(tmp_path: Path) -> None:
     assert [line for line in lines if line and line != "eth_call"] == [
         line for line in expected if line
     ]
-
-
-def test_the_l1_alone_prints_the_same(tmp_path: Path) -> None:
-    path, data = tmp_path / "log", "0x" + logging_code(HELLO).hex()
-    with inprocess_anvil("anvil", "-vvvv", output=path) as client:
-        client("eth_sendTransaction", {"from": SENDER, "data": data})
-        printed = eventually(lambda: it if "Traces" in (it := path.read_text()) else "")
-    assert "    console.log       hello 42" in printed
-    assert "├─ [0] console::log('hello 42') [staticcall]" in printed
