@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, public_key
-from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction
 from entresol.primitives.values import Address
 from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based, sign_by
@@ -171,25 +170,6 @@ def test_owners_send_from_their_account(world: World) -> None:
     assert len(trace["calls"]) == 5
 
 
-def test_an_account_pays_for_itself(world: World) -> None:
-    before = world.ether(world.multisig)
-    receipt = world.submit(world.transaction(world.multisig, *OWNERS))
-    price = int(receipt["effectiveGasPrice"], 16)
-    assert before - world.ether(world.multisig) == int(receipt["gasUsed"], 16) * price
-
-
-def test_one_owner_is_not_enough(world: World) -> None:
-    raw = world.transaction(world.multisig, OWNERS[0], OWNERS[0], gas_limit=300_000)
-    with pytest.raises(RpcError) as raised:
-        world.client("eth_sendRawTransaction", raw)
-    assert raised.value.code == -32000
-    assert raised.value.message == (
-        "failed to validate the transaction. reason: Validation revert: Account validation error: "
-        "Account validation returned invalid magic value. Most often this means that the signature "
-        "is incorrect"
-    )
-
-
 def test_a_wrong_token_is_rejected_in_both_ways(world: World) -> None:
     paymaster = Paymaster(world.paymaster, approval_based(Address.parse(NOBODY), 1))
     with pytest.raises(RpcError, match="failed pre-paymaster preparation"):
@@ -197,21 +177,6 @@ def test_a_wrong_token_is_rejected_in_both_ways(world: World) -> None:
     raw = world.transaction(FIRST, OWNERS[0], paymaster=paymaster, gas_limit=300_000)
     with pytest.raises(RpcError, match="Pre-paymaster preparation error"):
         world.client("eth_sendRawTransaction", raw)
-
-
-def test_the_testnet_paymaster_is_free(world: World) -> None:
-    paymaster = Address.parse(world.client("zks_getTestnetPaymaster"))
-    receipt = world.submit(
-        world.transaction(FIRST, OWNERS[0], paymaster=Paymaster(paymaster, GENERAL))
-    )
-    assert receipt["status"] == "0x1"
-    block = int(receipt["blockNumber"], 16)
-    (raw,) = world.client("zks_getRawBlockTransactions", block)
-    params = raw["common_data"]["L2"]["paymasterParams"]
-    assert params["paymaster"] == str(paymaster)
-    code = bytes.fromhex(world.client("eth_getCode", str(paymaster), "latest")[2:])
-    published = world.client("zks_getBytecodeByHash", hexed(eravm_hash(code)))
-    assert bytes(published) == code
 
 
 def test_the_node_sends_with_a_paymaster(world: World) -> None:
@@ -223,21 +188,6 @@ def test_the_node_sends_with_a_paymaster(world: World) -> None:
     }
     world.send(to=NOBODY, value="0x5", eip712Meta=meta)  # type: ignore[arg-type]
     assert world.ether(world.alice) == before - 5
-
-
-def test_a_transaction_that_an_account_will_sign_has_its_nonce(world: World) -> None:
-    call = {"from": str(world.multisig), "to": NOBODY, "eip712Meta": {"gasPerPubdata": "0xc350"}}
-    filled = world.client("eth_fillTransaction", call)["tx"]
-    assert int(filled["nonce"], 16) == world.nonce(world.multisig)
-    assert filled["type"] == "0x71"
-
-
-def test_a_call_ignores_the_paymaster(world: World) -> None:
-    meta = {"paymasterParams": {"paymaster": NOBODY, "paymasterInput": []}}
-    call = {"from": world.alice, "to": NOBODY, "eip712Meta": meta, "type": "0x71"}
-    assert world.client("eth_call", call, "latest") == "0x"
-    l1_to_l2 = {"from": world.alice, "to": NOBODY, "data": "0x", "eip712Meta": meta}
-    assert int(world.client("zks_estimateGasL1ToL2", l1_to_l2), 16) > 0
 
 
 def test_a_killed_node_has_the_same_blocks_and_nonces(directory: Path, world: World) -> None:

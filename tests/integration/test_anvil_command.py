@@ -103,11 +103,12 @@ def test_the_genesis_has_the_number_of_the_flag() -> None:
     "flags",
     [
         (),
-        ("-a", "3", "--balance", "7", "--chain-id", "1234"),
-        ("--mnemonic-seed-unsafe", "7"),
-        ("-m", "abandon " * 11 + "about", "--derivation-path", "m/44'/60'/1'/0/"),
-        ("--gas-limit", "12345678", "--base-fee", "77", "--order", "fifo"),
-        ("--hardfork", "prague", "--no-create2"),
+        ("-a", "3", "--balance", "7", "--chain-id", "1234", "--mnemonic-seed-unsafe", "7"),
+        (
+            *("-m", "abandon " * 11 + "about", "--derivation-path", "m/44'/60'/1'/0/"),
+            *("--gas-limit", "12345678", "--base-fee", "77", "--order", "fifo"),
+            *("--hardfork", "prague", "--no-create2"),
+        ),
     ],
     ids=lambda flags: " ".join(flags) or "no flags",
 )

@@ -89,19 +89,6 @@ def test_the_vault_starts_with_exactly_what_the_genesis_of_each_chain_allocates(
 
 
 @EACH
-def test_only_a_first_chain_that_is_paid_in_ether_names_the_bridge_of_the_first_clients(
-    net: Devnet, index: int
-) -> None:
-    named = net.l2s[index].request("zks_getBridgeContracts")
-
-    assert named["l1Erc20DefaultBridge"] == named["l1SharedDefaultBridge"]
-    assert (
-        net.l2s[index].request("zks_getBaseTokenL1Address")
-        == net.bridges[index].base_token_on_l1.lower()
-    )
-
-
-@EACH
 def test_what_pays_for_gas_is_deposited_directly(net: Devnet, index: int) -> None:
     bridge = net.bridges[index]
     before, sender = books(bridge), net.accounts[1].address

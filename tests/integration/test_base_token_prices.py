@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.node.config.ecosystem import EcosystemConfig
@@ -181,35 +180,6 @@ def test_a_price_on_l1_that_no_block_can_hold_is_reported_and_the_last_one_stays
     priced.set_on_l1(5, 1)
     assert priced.prices() == {5 * GAS_PRICE}
     eventually(lambda: health_of(priced.url)[1].get("etherPrice") is None)
-
-
-def test_a_paymaster_pays_the_price_in_the_token(priced: Priced) -> None:
-    priced.set_on_l1(7, 1)
-    l2 = priced.pair.l2
-    paymaster = l2("zks_getTestnetPaymaster")
-    general = bytes.fromhex("8c5a3445") + abi.encode(["bytes"], [b""])
-    params = {"paymaster": paymaster, "paymasterInput": list(general)}
-    meta = {"gasPerPubdata": "0xc350", "paymasterParams": params}
-    call = {"from": str(USER), "to": str(RECEIVER), "type": "0x71", "eip712Meta": meta}
-    fee = l2("zks_estimateFee", call)
-    assert int(fee["max_fee_per_gas"], 16) == 7 * GAS_PRICE
-    before = [
-        int(l2("eth_getBalance", account, "latest"), 16) for account in (str(USER), paymaster)
-    ]
-    receipt = l2.receipt(l2("eth_sendTransaction", call))
-    after = [int(l2("eth_getBalance", account, "latest"), 16) for account in (str(USER), paymaster)]
-    paid = int(receipt["gasUsed"], 16) * 7 * GAS_PRICE
-    assert receipt["status"] == "0x1"
-    assert after == [before[0], before[1] - paid]
-
-
-@pytest.mark.parametrize("ratio", [0, "0/1", "many", str(2**90), "1/" + "9" * 50])
-def test_a_ratio_that_cannot_be_changes_nothing(priced: Priced, ratio: object) -> None:
-    priced.set_on_l1(7, 1)
-    with pytest.raises(RpcError) as caught:
-        priced.pair.l2("entresol_setBaseTokenRatio", ratio)
-    assert caught.value.code == -32602
-    assert priced.prices() == {7 * GAS_PRICE}
 
 
 def test_transactions_wait_while_gas_is_dearer_than_they_pay(priced: Priced) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from tests.support.cluster.postgres import Postgres
 from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.inprocess_node import run_command
 from tests.support.polling import eventually
-from tests.support.rpc_client import HttpRpcClient, RpcClient, health_of
+from tests.support.rpc_client import RpcClient, health_of
 
 pytestmark = pytest.mark.slow
 
@@ -52,13 +51,6 @@ def test_any_node_takes_a_transaction_and_sees_it_at_once(cluster: ClusterProces
     assert replica.health()["role"] == "replica"
 
 
-def test_a_transaction_may_be_sent_again_to_any_node(cluster: ClusterProcesses) -> None:
-    raw = signed_transfer(0)
-    sent = {node.client("eth_sendRawTransaction", raw) for node in (*cluster.nodes, *cluster.nodes)}
-    assert len(sent) == 1
-    assert nonce(cluster.nodes[0].client) == 1
-
-
 def test_another_node_takes_over_with_the_chain_and_the_pool(cluster: ClusterProcesses) -> None:
     first = cluster.producer()
     (second,) = [node for node in cluster.nodes if node is not first]
@@ -75,18 +67,6 @@ def test_another_node_takes_over_with_the_chain_and_the_pool(cluster: ClusterPro
     assert first.health()["role"] == "replica"
 
 
-def test_a_producer_that_was_paused_beyond_its_lease_follows(cluster: ClusterProcesses) -> None:
-    first = cluster.producer()
-    (second,) = [node for node in cluster.nodes if node is not first]
-    first.pause()
-    eventually(lambda: second.health()["role"] == "producer", second.printed)
-    second.client("eth_sendRawTransaction", signed_transfer(0))
-    first.go_on()
-    first.client("eth_sendRawTransaction", signed_transfer(1))
-    assert nonce(first.client) == 2
-    assert first.health()["role"] == "replica"
-
-
 def test_what_a_paused_producer_does_not_answer_is_sent_to_the_next_one(
     cluster: ClusterProcesses,
 ) -> None:
@@ -98,13 +78,6 @@ def test_what_a_paused_producer_does_not_answer_is_sent_to_the_next_one(
     assert replica.client("eth_sendRawTransactionSync", signed_transfer(2))["status"] == "0x1"
     first.go_on()
     eventually(lambda: nonce(first.client) == 3, first.printed)
-
-
-def test_a_producer_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> None:
-    first = cluster.producer()
-    (second,) = [node for node in cluster.nodes if node is not first]
-    assert first.stop() == 0
-    eventually(lambda: second.health()["role"] == "producer", second.printed)
 
 
 def test_a_copy_of_a_running_node_starts_as_a_replica(
@@ -145,26 +118,6 @@ def test_the_chain_goes_on_after_postgresql_restarts(cluster: ClusterProcesses) 
     assert nonce(client) == 2
 
 
-def test_a_node_that_has_more_than_the_log_says_so_and_does_not_produce(
-    cluster: ClusterProcesses,
-) -> None:
-    producer = cluster.producer()
-    producer.client("eth_sendRawTransaction", signed_transfer(0))
-    seq = producer.health()["seq"]
-    eventually(lambda: all(node.health()["seq"] >= seq for node in cluster.nodes))
-    # As if a server was promoted that had lost the end of the log.
-    cluster.execute(
-        "with lost as (delete from entresol.log where seq > 1) "
-        "update entresol.lease set seq = 1, valid_until = '-infinity', "
-        "digest = (select digest from entresol.log where seq = 1)"
-    )
-    for node in cluster.nodes:
-        eventually(lambda node=node: health_of(node.url)[0] == 503, node.printed)  # type: ignore[misc]
-        assert "had lost the end of the log" in node.health()["reason"]
-        assert node.health()["role"] == "replica"
-        assert nonce(node.client) == 1
-
-
 def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
     client = cluster.producer().client
     client("eth_sendRawTransaction", signed_transfer(0))
@@ -177,23 +130,6 @@ def test_a_batch_that_l1_has_is_not_unwound(cluster: ClusterProcesses) -> None:
         eventually(lambda node=node: node.client("zks_getL1BatchDetails", 1)["executeTxHash"])  # type: ignore[misc]
         assert details["number"] == 1
     cluster.producer().client("eth_sendRawTransaction", signed_transfer(1))
-
-
-def test_a_batch_whose_settlement_is_under_way_is_not_unwound(cluster: ClusterProcesses) -> None:
-    client = cluster.producer().client
-    with contextlib.closing(HttpRpcClient(cluster.l1_url)) as l1:
-        l1("evm_setAutomine", False)
-        client("eth_sendRawTransaction", signed_transfer(0))
-        under_way = "select count(*) from entresol.log where kind = 'outgoing'"
-        eventually(lambda: cluster.fetch_value(under_way))
-        done = run_command("cluster", "unwind", "--to", "0", "--cluster", cluster.url)
-        assert done.returncode == 1
-        assert "batch 1 ends at block 1" in done.stderr
-        # The next producer sends the same transaction again.
-        l1("evm_setAutomine", True)
-        l1("evm_mine")
-    for node in cluster.nodes:
-        eventually(lambda node=node: number(node.client, "finalized") == 1, node.printed)  # type: ignore[misc]
 
 
 def test_a_node_with_a_wrong_clock_follows_and_does_not_take_over(

@@ -6,8 +6,6 @@ import contextlib
 import http.client
 import itertools
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -162,41 +160,3 @@ def test_subscribers_of_a_replicas_worker_see_what_is_pending(cluster: ClusterPr
             return sent in subscriber.within(0.5)
 
         eventually(is_fed, replica.printed)
-
-
-def test_a_node_that_comes_back_serves_what_its_workers_missed(cluster: ClusterProcesses) -> None:
-    first = cluster.producer()
-    second = other_than(cluster, first)
-    first.kill()
-    with clients_of(second.running) as clients:
-        for number in range(3):
-            clients[number % 2]("eth_sendRawTransaction", signed_transfer(number))
-    first.start()
-    with clients_of(first.running) as clients:
-        for client in clients:
-            eventually(lambda client=client: nonce(client) == 3, first.printed)  # type: ignore[misc]
-        clients[1]("eth_sendRawTransaction", signed_transfer(3))
-        assert [nonce(client) for client in clients] == [4, 4]
-
-
-def test_a_worker_of_a_replica_that_is_killed_is_replaced(cluster: ClusterProcesses) -> None:
-    replica = other_than(cluster, cluster.producer())
-    (worker,) = workers_of(replica.running)
-    os.kill(worker, signal.SIGKILL)
-    eventually(
-        lambda: (
-            workers_of(replica.running) not in ([], [worker])
-            and replica.health()["workers"]["running"] == 1
-        ),
-        replica.printed,
-    )
-    with clients_of(replica.running) as clients:
-        clients[1]("eth_sendRawTransaction", signed_transfer(0))
-        assert [nonce(client) for client in clients] == [1, 1]
-
-
-def test_a_node_with_workers_that_stops_gives_way_at_once(cluster: ClusterProcesses) -> None:
-    first = cluster.producer()
-    second = other_than(cluster, first)
-    assert first.stop() == 0
-    eventually(lambda: second.health()["role"] == "producer", second.printed)

@@ -20,8 +20,6 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.server.config import ServerConfig
 from entresol.server.handler import LocalConnection
 from tests.support.clients.accounts import signed_transfer
-from tests.support.cluster.nodes import running_cluster
-from tests.support.cluster.postgres import Postgres
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
@@ -174,19 +172,3 @@ def test_damage_that_a_worker_reads_is_reported_once_by_the_node(tmp_path: Path)
                 stack.enter_context(closing(ProcessClient(node.url, pid))) for pid in workers
             ]
             check_damaged(clients, node.url, node.printed)
-
-
-@pytest.mark.slow
-def test_damage_that_a_member_of_a_cluster_reads_is_reported_once(
-    postgres: Postgres, tmp_path: Path
-) -> None:
-    with running_cluster(postgres, tmp_path, nodes=1) as cluster:
-        (member,) = cluster.nodes
-        cluster.producer()
-        fill(member.client)
-        assert member.stop() == 0
-        member.kill()
-        member.start()
-        cluster.producer()
-        damage(member.data_dir)
-        check_damaged([member.client], member.url, member.running.printed)

@@ -54,17 +54,10 @@ def test_deployed_code_has_the_limit_of_the_flags(
             assert {size: created_size(client, size) for size in sizes} == sizes
 
 
-def test_init_code_may_have_twice_the_size_of_code() -> None:
-    with both("--code-size-limit", "30000") as clients:
-        for client in clients:
-            assert created_size(client, 1, padding=59_000) == 1
-
-
 @pytest.mark.parametrize("flag", ["--no-create2", "--disable-default-create2-deployer"])
 def test_the_create2_deployer_is_left_out_by_either_flag(flag: str) -> None:
-    with both(flag) as clients:
-        for client in clients:
-            assert client("eth_getCode", DEPLOYER, "latest") == "0x"
+    with inprocess_anvil("anvil", flag) as client:
+        assert client("eth_getCode", DEPLOYER, "latest") == "0x"
 
 
 def test_a_transaction_may_use_more_gas_than_the_cap_of_osaka_unless_a_flag_applies_it() -> None:
@@ -78,11 +71,3 @@ def test_a_transaction_may_use_more_gas_than_the_cap_of_osaka_unless_a_flag_appl
             client("eth_sendTransaction", request)
     expected = "transaction gas limit too high (cap: 16777216, tx: 16777217)"
     assert (caught.value.code, caught.value.message) == (-32000, expected)
-
-
-def test_the_genesis_is_made_at_the_time_of_the_flag() -> None:
-    with both("--timestamp", "1000") as clients:
-        for client in clients:
-            assert client("eth_getBlockByNumber", "0x0", False)["timestamp"] == hex(1_000)
-            client("evm_mine")
-            assert int(client("eth_getBlockByNumber", "0x1", False)["timestamp"], 16) < 1_060

@@ -11,7 +11,7 @@ import pytest
 from entresol._native import keccak256
 from tests.support.anvil import Anvil
 from tests.support.cluster.nodes import OPERATOR
-from tests.support.ecosystem.bundles import execute, has_root, imported_blocks, send_value
+from tests.support.ecosystem.bundles import execute, imported_blocks, send_value
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_anvil, inprocess_node
 from tests.support.node_process import DEVELOPMENT_FLAGS
@@ -86,19 +86,3 @@ def test_a_reorg_below_the_confirmations_delays_a_bundle_and_no_more(remote: Rem
     )
     assert len(imported_blocks(remote.destination)) == len(imported) + 1
     assert remote.problem() is None
-
-
-def test_a_reorg_above_the_confirmations_stops_imports_and_tells_both_roots(remote: Remote) -> None:
-    snapshot = remote.l1("evm_snapshot")
-    sent = send_value(remote.source, remote.destination, 5)
-    proof = remote.proof(sent)
-    eventually(lambda: has_root(remote.destination, proof))
-    imported = imported_blocks(remote.destination)
-    assert remote.l1("evm_revert", snapshot) is True
-    remote.l1("anvil_mine", hex(proof["gatewayBlockNumber"]))
-    problem = eventually(remote.problem)
-    assert (
-        f"imported the root {proof['root']} of L1 block {proof['gatewayBlockNumber']}, which has"
-        in problem
-    )
-    assert imported_blocks(remote.destination) == imported

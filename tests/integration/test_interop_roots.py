@@ -111,35 +111,6 @@ def test_a_revert_of_all_chains_takes_proofs_and_imports_back(chains: SeveralCha
     assert is_accepted(other, source, second, b"second", again)
 
 
-def test_a_rollback_of_one_chain_imports_again(chains: SeveralChains) -> None:
-    source, other, _ = chains.pairs
-    sent = source.send_message(b"hello")
-    proof = proof_of(source, sent)
-    eventually(lambda: has_root(other, proof))
-    chains.quiet()
-    other.l2("anvil_rollback", 1)
-    eventually(lambda: has_root(other, proof))
-    assert is_accepted(other, source, sent, b"hello", proof)
-    chains.goes_on(1)
-
-
-def test_a_rollback_of_l1_takes_back_what_was_imported_since(chains: SeveralChains) -> None:
-    source, other, _ = chains.pairs
-    chains.quiet()
-    head = int(source.l1("eth_blockNumber"), 16)
-    proof = proof_of(source, source.send_message(b"gone"))
-    eventually(lambda: has_root(other, proof))
-    chains.quiet()
-    source.l1("anvil_rollback", int(source.l1("eth_blockNumber"), 16) - head)
-    again = source.send_message(b"again")
-    proof = proof_of(source, again)
-    eventually(lambda: has_root(other, proof))
-    assert is_accepted(other, source, again, b"again", proof)
-    for index in range(3):
-        chains.goes_on(index)
-    assert all(rollup.roots.problem is None for rollup in chains.node.rollups)
-
-
 def test_a_restart_keeps_proofs_and_imports_nothing_twice(tmp_path: Path) -> None:
     config = several_config(2, tmp_path / "chains")
     with several_chains(config) as chains:

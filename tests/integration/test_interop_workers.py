@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from websockets.sync.client import connect
 
 from entresol.primitives.interop_roots import ROOT_STORAGE
-from tests.support.clients.subscriber import Subscriber
 from tests.support.ecosystem.bundles import (
     MESSAGE_ROOT,
     execute,
@@ -26,9 +24,9 @@ from tests.support.ecosystem.bundles import (
 )
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import eventually
-from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
+from tests.support.rollup.pair import ETHER, USER, Pair
 from tests.support.rpc_client import RpcError, health_of
-from tests.support.workers import ProcessClient, clients_of, connect_to, workers_of
+from tests.support.workers import ProcessClient, clients_of, workers_of
 
 
 class Chains(NamedTuple):
@@ -117,50 +115,6 @@ def alike(clients: list[ProcessClient], method: str, params: list[object]) -> se
     """Return what all processes respond, once it is the same: batches are sealed meanwhile."""
     found = responses(clients, method, *params)
     return found if len(found) == 1 else None
-
-
-def test_subscribers_and_filters_of_every_process_hear_of_an_import(chains: Chains) -> None:
-    url = chains.pairs[1].l2.url
-    sockets = [connect_to(url, pid) for pid in (chains.node.process.pid, *workers_of(chains.node))]
-    with contextlib.ExitStack() as stack, chains.clients(1) as clients:
-        address = url.replace("http:", "ws:")
-        opened = [stack.enter_context(connect(address, sock=socket)) for socket in sockets]
-        subscribers = [Subscriber(socket) for socket in opened]
-        for subscriber in subscribers:
-            subscriber("eth_subscribe", "newHeads")
-            subscriber("eth_subscribe", "logs", {"address": str(ROOT_STORAGE)})
-        created = clients[1]("eth_newFilter", {"address": str(ROOT_STORAGE)})
-        _, imported = sent_and_imported(chains)
-        for subscriber in subscribers:
-            seen = [subscriber.next(), subscriber.next()]
-            (log,) = [entry for entry in seen if "topics" in entry]
-            (head,) = [entry for entry in seen if "parentHash" in entry]
-            assert log["transactionHash"] == imported["hash"]
-            assert head["hash"] == log["blockHash"] == imported["blockHash"]
-        (changed,) = clients[0]("eth_getFilterChanges", created)
-        assert changed["transactionHash"] == imported["hash"]
-
-
-def test_every_process_has_the_proof_once_l1_has_appended_the_batch(chains: Chains) -> None:
-    source, destination = chains.pairs
-    with chains.clients(0) as clients:
-        source.l1("evm_setAutomine", False)
-        try:
-            sent = send_value(source, destination, 7)
-            asked = ("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT)
-            for client in clients:
-                assert client(*asked) is None
-        finally:
-            source.l1("evm_setAutomine", True)
-            source.l1("evm_mine")
-        # The last process first, so that the producer's response has not warmed anything.
-        proofs = [eventually(lambda client=client: client(*asked)) for client in reversed(clients)]  # type: ignore[misc]
-        assert proofs[0] == proofs[1]
-    before = int(destination.l2("eth_getBalance", str(RECEIVER), "latest"), 16)
-    with chains.clients(1) as others:
-        assert others[1].receipt(execute(destination, source, sent))["status"] == "0x1"
-        balances = {int(other("eth_getBalance", str(RECEIVER), "latest"), 16) for other in others}
-    assert balances == {before + 7}
 
 
 def test_a_worker_that_replaces_another_has_proofs_and_imports(

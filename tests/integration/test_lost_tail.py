@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.anvil import running_anvil
 from tests.support.node_process import running_node, starting_node
 from tests.support.polling import eventually
-from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.pair import Pair
 
-pytestmark = [pytest.mark.slow, pytest.mark.peer]
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["embedded", "anvil"])
-def flags(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, ...]]:
-    stored = ("--data-dir", str(tmp_path / "chain"))
-    if request.param == "embedded":
-        yield stored
-        return
-    with running_anvil() as anvil:
-        key = str(ACCOUNTS[1].secret)
-        l1 = ("--l1-url", anvil.url, "--operator-key", key, "--deploy-l1", "--accounts", "10")
-        yield (*stored, *l1, "--expose-unlocked-accounts", "--l1-confirmations", "0")
-
-
-def test_a_chain_without_batches_that_l1_has_is_not_served(
-    flags: tuple[str, ...], tmp_path: Path
-) -> None:
-    info = tmp_path / "info.json"
+def test_a_chain_without_batches_that_l1_has_is_not_served(tmp_path: Path) -> None:
+    info, flags = tmp_path / "info.json", ("--data-dir", str(tmp_path / "chain"))
     with running_node(*flags, "--config-out", str(info), info=info) as node:
         pair = Pair.connect(info)
         (log,) = (tmp_path / "chain").glob("*/*.log")

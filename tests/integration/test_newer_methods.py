@@ -1,69 +1,17 @@
-"""Methods that newer peers serve: on both layers through a worker, and on a fork of a real anvil."""
+"""Methods that newer peers serve, on a fork of a real anvil and beside one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.clients.layers import running_layers
 from tests.support.fork.remote_anvil import STRANGER, RemoteAnvil, remote_anvil
 from tests.support.inprocess_node import inprocess_anvil
-from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
-
-ALICE: Final = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
-BOB: Final = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-RANDAO: Final = "0x" + "07" * 32
-
-
-class Layer(NamedTuple):
-    """A layer, and a transaction of block 1 or later that stores and calls."""
-
-    client: HttpRpcClient
-    number: str
-    sent: str
-
-
-@pytest.fixture(scope="module")
-def layers() -> Iterator[dict[str, Layer]]:
-    with running_layers("embedded", "--l1-delay", "0", "--workers", "1") as running:
-        clients = {"L1": CheckedRpcClient(running.l1_url), "L2": CheckedRpcClient(running.url)}
-        try:
-            yield {name: used(client) for name, client in clients.items()}
-        finally:
-            for client in clients.values():
-                client.close()
-
-
-def used(client: HttpRpcClient) -> Layer:
-    client("anvil_setCode", STRANGER, "0x5f54600101805f555f5260205ff3")
-    sent = client("eth_sendTransaction", {"from": ALICE, "to": STRANGER})
-    number = client("eth_getTransactionReceipt", sent)["blockNumber"]
-    return Layer(client, number, sent)
-
-
-@pytest.fixture(params=["L1", "L2"])
-def layer(request: pytest.FixtureRequest, layers: dict[str, Layer]) -> Layer:
-    return layers[request.param]
-
-
-def signed(client: HttpRpcClient, **more: str) -> str:
-    wanted = {"from": ALICE, "to": BOB, "value": "0x1", "gas": "0x7530", **more}
-    raw: str = client("eth_signTransaction", wanted)["raw"]
-    return raw
-
-
-def test_a_worker_reads_within_blocks(layer: Layer) -> None:
-    client, number, sent = layer
-    index = int(client("eth_getTransactionReceipt", sent)["transactionIndex"], 16)
-    raws = client("debug_getRawTransactions", number)
-    assert raws[index] == client("debug_getRawTransaction", sent)
-    traced = client("trace_blockOpcodeGas", number)["transactions"][index]
-    assert traced == client("trace_transactionOpcodeGas", sent)
-    assert {"SLOAD", "SSTORE"} <= {entry["opcode"] for entry in traced["opcodeGas"]}
+from tests.support.rpc_client import RpcError
 
 
 @pytest.fixture(scope="module")

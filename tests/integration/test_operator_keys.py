@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,12 @@ from typing import Any
 import pytest
 
 from entresol.chain.genesis.accounts import DevAccount
-from entresol.node.config.schema import L1Config
 from entresol.primitives.values import Hash32
 from tests.support.anvil import Anvil
 from tests.support.inprocess_node import inprocess_node, run_command
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
-from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rollup.node_crashes import CrashingNode, Traffic
 from tests.support.rollup.pair import ETHER, Pair
 from tests.support.rpc_client import get
 
@@ -56,20 +52,6 @@ def flags(anvil: Anvil, path: Path) -> list[str]:
         *("--prove-key-file", key_file(path, PROVER)),
         *("--execute-key-file", key_file(path, EXECUTOR)),
     ]
-
-
-def l1_config(anvil: Anvil) -> L1Config:
-    secrets = [str(account.secret) for account in (COMMITTER, PROVER, EXECUTOR)]
-    names = ("operator_key", "prove_key", "execute_key")
-    return L1Config(l1_url=anvil.url, **dict(zip(names, secrets, strict=True)))  # type: ignore[arg-type]
-
-
-def nonces(anvil: Anvil) -> list[int]:
-    accounts = (COMMITTER, PROVER, EXECUTOR)
-    sent = (
-        anvil("eth_getTransactionCount", str(account.address), "latest") for account in accounts
-    )
-    return [int(transaction, 16) for transaction in sent]
 
 
 def settlement_transactions(anvil: Anvil) -> list[tuple[str, str]]:
@@ -144,27 +126,6 @@ def test_a_key_without_ether_does_not_stop_the_others(anvil: Anvil, tmp_path: Pa
         eventually(lambda: health(node.url)["settlement"] is None)
         pair.close()
         assert node.stop() == 0
-
-
-def test_kills_with_three_keys_lose_and_double_nothing(anvil: Anvil, tmp_path: Path) -> None:
-    node = CrashingNode(tmp_path, *flags(anvil, tmp_path))
-    traffic, before, randomness = Traffic(5), list[int](), random.Random(6)
-
-    def begin(pair: Pair) -> None:
-        before.append(sum(nonces(anvil)))
-        traffic.token = pair.create_token()
-        pair.arrived(pair.deposit(10**9))
-
-    def finish(pair: Pair) -> None:
-        pair.settled()
-        traffic.check(pair)
-
-    node.live(begin)
-    for _ in range(4):
-        node.live(traffic.go_on, 0.5 + randomness.expovariate(1))
-    node.live(finish)
-    assert traffic.token is not None
-    check_agreement(node.data, [traffic.token], l1=l1_config(anvil), nonce=before[0])
 
 
 def test_a_key_that_is_no_validator_is_named_until_the_admin_adds_it(

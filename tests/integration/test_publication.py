@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,6 @@ from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives.published.body import PublishedBatch
 from entresol.primitives.published.edits import EditsByHash
 from entresol.rollup.publication.backlog import MAX_COMMITS
-from tests.support.chain.state_files import anvil_file
 from tests.support.polling import eventually
 from tests.support.published.on_layer_one import PublishedOnL1
 from tests.support.rpc_client import HttpRpcClient, get
@@ -81,15 +79,6 @@ def test_every_published_batch_decodes_to_the_blocks_of_the_chain() -> None:
         checked(net)
 
 
-def test_the_genesis_is_on_l1_before_the_first_commit() -> None:
-    with publishing() as net:
-        transfer(net.l2)
-        checked(net)
-        published = on_l1(net)
-        assert published.genesis().rules.chain_id == net.l2.chain_id
-        assert max(published.genesis_blocks()) <= min(published.commit_blocks())
-
-
 def test_a_chain_goes_on_publishing_after_a_restart(tmp_path: Path) -> None:
     for _ in range(3):
         with devnet(data_dir=tmp_path, settle_interval=0.02, data_availability="calldata") as net:
@@ -131,25 +120,6 @@ def test_a_revert_to_before_the_first_commit_publishes_the_genesis_again() -> No
         checked(net)
         assert net.revert(snapshot)
         assert on_l1(net).genesis_blocks() == []
-        traffic(net)
-        checked(net)
-        assert len(on_l1(net).genesis_blocks()) == 1
-
-
-def test_what_is_published_after_a_rollback_is_the_new_chain() -> None:
-    with publishing(settle=False) as net:
-        traffic(net)
-        net.l2.request("anvil_rollback", 3)
-        transfer(net.l2, value="0x7")
-        settle(net)
-        checked(net)
-
-
-def test_a_reset_chain_publishes_from_its_genesis_on() -> None:
-    with publishing() as net:
-        traffic(net)
-        checked(net)
-        net.l2.request("anvil_reset")
         traffic(net)
         checked(net)
         assert len(on_l1(net).genesis_blocks()) == 1
@@ -294,16 +264,6 @@ def test_a_chain_that_is_added_publishes_as_the_others_do() -> None:
         assert published.check()
         assert published.genesis().rules.chain_id == 300
         added.close()
-
-
-def test_a_state_of_anvil_is_loaded_as_edits_and_the_chain_goes_on() -> None:
-    with publishing() as net:
-        transfer(net.l2)
-        assert net.l2.request(
-            "anvil_loadState", f"0x{gzip.compress(json.dumps(anvil_file()).encode()).hex()}"
-        )
-        transfer(net.l2)
-        checked(net)
 
 
 @pytest.mark.parametrize("publishes", [False, True])

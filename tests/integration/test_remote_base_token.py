@@ -187,7 +187,6 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
         client.close()
 
 
-@pytest.mark.parametrize("deploys", [True, False])
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -199,7 +198,7 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
     ],
 )
 def test_what_is_no_token_is_rejected_before_anything_is_sent(
-    anvil: Anvil, name: str, problem: str, *, deploys: bool
+    anvil: Anvil, name: str, problem: str
 ) -> None:
     (first,), _ = opened(configured(anvil, deploy_l1=True))
     bridgehub, key = str(first.contracts.bridgehub), str(OPERATOR.secret)
@@ -208,7 +207,7 @@ def test_what_is_no_token_is_rejected_before_anything_is_sent(
         "31 decimals": lambda: str(create_token(anvil, decimals=31)),
         "long": lambda: str(create_token(anvil, "Z" * 64)),
     }.get(name, lambda: name)()
-    where = {"deploy_l1": True} if deploys else {"bridgehub": bridgehub, "bridgehub_owner_key": key}
+    where = {"bridgehub": bridgehub, "bridgehub_owner_key": key}
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")
     with pytest.raises(EntresolError, match=problem):
         opened(configured(anvil, chain_id=271, base_token=given, **where))

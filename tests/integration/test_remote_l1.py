@@ -32,7 +32,7 @@ from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
-from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.inprocess_node import inprocess_anvil, inprocess_node, run_command
 from tests.support.node_process import running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.rollup.settled import settled_in_metrics
@@ -44,7 +44,6 @@ OPERATOR, OTHER = derive(DEVELOPMENT_MNEMONIC, 2)
 KEY = str(OPERATOR.secret)
 ETHER = 10**18
 STEPS = 16
-EARLIER_STEPS = 11
 
 
 class Deployed(NamedTuple):
@@ -106,7 +105,7 @@ def test_a_deployment_is_logged_step_by_step_and_recorded(
 def test_nothing_is_deployed_on_a_public_network(tmp_path: Path, chain_id: int) -> None:
     directory = tmp_path / "chain"
     problem = f"--deploy-l1: {chain_id} is the chain id of a public network.* prove nothing"
-    with running_anvil("--chain-id", str(chain_id)) as anvil:
+    with inprocess_anvil("anvil", "--chain-id", str(chain_id)) as anvil:
         with pytest.raises(InvalidConfig, match=problem):
             opened(configured(anvil, str(directory), deploy_l1=True))
         assert nonce(anvil) == 0
@@ -210,21 +209,6 @@ def test_only_the_accounts_of_a_custom_mnemonic_are_funded_on_a_remote_l1(anvil:
         assert funded(opened_chain) == {account.address for account in derive(mnemonic, 2)}
 
 
-@pytest.mark.parametrize("accounts", [None, 0])
-def test_a_directory_from_when_a_remote_l1_had_funded_accounts_opens_as_it_was_made(
-    anvil: Anvil, tmp_path: Path, accounts: int | None
-) -> None:
-    # An embedded L1 still has the genesis that every chain once had.
-    chain = ChainConfig(accounts=accounts, data_dir=str(tmp_path / "chain"))
-    with contextlib.closing(layer_two(NodeConfig(chain=chain))) as before:
-        expected = funded(before)
-    config = configured(anvil, chain.data_dir, chain)
-    with contextlib.closing(layer_two(config)) as again:
-        assert funded(again) == expected
-        # The testnet paymaster has funds, too.
-        assert len(expected) == 1 + (12 if accounts is None else 2)
-
-
 def test_a_directory_without_funded_accounts_is_verified_without_flags(
     anvil: Anvil, tmp_path: Path
 ) -> None:
@@ -267,13 +251,6 @@ def test_an_interrupted_deployment_is_resumed(
     assert nonce(anvil) == STEPS
 
 
-def test_an_operator_without_funds_is_rejected(anvil: Anvil) -> None:
-    anvil("anvil_setBalance", str(OPERATOR.address), "0x0")
-    with pytest.raises(LayerOneMismatch, match=r"operator 0xf39F\w+ has not enough funds on http"):
-        opened(configured(anvil, deploy_l1=True))
-    assert nonce(anvil) == 0
-
-
 def test_a_deployment_that_ran_out_of_funds_is_resumed(anvil: Anvil, tmp_path: Path) -> None:
     anvil("anvil_setBalance", str(OPERATOR.address), hex(ETHER // 50))
     config = configured(anvil, str(tmp_path / "chain"), deploy_l1=True)
@@ -298,10 +275,10 @@ def test_a_step_that_failed_unnoticed_is_detected(anvil: Anvil, tmp_path: Path) 
 
 def test_an_l1_that_was_reset_to_before_the_deployment_is_rejected(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
-    with running_anvil() as anvil:
+    with inprocess_anvil("anvil") as anvil:
         anvil("anvil_setNonce", str(OPERATOR.address), "0x5")
         opened(configured(anvil, directory, deploy_l1=True))
-    with running_anvil() as anvil:
+    with inprocess_anvil("anvil") as anvil:
         with pytest.raises(LayerOneMismatch, match="nonce was 5 when it began, and is 0 now"):
             opened(configured(anvil, directory, deploy_l1=True))
         with pytest.raises(LayerOneMismatch, match="there is no contract at 0x"):
@@ -309,7 +286,7 @@ def test_an_l1_that_was_reset_to_before_the_deployment_is_rejected(tmp_path: Pat
 
 
 def test_an_l1_with_another_chain_id_is_rejected(deployed: Deployed) -> None:
-    with running_anvil("--chain-id", "9") as other:
+    with inprocess_anvil("anvil", "--chain-id", "9") as other:
         problem = r"--l1-url.* its chain id is 9, but the chain in .*chain settles on chain 31337"
         with pytest.raises(InvalidConfig, match=problem):
             opened(configured(other, deployed.directory))
@@ -444,7 +421,7 @@ def test_the_node_retries_an_unreachable_l1(tmp_path: Path) -> None:
 
 def test_a_key_in_the_url_of_an_l1_is_in_no_line_and_on_no_page(tmp_path: Path) -> None:
     with contextlib.ExitStack() as l1:
-        host = l1.enter_context(running_anvil()).url.partition("://")[2]
+        host = l1.enter_context(inprocess_anvil("anvil")).url.partition("://")[2]
         url, info = f"http://user:sesame@{host}/?key=sesame", tmp_path / "info.json"
         flags = ("--l1-url", url, "--deploy-l1", "--operator-key", KEY)
         with inprocess_node(*flags, "--config-out", str(info), "--log-level", "debug") as node:
@@ -467,12 +444,6 @@ def test_a_node_that_retries_l1_can_be_stopped() -> None:
     with starting_node("--l1-url", "http://127.0.0.1:1", "--deploy-l1") as node:
         eventually(lambda: "; retrying" in node.printed())
         assert node.stop() == 0
-
-
-def test_a_directory_that_settles_elsewhere_can_be_verified(deployed: Deployed) -> None:
-    verified = run_command("verify", "--data-dir", deployed.directory)
-    assert verified.returncode == 0
-    assert "matches its transactions" in verified.stdout
 
 
 def test_a_clock_an_hour_off_is_in_health_metrics_and_log(anvil: Anvil, tmp_path: Path) -> None:

@@ -13,13 +13,12 @@ import pytest
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
-from entresol.errors import InvalidConfig, LayerOneMismatch
+from entresol.errors import LayerOneMismatch
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from tests.support.anvil import Anvil
-from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
 from tests.support.inprocess_node import inprocess_node
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
@@ -113,19 +112,6 @@ def test_each_chain_has_an_operator_that_is_derived_funded_and_remembered(
     assert nonce(anvil) == sent
 
 
-def test_a_deployment_that_is_killed_between_any_two_steps_is_completed_and_nothing_is_sent_twice(
-    anvil: Anvil, tmp_path: Path
-) -> None:
-    config = configured(anvil, data_dir=str(tmp_path / "chains"), deploy_l1=True)
-    with killed_at_each_line() as lines:
-        layers = completed(lambda: opened(config))
-    steps = [line for line in lines if line.startswith("contracts on L1")]
-    assert len(steps) == STEPS + 3 + 1
-    assert any(line.startswith("send 10 ether") for line in lines)
-    assert nonce(anvil) == STEPS + 3 + 1 + PAIRS
-    assert len({layer.contracts.chain for layer in layers}) == 2
-
-
 def test_a_start_that_was_killed_between_two_manifests_is_completed(
     anvil: Anvil, tmp_path: Path
 ) -> None:
@@ -178,11 +164,3 @@ def test_a_bridgehub_that_names_the_contract_of_another_chain_is_rejected(
     anvil("anvil_setStorageAt", str(second.contracts.bridgehub), str(slot), str(value))
     with pytest.raises(LayerOneMismatch, match="the contract of chain 271 is 0x"):
         opened(config)
-
-
-def test_the_l1_is_not_the_chain_of_a_table(anvil: Anvil, tmp_path: Path) -> None:
-    file = tmp_path / "node.toml"
-    file.write_text("[[chains]]\nchain_id = 270\n[[chains]]\nchain_id = 31337\n")
-    with pytest.raises(InvalidConfig, match="its chain id is 31337, the same as that of the L2"):
-        opened(configured(anvil, file, operator_key=KEY, deploy_l1=True))
-    assert nonce(anvil) == 0

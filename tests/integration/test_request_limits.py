@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from entresol.node.api.adapters import call_limits, log_limits
 from entresol.node.config.api import LimitsConfig
-from entresol.node.config.schema import SETTINGS
 from entresol.primitives.values import Address
 from entresol.rpc.services import call_runner
 from entresol.rpc.types.simulation_request import OverrideLimits
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, open_chain
 from tests.support.rpc_client import RpcError
 
 LOOP = {"to": str(ALICE)}
 LOOP_CODE = "0x5b5f56"
 LOOP_OVERRIDE = {str(ALICE): {"code": LOOP_CODE}}
 LOOPING = Address(b"\x10" * 20)
-WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 Limited = Callable[..., ApiClient]
 
@@ -40,30 +36,6 @@ def limited() -> Iterator[Limited]:
     for client in made:
         client.api.close()
         client.chain.close()
-
-
-def emit(client: ApiClient, blocks: int) -> None:
-    for nonce in range(blocks):
-        client.chain.add(transaction(nonce, to=LOGGER, wei=0))
-        client.chain.builder.seal()
-
-
-def test_every_limit_can_be_set_from_outside() -> None:
-    config = SETTINGS.load({}, {"ENTRESOL_CALL_GAS_CAP": "30000", "ENTRESOL_LOG_BLOCK_LIMIT": "5"})
-    assert call_limits(config.limits, None).gas_cap == 30_000
-    limits = log_limits(config.limits, is_layer_two=True)
-    assert (limits.blocks, limits.results) == (5, 10_000)
-
-
-def test_a_call_with_less_gas_is_just_out_of_gas(limited: Limited) -> None:
-    with pytest.raises(RpcError, match=r"out of gas$"):
-        limited()("eth_call", {**LOOP, "gas": "0x186a0"}, "latest", LOOP_OVERRIDE)
-
-
-def test_an_estimate_names_the_allowance(limited: Limited) -> None:
-    client = limited(call_gas_cap=100_000)
-    with pytest.raises(RpcError, match=r"gas required exceeds allowance \(100000\)"):
-        client("eth_estimateGas", LOOP, "latest", LOOP_OVERRIDE)
 
 
 def test_a_transaction_that_the_node_fills_in_has_the_allowance_of_an_estimate(
@@ -100,26 +72,6 @@ def test_what_takes_too_long_is_stopped(limited: Limited, call: tuple[Any, ...])
     with pytest.raises(RpcError, match=r"execution aborted \(timeout = 0.001s\)") as error:
         client(*call)
     assert error.value.code == -32000
-
-
-def test_too_many_logs_are_rejected_with_the_range_that_fits(limited: Limited) -> None:
-    client = limited(log_limit=3)
-    emit(client, 5)
-    with pytest.raises(RpcError, match="more than 3 results") as error:
-        client("eth_getLogs", WIDE)
-    assert error.value.code == -32602
-    first, last = re.findall(r"0x[0-9a-f]+", error.value.message)
-    assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
-
-
-def test_too_many_blocks_are_rejected_with_the_range_that_fits(limited: Limited) -> None:
-    client = limited(log_block_limit=4)
-    emit(client, 5)
-    for request in [("eth_getLogs", WIDE), ("eth_getFilterLogs", client("eth_newFilter", WIDE))]:
-        with pytest.raises(RpcError, match="covers more than 4 blocks") as error:
-            client(*request)
-        first, last = re.findall(r"0x[0-9a-f]+", error.value.message)
-        assert len(client("eth_getLogs", {"fromBlock": first, "toBlock": last})) == 3
 
 
 @pytest.mark.parametrize(

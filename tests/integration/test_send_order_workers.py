@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
 from tests.support.clients.order import (
     DETAILED,
@@ -79,61 +78,3 @@ def cluster(
         for _ in range(2):
             started.add("--workers", "2")
         yield started
-
-
-@pytest.fixture(scope="module")
-def paymaster(cluster: ClusterProcesses) -> Address:
-    """Return a paymaster that was deployed, because a cluster has no methods to edit its state."""
-    client = cluster.producer().client
-    code = bytes.fromhex(paymaster_code(fee=GAS * FEE))
-    # Copies what follows it, and returns that.
-    init = bytes.fromhex(f"61{len(code):04x}80600a5f395ff3") + code
-    receipt = client.receipt(client("eth_sendRawTransaction", _signed(0, None, data=init)))
-    created = Address.parse(receipt["contractAddress"])
-    assert client("eth_getCode", str(created), "latest") == "0x" + code.hex()
-    client("eth_sendRawTransaction", _signed(1, created, value=1_000 * GAS * FEE))
-    return created
-
-
-def _signed(nonce: int, to: Address | None, *, value: int = 0, data: bytes = b"") -> str:
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=10**9,
-        gas_limit=3_000_000,
-        to=to,
-        value=value,
-        data=data,
-    )
-    return "0x" + sign(payload, ALICE.secret).raw.hex()
-
-
-@pytest.mark.parametrize("send", [in_one_batch, over_one_websocket])
-@pytest.mark.parametrize("process", ["producer", "worker"])
-@pytest.mark.parametrize("role", ["producer", "replica"])
-def test_any_process_of_any_member_takes_a_senders_transactions_in_order(
-    cluster: ClusterProcesses, paymaster: Address, role: str, process: str, send: Send
-) -> None:
-    producer = cluster.producer()
-    (replica,) = [node for node in cluster.nodes if node is not producer]
-    node = producer if role == "producer" else replica
-    pid = processes_of(node.running)[process == "worker"]
-    # What is in a block is there at once at the producer.
-    sender = OrderedSender(producer.url, BOB.secret, BOB.address, paymaster)
-    first = sender.nonce
-    sent = calls(
-        sender.raw(DETAILED),
-        sender.validated(),
-        sender.raw(),
-        sender.raw(),
-        sender.validated(DETAILED),
-        sender.raw("eth_sendRawTransactionSync"),
-        sender.validated(),
-        sender.raw(),
-        sender.validated(),
-        sender.raw(DETAILED),
-    )
-    with closing(sender.client):
-        responses = send(node.url, sent, pid)
-        assert sender.nonces_of(responses) == list(range(first, sender.nonce))

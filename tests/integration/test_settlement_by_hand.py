@@ -17,7 +17,6 @@ from entresol.primitives.base_token import asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, MULTICALL
 from tests.support.contracts.engine import Contract, find
-from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
@@ -188,14 +187,6 @@ def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Pat
         assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
-def test_a_batch_is_not_sealed_before_its_age(tmp_path: Path) -> None:
-    with pair_of(tmp_path, "--l1-delay", "0.02", "--settle-interval", "1000", agree=False) as pair:
-        pair.l2.receipt(pair.send_message(b"young"))
-        assert batch_number(pair) == 0
-        pair.l2("anvil_zks_commitBatch", 1)
-        eventually(lambda: pair.totals() == (1, 1, 1))
-
-
 def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -> None:
     with pair_of(tmp_path, *QUICK, agree=False) as pair:
         allow(pair, "remove")
@@ -222,50 +213,12 @@ def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -
         assert "entresol_settlement_stopped 0" in metrics
 
 
-def test_reverting_what_stopped_settlement_lets_it_go_on(tmp_path: Path) -> None:
-    with pair_of(tmp_path, *QUICK) as pair:
-        checkpoint = pair.l2("evm_snapshot")
-        allow(pair, "remove")
-        pair.send_message(b"not settled")
-        eventually(lambda: settlement_health(pair))
-        pair.l2("evm_revert", checkpoint)
-        pair.send_message(b"settled")
-        pair.settled()
-        assert settlement_health(pair) is None
-
-
 def allow(pair: Pair, verb: str) -> None:
     """Let the operator settle, or do not."""
     pair.l1("anvil_impersonateAccount", str(OPERATOR.address))
     sender, named = OPERATOR.address, (pair.chain.address, OPERATOR.address)
     sent = pair.send_l1(pair.timelock, f"{verb}Validator", *named, sender=sender)
     assert pair.l1.receipt(sent)["status"] == "0x1"
-
-
-@pytest.mark.parametrize("field", ["l1BatchTxIndex", "transactionIndex"])
-def test_messages_are_proven_by_the_index_in_their_block_at_any_batch_size(
-    tmp_path: Path, field: str
-) -> None:
-    with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle") as pair:
-        sent = []
-        pair.l2("evm_setAutomine", False)
-        for block in range(3):
-            messages = [b"block %d, message %d" % (block, number) for number in range(3)]
-            for number, message in enumerate(messages):
-                data = pair.messenger.encode("sendToL1", message)
-                call = {"to": str(pair.messenger.address), "data": hexed(data), "gas": "0x30d40"}
-                by = pair.l2("eth_accounts")[number]
-                sent.append((pair.l2("eth_sendTransaction", {"from": by, **call}), by, message))
-            pair.l2("evm_mine")
-        for step in ("commit", "prove", "execute"):
-            pair.l2(f"anvil_zks_{step}Batch", 1)
-        receipts = [pair.l2.receipt(it) for it, _, _ in sent]
-        assert [int(receipt[field], 16) for receipt in receipts] == [0, 1, 2] * 3
-        for (transaction, by, message), receipt in zip(sent, receipts, strict=True):
-            shown = receipt | {"l1BatchTxIndex": receipt[field]}
-            proof = pair.proven(transaction)
-            assert proof["batchNumber"] == 1
-            assert pair.is_included(proof, shown, Address.parse(by), message)
 
 
 def test_identical_messages_have_proofs_of_their_own(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rollup.node_crashes import CrashingNode, Traffic, operator_nonce
+from tests.support.rollup.node_crashes import operator_nonce
 from tests.support.rollup.pair import ETHER, Pair
 from tests.support.rpc_client import get
 
@@ -200,27 +199,3 @@ def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
         assert metric(node.url, "settlement_pending_attempts") == 0
         pair.close()
         assert node.stop() == 0
-
-
-def test_kills_beside_another_l1_lose_and_double_nothing(
-    anvil: RestartableAnvil, tmp_path: Path
-) -> None:
-    node = CrashingNode(tmp_path, *arguments(anvil, tmp_path)[4:])
-    traffic, nonces, randomness = Traffic(3), [], random.Random(4)
-
-    def begin(pair: Pair) -> None:
-        nonces.append(operator_nonce(pair, OPERATOR.address))
-        traffic.token = pair.create_token()
-        pair.arrived(pair.deposit(10**9))
-
-    node.live(begin)
-    for _ in range(4):
-        node.live(traffic.go_on, 0.5 + randomness.expovariate(1))
-
-    def finish(pair: Pair) -> None:
-        pair.settled()
-        traffic.check(pair)
-
-    node.live(finish)
-    assert traffic.token is not None
-    check_agreement(node.data, [traffic.token], l1=l1_config(anvil), nonce=nonces[0])

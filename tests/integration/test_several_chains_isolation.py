@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from entresol.errors import StoreFull
 from entresol.node.opening.development_keys import operator_of
 from entresol.storage.database.key_value import KeyValueStore
-from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.ecosystem.several_chains import (
     SeveralChains,
     several_chains,
@@ -86,23 +84,6 @@ def test_each_port_has_the_health_and_the_metrics_of_its_chain_by_name(
         assert all(f'{{chain="{name}"' in line for line in own), own
         assert f'entresol_head_block{{chain="{name}"}} 0' in own
         assert sum(sample.startswith("entresol_chain_problem{") for sample in samples) == len(NAMES)
-
-
-def test_a_chain_that_seals_nothing_and_whose_pool_is_full_leaves_the_others_alone(
-    chains: SeveralChains,
-) -> None:
-    bad = chains.pairs[BAD].l2
-    bad("evm_setAutomine", False)
-    transfer = {"from": ALICE.address, "to": NOBODY, "value": "0x1"}
-    with pytest.raises(RpcError, match="full"):
-        deque((bad("eth_sendTransaction", transfer) for _ in range(POOL_BYTES // 100)), maxlen=0)
-    deposit = chains.pairs[BAD].deposit()
-    others_go_on(chains)
-    assert bad("eth_blockNumber") == "0x0"
-    bad("evm_setAutomine", True)
-    bad("evm_mine")
-    assert chains.pairs[BAD].arrived(deposit)["status"] == "0x1"
-    chains.goes_on(BAD)
 
 
 def test_a_chain_whose_operator_cannot_pay_leaves_the_others_alone(chains: SeveralChains) -> None:

@@ -272,17 +272,12 @@ def test_a_worker_that_is_terminated_is_replaced() -> None:
         assert node.stop() == 0
 
 
-def test_a_port_that_another_node_has_is_reported() -> None:
-    with running_node(*FLAGS) as node:
-        port = node.url.rpartition(":")[2]
-        other = run_entresol(*FLAGS, "--port", port)
-        assert other.returncode == 1
-        assert f"{port}" in other.stderr
-        assert "in use" in other.stderr
-
-
-def test_lines_of_workers_are_written_by_the_producer() -> None:
+def test_a_port_that_another_node_has_is_reported_and_lines_of_workers_are_whole() -> None:
     with running_node("--workers", "3", "--no-l1") as node:
+        other = run_entresol(*FLAGS, "--port", str(node.port))
+        assert other.returncode == 1
+        assert f"port {node.port}" in other.stderr
+        assert "in use" in other.stderr
         for pid in processes_of(node):
             client = ProcessClient(node.url, pid)
             for _ in range(30):

@@ -16,7 +16,7 @@ from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
-from entresol.primitives.values import Address, Data
+from entresol.primitives.values import Data
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode
 from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api
 from tests.support.chain.dev_chain import (
@@ -85,12 +85,6 @@ def rejected(client: ApiClient, method: str, *params: object) -> RpcError:
 # Signed by their senders.
 
 
-def test_an_ordinary_signature_may_be_a_custom_one(client: ApiClient) -> None:
-    signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
-    raw = replace(PLAIN, custom_signature=signature[:64] + bytes([27 + signature[64]])).encode()
-    assert send(client, raw) == str(sign(PLAIN, SECRETS[0]).hash)
-
-
 def test_r_and_s_beside_a_custom_signature_do_not_make_it_impersonated() -> None:
     signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
     unlikely = replace(PLAIN, v=0, r=5, s=1 << 160, custom_signature=signature)
@@ -151,11 +145,6 @@ def test_a_rejection_has_its_reason(client: ApiClient, raw: bytes, message: str)
     assert rejection.code == -32000
     assert rejection.message.startswith(message)
     assert client("eth_blockNumber") == "0x0"
-
-
-def test_a_paymaster_of_zero_is_none(client: ApiClient) -> None:
-    sent = send(client, signed(paymaster=Paymaster(Address.zero())))
-    assert client("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
 def test_a_priority_fee_is_shown_but_never_charged(client: ApiClient) -> None:
@@ -256,32 +245,6 @@ def test_what_cannot_be_paid_is_rejected_in_the_same_words_before_it_is_sent(
     assert re.fullmatch(words, rejection.message)
 
 
-def test_a_fee_that_cannot_be_paid_is_rejected_in_the_same_words(client: ApiClient) -> None:
-    price = 100 * ETHER // 21_500
-    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "data": "0x" + "01" * 100}
-    rejection = rejected(client, "eth_estimateGas", call | {"maxFeePerGas": hex(price)})
-    assert rejection.code == -32000
-    words = rf"insufficient funds for gas \+ value\. balance: {100 * ETHER}, fee: (\d+), value: 0"
-    found = re.fullmatch(words, rejection.message)
-    assert found is not None
-    assert int(found[1]) > 100 * ETHER
-
-
-BAD_METAS: list[tuple[dict[str, Any], int, str]] = [
-    (
-        {"factoryDeps": [list(WORD * 2)]},
-        3,
-        (
-            "Failed to serialize transaction: factory dependency #0 is invalid: "
-            "Bytecode has even number of 32-byte words"
-        ),
-    ),
-    (
-        {"factoryDeps": [list(WORD)] * 65},
-        -32000,
-        "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
-    ),
-]
 PAYMASTER = {"paymasterParams": {"paymaster": STRANGER, "paymasterInput": [1]}}
 
 
@@ -291,28 +254,6 @@ def test_a_chain_without_accounts_has_no_paymasters(client: ApiClient, method: s
     rejection = rejected(client, method, call)
     assert rejection.code == -32000
     assert rejection.message.startswith("failed paymaster validation: paymasters are not supported")
-
-
-@pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call", "eth_sendTransaction"])
-@pytest.mark.parametrize(("meta", "code", "message"), BAD_METAS)
-def test_what_could_not_be_sent_is_not_tried_either(
-    client: ApiClient, method: str, meta: dict[str, Any], code: int, message: str
-) -> None:
-    call = {"from": str(ALICE), "to": str(NOBODY), "type": "0x71", "eip712Meta": meta}
-    rejection = rejected(client, method, call)
-    assert rejection.code == code
-    assert rejection.message.startswith(message)
-
-
-@pytest.mark.parametrize(
-    "method", ["eth_estimateGas", "eth_call", "eth_sendTransaction", "eth_signTransaction"]
-)
-@pytest.mark.parametrize("extra", [{}, {"eip712Meta": {"gasPerPubdata": "0xc350"}}])
-def test_the_type_has_a_target(client: ApiClient, method: str, extra: dict[str, Any]) -> None:
-    call = {"from": str(ALICE), "data": "0x00", "type": "0x71", **extra}
-    rejection = rejected(client, method, call)
-    assert (rejection.code, rejection.data) == (3, None)
-    assert rejection.message == "Failed to serialize transaction: toAddressIsNull"
 
 
 # Signed by the node.

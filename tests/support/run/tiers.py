@@ -35,22 +35,15 @@ LONG: Final[dict[str, str]] = {
         "false answers for as long as is asked for"
     ),
     f"{_INTEGRATION}/test_settlement_crash.py::test_settlement_survives_kills": _KILLS,
-    f"{_INTEGRATION}/test_operator_keys.py::test_kills_with_three_keys_lose_and_double_nothing": _KILLS,
-    f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_settlement_crash.py::test_deposits_survive_kills[0]": _KILLS,
     f"{_INTEGRATION}/test_raw_transactions.py::test_what_a_flood_was_acknowledged_survives[term]": _KILLS,
     **{
         f"{_INTEGRATION}/test_cluster.py::test_{name}": _CLUSTER
         for name in (
-            "a_transaction_may_be_sent_again_to_any_node",
-            "a_producer_that_was_paused_beyond_its_lease_follows",
             "what_a_paused_producer_does_not_answer_is_sent_to_the_next_one",
-            "a_producer_that_stops_gives_way_at_once",
             "a_copy_of_a_running_node_starts_as_a_replica",
             "the_chain_goes_on_after_postgresql_restarts",
-            "a_node_that_has_more_than_the_log_says_so_and_does_not_produce",
             "a_batch_that_l1_has_is_not_unwound",
-            "a_batch_whose_settlement_is_under_way_is_not_unwound",
             "a_node_with_a_wrong_clock_follows_and_does_not_take_over",
         )
     },
@@ -60,18 +53,12 @@ LONG: Final[dict[str, str]] = {
             "what_another_node_forwards_may_reach_a_worker",
             "any_process_of_the_producer_feeds_members_and_nobody_else",
             "subscribers_of_a_replicas_worker_see_what_is_pending",
-            "a_node_that_comes_back_serves_what_its_workers_missed",
-            "a_worker_of_a_replica_that_is_killed_is_replaced",
-            "a_node_with_workers_that_stops_gives_way_at_once",
         )
     },
     f"{_INTEGRATION}/test_cluster_interop.py": _CLUSTER,
-    f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_member_of_a_cluster_reads_is_reported_once": _CLUSTER,
     f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_worker_reads_is_reported_once_by_the_node": (
         "a worker that reads damage, for which processes are started; `make test` reads it in one"
     ),
-    f"{_INTEGRATION}/test_publication_processes.py::test_the_next_leader_of_a_cluster_goes_on_publishing": _CLUSTER,
-    f"{_INTEGRATION}/test_send_order_workers.py::test_any_process_of_any_member_takes_a_senders_transactions_in_order": _CLUSTER,
     **{
         f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
         for name in (
