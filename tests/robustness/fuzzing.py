@@ -22,8 +22,6 @@ SLOWEST_SECONDS: Final = 600.0
 """Sealing the largest number of blocks of one request takes half a minute of a machine's undivided time."""
 LEARNT_FROM: Final = 100_000
 PARSE_ERROR: Final = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,'
-MARKER: Final = b'{"jsonrpc":"2.0","id":"the end","method":"web3_clientVersion","params":[]}'
-MARKER_RESPONSE: Final = b'{"jsonrpc":"2.0","id":"the end",'
 
 IDS: Final = ("1", "0", "-7", '"a"', "null", "1.5", "1e3", "9" * 30, '"\\u0000"', '"é"')
 TAGS: Final = ("latest", "pending", "earliest", "safe", "finalized", "committed", "l1_committed")

@@ -136,18 +136,6 @@ def unknown_block(request: Request, choice: random.Random) -> Answer | None:
     return request.with_error(*_UNKNOWN_BLOCK)
 
 
-def behind(request: Request, head: int) -> Answer:
-    """Respond as a node whose last block is `head`; what is sent is passed on."""
-    index = BLOCK_PARAMETERS.get(request.method)
-    block = request.params[index] if index is not None and len(request.params) > index else None
-    if block is not None and _is_unknown(request, block, head):
-        return request.with_error(*_UNKNOWN_BLOCK)
-    response = _at(request, head)
-    if response is None or "result" not in response:
-        return Answer(request.forward())
-    return request.with_result(response["result"])
-
-
 def _at(request: Request, head: int) -> Json | None:
     """Return the response of a node whose last block is `head`."""
     method, params = request.method, copy.deepcopy(request.params)

@@ -95,12 +95,6 @@ def without(result: Any, path: Path) -> Any:
     return changed
 
 
-def all_wrong(result: Any) -> Iterator[Wrong]:
-    """Yield every wrong result."""
-    for path in paths(result):
-        yield from wrong_at(result, path)
-
-
 def wrong_at(result: Any, path: Path) -> Iterator[Wrong]:
     """Yield every result that is wrong at a path, and one with a member more."""
     truth = value_at(result, path)

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.robustness.cluster.checker import check
-from tests.robustness.cluster.faults import Faults, Injected
-from tests.robustness.cluster.l1_proxy import L1Proxy
+from tests.robustness.cluster.faults import Faults, Injected, L1Proxy, NodeTargets, Targets
 from tests.robustness.cluster.load import FAILURES, History, Reader, Sender
-from tests.robustness.cluster.targets import NodeTargets, Targets
 from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, node_name, running_cluster
 from tests.support.cluster.postgres import running_postgres
 from tests.support.cluster.proxy import PostgresProxy, socket_of
@@ -61,11 +59,10 @@ def started(
     cluster: ClusterProcesses, number: int, disk: SmallDisk | None
 ) -> Iterator[NodeTargets]:
     """Start a node with a clock of its own, and with proxies to PostgreSQL and L1."""
-    oldest = block_number(cluster)
     clock = SkewedClock(cluster.folder / f"{node_name(number)}.clock")
     with (
         PostgresProxy(socket_of(cluster.url)).running() as postgres,
-        L1Proxy(cluster.l1_url, oldest).running() as l1,
+        contextlib.closing(L1Proxy(cluster.l1_url, seed=0)) as l1,
     ):
         flags = ("--cluster", cluster.url_by_port(postgres.port), "--l1-url", l1.url)
         node = cluster.add(*flags, "--forward-seconds", FORWARD_SECONDS, command=clock.command)
@@ -113,17 +110,5 @@ class Depositor(threading.Thread):
 
 def operator_nonce(cluster: ClusterProcesses) -> int:
     """Return the operator's nonce on L1."""
-    return _number(cluster, "eth_getTransactionCount", str(OPERATOR.address), "latest")
-
-
-def block_number(cluster: ClusterProcesses) -> int:
-    """Return the last block of L1."""
-    return _number(cluster, "eth_blockNumber")
-
-
-def _number(cluster: ClusterProcesses, method: str, *params: object) -> int:
-    client = HttpRpcClient(cluster.l1_url)
-    try:
-        return int(client(method, *params), 16)
-    finally:
-        client.close()
+    with contextlib.closing(HttpRpcClient(cluster.l1_url)) as client:
+        return int(client("eth_getTransactionCount", str(OPERATOR.address), "latest"), 16)

@@ -53,10 +53,6 @@ class PublishedOnL1(NamedTuple):
         """Return the L1 blocks with parts of the genesis."""
         return [int(log["blockNumber"], 16) for log in self._logs(GENESIS_DATA)]
 
-    def commit_blocks(self) -> list[int]:
-        """Return the L1 blocks of the commits, in the order of the commits."""
-        return [block for _, _, block in self._batch_logs()]
-
     def wait(self) -> None:
         """Wait until L1 has executed all blocks that the L2 has now."""
         head = int(self.l2("eth_blockNumber"), 16)
