@@ -26,8 +26,6 @@ CHAINS: list[dict[str, SettingValue]] = [
 UNITS = (10**18, 10**6, 10**18)
 SYMBOL, ETHER, ETH = "ZOO", "ETH", str(ETH_TOKEN)
 GAS = 2_000_000
-TOO_LITTLE_GAS = 310_000
-"""L1 accepts a request with it, but the first arrival of a token takes more."""
 STRANGER = Address(b"\x5e" * 20).checksummed()
 """An account without anything on either layer."""
 PAID_IN_TOKENS = pytest.mark.parametrize("index", [0, 1], ids=["18-decimals", "6-decimals"])
@@ -88,75 +86,6 @@ def test_the_vault_starts_with_exactly_what_the_genesis_of_each_chain_allocates(
     assert books(bridge) == on_l1(bridge, bridge.l1_vault.address) == allocated
 
 
-@EACH
-def test_what_pays_for_gas_is_deposited_directly(net: Devnet, index: int) -> None:
-    bridge = net.bridges[index]
-    before, sender = books(bridge), net.accounts[1].address
-    owned = on_l1(bridge, sender)
-
-    deposit = bridge.deposit(5 * UNITS[index], to=STRANGER, sender=sender)
-
-    assert deposit.l2["status"] == 1
-    assert on_l2(bridge, STRANGER) == 5 * UNITS[index]
-    paid = books(bridge) - before
-    assert paid > 5 * UNITS[index]
-    assert on_l1(bridge, bridge.l1_vault.address) == books(bridge)
-    if index != 2:
-        assert owned - on_l1(bridge, sender) == paid
-        spender = bridge.l1_asset_router.address
-        assert (
-            bridge.l1_token(bridge.base_token_on_l1).functions.allowance(sender, spender).call()
-            == 0
-        )
-
-
-@PAID_IN_TOKENS
-def test_ether_is_a_bridged_token_there_and_back(net: Devnet, index: int) -> None:
-    bridge = net.bridges[index]
-    account = net.accounts[2].address
-
-    deposit = bridge.deposit(7 * 10**18, token=ETHER, sender=account)
-
-    assert deposit.l2["status"] == 1
-    ether = bridge.l2_token("ETH")
-    described = (ether.functions.name(), ether.functions.symbol(), ether.functions.decimals())
-    assert [function.call() for function in described] == ["Ether", "ETH", 18]
-    assert ether.functions.balanceOf(account).call() == books(bridge, ETH) == 7 * 10**18
-    withdrawal = bridge.withdraw(3 * 10**18, token=ETHER, to=STRANGER, sender=account)
-    bridge.finalize(withdrawal)
-    assert on_l1(bridge, STRANGER, ETH) == 3 * 10**18
-    assert books(bridge, ETH) == 4 * 10**18
-
-
-@PAID_IN_TOKENS
-def test_the_base_token_of_another_chain_is_a_bridged_token_there_and_back(
-    net: Devnet, index: int
-) -> None:
-    bridge, token = net.bridges[index], net.bridges[1 - index].base_token_on_l1
-    account, unit = net.accounts[3].address, UNITS[1 - index]
-    elsewhere = books(net.bridges[1 - index])
-
-    assert bridge.deposit(7 * unit, token=token, sender=account).l2["status"] == 1
-
-    assert bridge.l2_token(token).functions.balanceOf(account).call() == 7 * unit
-    bridge.finalize(bridge.withdraw(3 * unit, token=token, to=STRANGER, sender=account))
-    assert on_l1(bridge, STRANGER, token) == 3 * unit
-    assert books(bridge, token) == 4 * unit
-    assert books(net.bridges[1 - index]) == elsewhere
-
-
-@EACH
-def test_what_pays_for_gas_is_withdrawn_and_paid_by_the_vault(net: Devnet, index: int) -> None:
-    bridge, amount = net.bridges[index], 2 * UNITS[index]
-    before = books(bridge)
-
-    bridge.finalize(bridge.withdraw(amount, to=STRANGER))
-
-    assert on_l1(bridge, STRANGER) == amount
-    assert books(bridge) == before - amount
-    assert on_l1(bridge, bridge.l1_vault.address) == books(bridge)
-
-
 def approve(bridge: Bridge, amount: int, sender: str) -> None:
     """Let the router collect so much of what pays for gas."""
     token = bridge.l1_token(bridge.base_token_on_l1)
@@ -212,36 +141,6 @@ def test_a_deposit_without_the_fee_in_its_allowance_is_rejected(net: Devnet, ind
         direct(bridge, paid, sender).call({"from": sender})
     approve(bridge, paid, sender)
     direct(bridge, paid, sender).call({"from": sender})
-
-
-@EACH
-def test_a_failed_deposit_of_a_token_is_paid_back(net: Devnet, index: int) -> None:
-    bridge, account = net.bridges[index], net.accounts[4].address
-    token = net.bridges[(index + 1) % 2].base_token_on_l1
-    amount, before = 9, on_l1(bridge, account, token)
-
-    failed = bridge.deposit(amount, token=token, sender=account, gas=TOO_LITTLE_GAS)
-
-    assert failed.l2["status"] == 0
-    assert on_l1(bridge, account, token) == before - amount
-    bridge.recover(failed)
-    assert on_l1(bridge, account, token) == before
-    assert books(bridge, token) == 0
-
-
-@PAID_IN_TOKENS
-def test_ether_whose_deposit_failed_is_paid_back(net: Devnet, index: int) -> None:
-    bridge, account = net.bridges[index], net.accounts[5].address
-
-    failed = bridge.deposit(10**18, token=ETHER, sender=account, gas=TOO_LITTLE_GAS)
-    assert failed.l2["status"] == 0
-    before = on_l1(bridge, account, ETH)
-
-    assert books(bridge, ETH) == 10**18
-    paid = bridge.recover(failed)
-    assert books(bridge, ETH) == 0
-    cost = paid["gasUsed"] * paid["effectiveGasPrice"]
-    assert on_l1(bridge, account, ETH) == before + 10**18 - cost
 
 
 @EACH

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.cli.exit_codes import ALARM, FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.counted import batches as batches_of
 from entresol.node.opening.development_keys import OPERATOR
-from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.primitives.values import Address
 from entresol.rollup.commitments import calldata_commitment
 from entresol.storage import tables
@@ -23,7 +21,7 @@ from tests.support.anvil import fresh_anvil
 from tests.support.chain.every_read import FEW_TRACERS, reads_of_block
 from tests.support.derivation.operated_pair import operating
 from tests.support.inprocess_node import inprocess_node, run_command
-from tests.support.node_process import DEVELOPMENT_FLAGS, ENTRESOL
+from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
 from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError, get
@@ -167,42 +165,6 @@ def test_a_chain_on_anvil_is_derived_also_after_a_reorg_and_continued(
                 assert same(l2, pair.l2) > 100
                 continues(pair, l2, batches)
                 l2.close()
-
-
-def test_each_of_several_chains_is_derived_also_if_it_is_killed(tmp_path: Path) -> None:
-    info = tmp_path / "info.json"
-    flags = ("--chains", "270,271", "--data-availability", "calldata")
-    with inprocess_node("--config-out", str(info), *flags, info=info):
-        pairs = Pair.connect_all(info)
-        for index, pair in enumerate(pairs):
-            for value in range(1, 3 + index):
-                pair.l2.receipt(pair.withdraw(value))
-                pair.settled()
-        l1_url, hub = url_of(pairs[0].l1), str(pairs[0].bridgehub.address)
-        common = ("derive", "--l1-url", l1_url, "--bridgehub", hub, "--data-dir")
-        unnamed = run_command(*common, str(tmp_path / "none"))
-        assert unnamed.returncode == FAILED
-        assert "has the chains 270, 271: say which one by --chain-id" in unnamed.stderr
-        for pair in pairs:
-            directory = str(tmp_path / str(pair.chain_id))
-            command = (*common, directory, "--chain-id", str(pair.chain_id))
-            if pair is pairs[-1]:
-                kill_while_it_runs(command, Path(directory))
-            ran = run_command(*command)
-            assert ran.returncode == SUCCEEDED, ran.stderr
-            last = pair.l2("eth_getBlockByNumber", hex(pair.number_of("finalized")), False)
-            assert last["hash"] in ran.stdout
-            pair.close()
-
-
-def kill_while_it_runs(command: Sequence[str], directory: Path) -> None:
-    """Start a derivation, and kill it once it has begun to write."""
-    process = subprocess.Popen([*ENTRESOL, *command], stderr=subprocess.DEVNULL)
-    try:
-        eventually(lambda: (directory / MANIFEST_FILE).exists() or process.poll() is not None)
-    finally:
-        process.kill()
-        process.wait()
 
 
 CODES = 70

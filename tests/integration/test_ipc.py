@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ import pytest
 from web3 import IPCProvider, Web3
 from web3.types import Wei
 
-from tests.support.anvil import find_program, running_anvil
-from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node, run_command
+from tests.support.inprocess_node import InprocessNode, inprocess_node, run_command
 from tests.support.polling import PATIENCE_SECONDS
-from tests.support.run.tool_home import tool_environment
 
 
 class IpcClient:
@@ -81,17 +78,6 @@ def test_web3_sends_a_transaction(
     provider._socket.sock.close()  # type: ignore[attr-defined]
 
 
-@pytest.mark.clients
-def test_cast_reads_and_sends(node: InprocessNode, directory: Path) -> None:
-    assert node.url
-    path = str(directory / "l2")
-    command = [str(find_program("cast")), "block-number", "--rpc-url", path]
-    ran = subprocess.run(
-        command, env=tool_environment(), capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.strip()
-
-
 def test_documents_may_follow_each_other_without_white_space(client: IpcClient) -> None:
     client.send(b"".join(request("eth_chainId", number=number) for number in range(3)))
     client.send(b"[" + request("net_version") + b"]\n")
@@ -124,26 +110,6 @@ def test_a_malformed_document_is_rejected_and_the_next_one_served(client: IpcCli
     client.send(b"{x}" + request("eth_chainId"))
     assert client.read()["error"]["code"] == -32700
     assert client.read()["result"] == hex(270)
-
-
-def test_anvil_serves_the_same_clients(tmp_path: Path) -> None:
-    path = tmp_path / "anvil.ipc"
-    with inprocess_anvil("anvil", "--ipc", str(path)):
-        client = IpcClient(path)
-        client.send(request("eth_chainId"))
-        assert client.read()["result"] == hex(31337)
-        client.close()
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("sent", [request("eth_chainId"), request("eth_chainId") + b"\n"])
-def test_the_real_anvil_is_spoken_to_alike(tmp_path: Path, sent: bytes) -> None:
-    path = tmp_path / "anvil.ipc"
-    with running_anvil("--ipc", str(path)), socket.socket(socket.AF_UNIX) as connected:
-        connected.settimeout(PATIENCE_SECONDS)
-        connected.connect(str(path))
-        connected.sendall(sent)
-        assert json.loads(connected.recv(65_536))["result"] == hex(31337)
 
 
 def test_the_file_is_gone_when_the_node_has_stopped(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.inprocess_node import inprocess_node, run_command
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
-from tests.support.rollup.pair import ETHER, RECEIVER, Pair, running_pair
+from tests.support.rollup.pair import RECEIVER, Pair, running_pair
 from tests.support.rollup.settled import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
@@ -131,17 +131,6 @@ def test_either_layer_dumps_a_pair_that_either_restores(pair: Pair) -> None:
     pair.settled()
 
 
-def test_accounts_of_another_node_are_edits_of_the_l2(pair: Pair) -> None:
-    bridges(pair)
-    before = heads(pair)[1]
-    accounts = {"0x" + "77" * 20: {"balance": hex(ETHER), "nonce": 1, "code": "0x00"}}
-    document = {"accounts": accounts, "best_block_number": 900, "blocks": []}
-    pair.l2("anvil_loadState", "0x" + json.dumps(document).encode().hex())
-    assert heads(pair)[1] >= before
-    assert int(pair.l2("eth_getBalance", "0x" + "77" * 20, "latest"), 16) == ETHER
-    bridges(pair)
-
-
 def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None:
     state, info = tmp_path / "state.json", tmp_path / "info.json"
     flags = ("--state", str(state), "--l1-delay", "0", "--config-out", str(info))
@@ -213,17 +202,8 @@ def test_a_rollback_before_the_start_is_rejected_with_the_reason(tmp_path: Path)
 
 
 def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
-    flags = (
-        "--number",
-        "100",
-        "--l1-number",
-        "1000",
-        "--l1-delay",
-        "0",
-        "--data-dir",
-        str(tmp_path),
-    )
-    with running_pair(*flags) as pair:
+    stored = ("--l1-delay", "0", "--data-dir", str(tmp_path))
+    with running_pair("--number", "100", "--l1-number", "1000", *stored) as pair:
         firsts = [
             layer("eth_getBlockByNumber", "earliest", False)["number"]
             for layer in (pair.l1, pair.l2)
@@ -234,7 +214,7 @@ def test_both_layers_can_start_at_a_number(tmp_path: Path) -> None:
         pair.settled()
         assert pair.l2("zks_getL1BatchBlockRange", 0) == [hex(100), hex(100)]
         before = heads(pair), received(pair)
-    with running_pair("--l1-delay", "0", "--data-dir", str(tmp_path)) as pair:
+    with running_pair(*stored) as pair:
         assert (heads(pair), received(pair)) == before
         bridges(pair)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web3 import HTTPProvider, Web3
 
 from entresol import devnet
 from entresol.errors import InvalidConfig, MethodFailed
@@ -22,7 +21,7 @@ from entresol.primitives.published.edits import EditsByHash
 from entresol.rollup.publication.backlog import MAX_COMMITS
 from tests.support.polling import eventually
 from tests.support.published.on_layer_one import PublishedOnL1
-from tests.support.rpc_client import HttpRpcClient, get
+from tests.support.rpc_client import get
 
 ETHER = 10**18
 RECEIVER = f"0x{'11' * 20}"
@@ -125,42 +124,6 @@ def test_a_revert_to_before_the_first_commit_publishes_the_genesis_again() -> No
         assert len(on_l1(net).genesis_blocks()) == 1
 
 
-def settle(net: Devnet, chain: int = 0) -> None:
-    """Settle all blocks by the methods that do."""
-    layer = net.l2s[chain]
-    number = int(layer.request("zks_L1BatchNumber"), 16)
-    while True:
-        for step in ("commit", "prove", "execute"):
-            layer.request(f"anvil_zks_{step}Batch", number + 1)
-        number += 1
-        last = layer.request("zks_getL1BatchBlockRange", number)[1]
-        if int(last, 16) >= int(layer.request("eth_blockNumber"), 16):
-            return
-
-
-def test_a_chain_that_settles_on_request_publishes_on_request() -> None:
-    with publishing(settle=False) as net:
-        for _ in range(2):
-            traffic(net)
-            settle(net)
-        assert len(checked(net)) == 2
-        assert len(on_l1(net).genesis_blocks()) == 1
-
-
-def test_a_file_of_the_state_keeps_what_is_published() -> None:
-    with publishing() as net:
-        traffic(net)
-        checked(net)
-        state = net.l2.request("anvil_dumpState")
-        head = net.l2.request("eth_getBlockByNumber", "latest", False)["hash"]
-        traffic(net)
-        checked(net)
-        assert net.l2.request("anvil_loadState", state)
-        assert net.l2.request("eth_getBlockByHash", head, False) is not None
-        traffic(net)
-        checked(net)
-
-
 def test_edits_larger_than_a_batch_are_published_by_hash_and_the_chain_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -251,19 +214,6 @@ def test_several_chains_publish_each_its_own_and_the_roots_of_bundles() -> None:
             assert any(block.roots for batch in batches.values() for block in batch.blocks)
         assert on_l1(net, 2).batches() == {}
         assert on_l1(net, 2).genesis_blocks() == []
-
-
-def test_a_chain_that_is_added_publishes_as_the_others_do() -> None:
-    with publishing() as net:
-        entry = net.l2.request("entresol_addChain", {"chainId": 300})
-        added = HttpRpcClient(entry["http_url"])
-        bridge = net.bridge_of(net.l1.w3, Web3(HTTPProvider(entry["http_url"])))
-        bridge.deposit(ETHER)
-        published = PublishedOnL1(net.l1.request, added)
-        published.wait()
-        assert published.check()
-        assert published.genesis().rules.chain_id == 300
-        added.close()
 
 
 @pytest.mark.parametrize("publishes", [False, True])

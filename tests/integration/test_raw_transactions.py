@@ -149,19 +149,6 @@ def test_rejected_items_have_their_own_errors(client: HttpRpcClient) -> None:
         assert client("eth_getTransactionReceipt", results[at])["status"] == "0x1"
 
 
-def test_a_batch_overflows_into_further_blocks() -> None:
-    with inprocess_node(*FLAGS, "--gas-limit", "1000000") as running:
-        client = HttpRpcClient(running.url)
-        rich(client, 1)
-        to = address(secret(2))
-        hashes = client.batch(sends(*(raw(nonce, secret(1), to) for nonce in range(200))))
-        receipts = [client("eth_getTransactionReceipt", name) for name in hashes]
-        blocks = [int(receipt["blockNumber"], 16) for receipt in receipts]
-        assert blocks == sorted(blocks)
-        assert len(set(blocks)) >= 200 * 21_000 // 1_000_000
-        client.close()
-
-
 def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:
     with inprocess_node(*FLAGS, "--batch-limit", "10000") as running:
         client, other = HttpRpcClient(running.url), HttpRpcClient(running.url)

@@ -6,13 +6,22 @@ import json
 import os
 import signal
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.sync.client import connect
 
+from tests.support.chain.every_read import (
+    FEW_TRACERS,
+    Call,
+    calls_of,
+    reads_of_address,
+    reads_of_block,
+    reads_of_node,
+    reads_of_transaction,
+)
 from tests.support.clients.accounts import ALICE, BOB, signed_transfer
 from tests.support.clients.subscriber import Subscriber
 from tests.support.node_process import RunningNode, running_node
@@ -37,7 +46,7 @@ def send(client: ProcessClient, **fields: str) -> str:
     return str(client("eth_sendTransaction", {"from": ALICE.address, **fields}))
 
 
-def busy(client: ProcessClient) -> dict[str, str]:
+def busy(client: ProcessClient) -> dict[str, Any]:
     """Make blocks with transfers, a contract, logs and an edit; return what requests can name."""
     # The contract emits a log with one topic, the number of the block.
     created = send(client, data="0x" + "6005600b5f3960055ff3" + "00" + "435f5fa100", gas="0x30000")
@@ -47,93 +56,32 @@ def busy(client: ProcessClient) -> dict[str, str]:
     client("anvil_setBalance", BOB.address, "0x123456")
     client("evm_mine")
     paid = send(client, to=BOB.address, value="0x5")
-    block = client("eth_getBlockByNumber", "latest", False)
-    return {
-        "contract": contract,
-        "logged": logged[2],
-        "paid": paid,
-        "hash": block["hash"],
-        "number": block["number"],
-    }
+    block = client("eth_getBlockByNumber", "latest", True)
+    return {"contract": contract, "logged": logged[2], "paid": paid, "block": block}
 
 
-TABLE: list[tuple[str, list[Any]]] = [
-    ("eth_blockNumber", []),
-    ("eth_chainId", []),
-    ("eth_gasPrice", []),
-    ("eth_maxPriorityFeePerGas", []),
-    ("eth_feeHistory", ["0x4", "latest", [25, 75]]),
-    ("eth_coinbase", []),
-    ("eth_accounts", []),
-    ("eth_syncing", []),
-    ("eth_getBalance", ["{alice}", "latest"]),
-    ("eth_getBalance", ["{bob}", "pending"]),
-    ("eth_getBalance", ["{bob}", "{number}"]),
-    ("eth_getBalance", ["{bob}", "safe"]),
-    ("eth_getBalance", ["{bob}", {"blockHash": "{hash}"}]),
-    ("eth_getTransactionCount", ["{alice}", "latest"]),
-    ("eth_getTransactionCount", ["{alice}", "pending"]),
-    ("eth_getCode", ["{contract}", "latest"]),
-    ("eth_getStorageAt", ["{contract}", "0x0", "latest"]),
-    ("eth_getProof", ["{alice}", ["0x0"], "latest"]),
-    ("eth_getBlockByNumber", ["latest", True]),
-    ("eth_getBlockByNumber", ["{number}", False]),
-    ("eth_getBlockByNumber", ["finalized", False]),
-    ("eth_getBlockByHash", ["{hash}", True]),
-    ("eth_getBlockReceipts", ["{number}"]),
-    ("eth_getBlockTransactionCountByNumber", ["{number}"]),
-    ("eth_getTransactionByHash", ["{paid}"]),
-    ("eth_getTransactionByHash", ["{hash}"]),
-    ("eth_getTransactionByBlockNumberAndIndex", ["{number}", "0x0"]),
-    ("eth_getRawTransactionByHash", ["{paid}"]),
-    ("eth_getTransactionReceipt", ["{logged}"]),
-    ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest", "address": "{contract}"}]),
-    ("eth_call", [{"from": "{alice}", "to": "{contract}"}, "latest"]),
-    ("eth_estimateGas", [{"from": "{alice}", "to": "{contract}"}]),
-    ("eth_createAccessList", [{"from": "{alice}", "to": "{contract}"}]),
-    ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"from": "{alice}", "to": "{bob}"}]}]}, "{number}"]),
-    ("eth_call", [{"to": "0x12"}]),
-    ("eth_getBlockByNumber", ["0xffffff", False]),
-    ("eth_getFilterChanges", ["0x99"]),
-    ("debug_traceTransaction", ["{logged}"]),
-    ("debug_getRawTransaction", ["{paid}"]),
-    ("debug_getRawBlock", ["{number}"]),
-    ("trace_transaction", ["{logged}"]),
-    ("ots_getApiLevel", []),
-    ("txpool_status", []),
-    ("net_version", []),
-    ("web3_clientVersion", []),
-    ("rpc_modules", []),
-    ("anvil_nodeInfo", []),
-    ("nope_nope", []),
-]  # fmt: skip
-L2_TABLE: list[tuple[str, list[Any]]] = [
-    ("zks_L1BatchNumber", []),
-    ("zks_L1ChainId", []),
-    ("zks_getL1BatchDetails", [1]),
-    ("zks_getBlockDetails", [2]),
-    ("zks_getBridgehubContract", []),
-    ("zks_getTransactionDetails", ["{paid}"]),
-    ("zks_estimateFee", [{"from": "{alice}", "to": "{bob}"}]),
-    ("zks_estimateGasL1ToL2", [{"from": "{alice}", "to": "{bob}"}]),
-    ("zks_getFeeParams", []),
-    ("zks_getBatchFeeInput", []),
-    ("zks_getAllAccountBalances", ["{alice}"]),
-    ("entresol_getOpenTransfers", []),
-]
+def reads_of(names: dict[str, Any]) -> Iterator[Call]:
+    """Yield calls about what `busy` has made, and some that fail."""
+    alice, bob, contract = ALICE.address, BOB.address, names["contract"]
+    block = names["block"]
+    yield from reads_of_node(alice)
+    yield from reads_of_block(block, FEW_TRACERS[:1])
+    yield from reads_of_transaction(block["transactions"][0], FEW_TRACERS[:1])
+    for address in (bob, contract):
+        yield from reads_of_address(address, "latest")
+    yield from calls_of(alice, contract, "latest", ())
+    for place in ("pending", "safe", block["number"], {"blockHash": block["hash"]}):
+        yield "eth_getBalance", [bob, place]
+    yield "eth_getTransactionReceipt", [names["logged"]]
+    yield "eth_getLogs", [{"fromBlock": "0x0", "toBlock": "latest", "address": contract}]
+    yield "zks_estimateGasL1ToL2", [{"from": alice, "to": bob}]
+    yield "entresol_getOpenTransfers", []
+    yield "eth_call", [{"to": "0x12"}]
+    yield "eth_getFilterChanges", ["0x99"]
+    yield "nope_nope", []
 
 
-def filled(value: Any, names: dict[str, str]) -> Any:
-    if isinstance(value, str):
-        return value.format(**names)
-    if isinstance(value, list):
-        return [filled(entry, names) for entry in value]
-    if isinstance(value, dict):
-        return {key: filled(it, names) for key, it in value.items()}
-    return value
-
-
-def response(client: ProcessClient, method: str, params: list[Any]) -> Any:
+def response(client: ProcessClient, method: str, params: Sequence[object]) -> Any:
     found = client.post({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
     if method == "anvil_nodeInfo":
         del found["result"]["currentBlockTimestamp"]
@@ -144,17 +92,16 @@ def response(client: ProcessClient, method: str, params: list[Any]) -> Any:
 def test_every_process_gives_the_same_response(node: RunningNode, layer: str) -> None:
     url = node.url if layer == "L2" else node.l1_url  # type: ignore[attr-defined]
     with clients_of(node, url) as clients:
-        names = {"alice": ALICE.address, "bob": BOB.address, **busy(clients[0])}
-        table = TABLE + L2_TABLE if layer == "L2" else TABLE
+        names = busy(clients[0])
         if layer == "L2":
             # Blocks, receipts and logs show the batch, which is sealed some time after the last block.
             eventually(lambda: clients[0].receipt(names["paid"])["l1BatchNumber"])
-        for method, params in table:
-            check_equal(clients, method, filled(params, names), settles=layer == "L1")
+        for method, params in reads_of(names):
+            check_equal(clients, method, params, settles=layer == "L1")
 
 
 def check_equal(
-    clients: list[ProcessClient], method: str, params: list[Any], *, settles: bool
+    clients: list[ProcessClient], method: str, params: Sequence[object], *, settles: bool
 ) -> None:
     """Check that all processes respond alike; what settlement changes meanwhile, at some moment."""
 

@@ -20,10 +20,8 @@ from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node
-from tests.support.node_process import RunningNode, running_node
 from tests.support.rollup.pair import ETHER, FEE, GAS_LIMIT, GAS_PER_PUBDATA, Pair
 from tests.support.rpc_client import HttpRpcClient, RpcClient
-from tests.support.workers import clients_of
 
 KEY = "0x7726827caac94a7f9e1b160f7ea819f172f7b6f9d2a97f992c38edeab82d4110"
 RICH = Account.from_key(KEY)
@@ -116,16 +114,3 @@ def test_the_key_of_the_guides_deposits_to_each_chain_and_withdraws_from_it(pair
     withdrawal = signed(pair.l2, pair.base_token, ETHER, "withdraw", receiver)
     assert pair.l1.receipt(pair.claim(withdrawal))["status"] == "0x1"
     assert int(pair.l1("eth_getBalance", str(receiver), "latest"), 16) == ETHER
-
-
-def test_every_process_serves_both_ports_of_the_l1(tmp_path: Path) -> None:
-    path = tmp_path / "info.json"
-    flags = (*FLAGS, "--workers", "2", "--config-out", str(path))
-    with running_node(*flags, info=path) as node:
-        assert_served_by_all(node, *l1_urls(path))
-
-
-def assert_served_by_all(node: RunningNode, *urls: str) -> None:
-    for url in urls:
-        with clients_of(node, url) as clients:
-            assert [int(client("eth_chainId"), 16) for client in clients] == [31337] * 2
