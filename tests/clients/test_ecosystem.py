@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 from eth_account import Account
 from web3 import Web3
 from web3.exceptions import Web3Exception
-from zksync2.core.types import TransferTransaction, WithdrawTransaction
+from zksync2.account.wallet import Wallet
+from zksync2.core.types import DepositTransaction, WithdrawTransaction
 from zksync2.core.utils import L2_BASE_TOKEN_ADDRESS
+from zksync2.module.module_builder import ZkSyncBuilder
 
 from entresol.contracts import artifact
 from entresol.inprocess.bridge import Bridge
@@ -26,7 +28,6 @@ from tests.support.clients.ecosystem import (
     running_ecosystem,
 )
 from tests.support.clients.javascript import Results
-from tests.support.clients.zksync2_user import Zksync2User
 
 pytestmark = [
     pytest.mark.clients,
@@ -75,43 +76,46 @@ def stranger() -> str:
 # zksync2
 
 
+class Zksync2(NamedTuple):
+    """A wallet on the chain that is paid in a token, and the clients of both layers; test_zksync2.py has one of ether."""
+
+    wallet: Any
+    zksync: Any
+    l1: Web3
+    base: str
+
+
 @pytest.fixture(scope="module")
-def user(ecosystem: Ecosystem) -> Zksync2User:
-    """Return a user of the chain that is paid in a token; test_zksync2.py has one of ether."""
-    return Zksync2User(ecosystem.chain(PAIR[1]))
+def user(ecosystem: Ecosystem) -> Zksync2:
+    chain = ecosystem.chain(PAIR[1])
+    # A wallet changes the client that it is given.
+    web3, l1 = ZkSyncBuilder.build(chain.url), Web3(Web3.HTTPProvider(chain.l1_url))
+    wallet = Wallet(web3, l1, Account.from_key(chain.key))
+    return Zksync2(wallet, web3.zksync, l1, chain.known["base_token"]["l1_address"])
 
 
-def test_zksync2_deposits_and_withdraws_what_gas_is_paid_in(user: Zksync2User) -> None:
-    there = stranger()
-    assert user.status(user.deposit(user.base, user.unit, there)) == 1
-    assert user.zksync.get_balance(there) == user.unit
-    for token in (None, L2_BASE_TOKEN_ADDRESS):
-        here = stranger()
-        user.claim(user.wallet.withdraw(WithdrawTransaction(token=token, amount=123, to=here)))
-        assert user.held(user.base, here) == 123
+def test_zksync2_deposits_and_withdraws_what_gas_is_paid_in(user: Zksync2) -> None:
+    there, here, wallet = stranger(), stranger(), user.wallet
+    approved = {"approve_erc20": True, "approve_base_erc20": True}
+    deposit = DepositTransaction(
+        token=user.base, amount=10**18, to=there, refund_recipient=wallet.address, **approved
+    )
+    receipt = user.l1.eth.wait_for_transaction_receipt(wallet.deposit(deposit))
+    found = user.zksync.get_l2_transaction_from_priority_op(receipt, wallet.main_contract)
+    assert user.zksync.wait_for_transaction_receipt(found["hash"])["status"] == 1
+    assert user.zksync.get_balance(there) == 10**18
+    withdrawal = wallet.withdraw(WithdrawTransaction(token=None, amount=123, to=here))
+    user.zksync.wait_finalized(withdrawal)
+    user.l1.eth.wait_for_transaction_receipt(wallet.finalize_withdrawal(withdrawal))
+    token = user.l1.eth.contract(Web3.to_checksum_address(user.base), abi=artifact("TestERC20").abi)
+    assert token.functions.balanceOf(here).call() == 123
 
 
-def test_zksync2_takes_the_checksummed_base_token_for_another(
-    user: Zksync2User,
-) -> None:
+def test_zksync2_takes_the_checksummed_base_token_for_another(user: Zksync2) -> None:
     """It compares texts: whoever withdraws it gives the address in lower case, or none."""
     checksummed = Web3.to_checksum_address(L2_BASE_TOKEN_ADDRESS)
     with pytest.raises(Web3Exception):
         user.wallet.withdraw(WithdrawTransaction(token=checksummed, amount=1, to=stranger()))
-
-
-def test_zksync2_deposits_transfers_and_withdraws_another_token(user: Zksync2User) -> None:
-    there, here = stranger(), stranger()
-    assert user.status(user.deposit(user.token, 600, user.account.address)) == 1
-    bridged = user.wallet.l2_token_address(user.token)
-    assert user.wallet.get_balance(token_address=bridged) == 600
-    sent = user.wallet.transfer(TransferTransaction(to=there, amount=50, token_address=bridged))
-    assert user.status(sent) == 1
-    assert user.zksync.zks_get_balance(there, token_address=bridged) == 50
-    user.claim(user.wallet.withdraw(WithdrawTransaction(token=bridged, amount=40, to=here)))
-    assert user.held(user.token, here) == 40
-    with pytest.raises(Web3Exception):
-        user.wallet.withdraw(WithdrawTransaction(token=bridged, amount=10**9, to=here))
 
 
 # web3.py

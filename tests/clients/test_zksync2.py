@@ -19,7 +19,6 @@ from zksync2.account.wallet import Wallet
 from zksync2.core.types import (
     DepositTransaction,
     PaymasterParams,
-    RequestExecuteCallMsg,
     TransferTransaction,
     WithdrawTransaction,
 )
@@ -28,7 +27,7 @@ from zksync2.module.module_builder import ZkSyncBuilder
 
 from entresol.contracts import artifact
 from tests.support.clients.accounts import ALICE, CHAIN_ID, NOBODY
-from tests.support.rollup.pair import USER, Pair, message_hash, running_pair
+from tests.support.rollup.pair import Pair, running_pair
 
 pytestmark = [
     pytest.mark.clients,
@@ -40,7 +39,6 @@ pytestmark = [
 
 ETHER: Final = 10**18
 ETH: Final = "0x0000000000000000000000000000000000000000"
-VERIFIED: Final = "verified"
 
 
 class User(NamedTuple):
@@ -161,15 +159,6 @@ def test_a_deposit_of_tokens_arrives_as_tokens(user: User, token: str, deposited
     assert user.wallet.l1_token_address(there) == token
 
 
-def test_a_call_is_requested_from_l1(user: User) -> None:
-    before = user.zksync.get_balance(NOBODY)
-    request = RequestExecuteCallMsg(
-        contract_address=NOBODY, call_data="0x", l2_value=7, l2_gas_limit=900_000
-    )
-    user.arrived(user.wallet.request_execute(request))
-    assert user.zksync.get_balance(NOBODY) - before == 7
-
-
 def test_ether_is_transferred_by_type_0x71(user: User) -> None:
     before = user.zksync.get_balance(NOBODY)
     sent = user.wallet.transfer(TransferTransaction(to=NOBODY, amount=9))
@@ -207,36 +196,6 @@ def test_tokens_are_withdrawn(user: User, token: str, deposited: str) -> None:
     user.finalize(sent)
     assert user.wallet.is_withdrawal_finalized(sent)
     assert user.wallet.get_l1_balance(token=token) - before == 40
-
-
-def test_a_message_is_proven_by_either_method(user: User) -> None:
-    pair, message = user.pair, b"from Python"
-    said = pair.finalized(pair.send_message(message))
-    block = int(said["blockNumber"], 16)
-    by_message = user.zksync.zks_get_l2_to_l1_msg_proof(
-        block, USER.checksummed(), message_hash(message), None
-    )
-    by_log = user.zksync.zks_get_log_proof(said["transactionHash"])
-    assert by_message == by_log
-    batch = int(said["l1BatchNumber"], 16)
-    proof = {"id": by_log.id, "proof": by_log.proof, "batchNumber": batch}
-    assert pair.is_included(proof, said, USER, message)
-
-
-def test_details_have_the_settlement_of_a_transaction(user: User) -> None:
-    sent = user.deposit(token=ETH, amount=1, refund_recipient=ALICE.address)
-    receipt = user.finalized(sent)
-    of_it = user.zksync.zks_get_transaction_details(sent)
-    assert (of_it.status, of_it.isL1Originated) == (VERIFIED, True)
-    of_block = user.zksync.zks_get_block_details(receipt["blockNumber"])
-    assert of_block.status == VERIFIED
-    assert HexBytes(of_block.root_hash) == receipt["blockHash"]
-    number = int(receipt["l1BatchNumber"], 16)
-    of_batch = user.zksync.zks_get_l1_batch_details(number)
-    assert (of_batch.number, of_batch.status) == (number, VERIFIED)
-    assert of_batch.execute_tx_hash == of_it.ethExecuteTxHash == of_block.execute_tx_hash
-    assert of_batch.committed_at <= of_batch.proven_at <= of_batch.executed_at
-    assert user.l1.eth.get_transaction_receipt(of_batch.execute_tx_hash)["status"] == 1
 
 
 def test_the_testnet_paymaster_pays_for_a_transfer(user: User) -> None:

@@ -82,16 +82,6 @@ def test_an_added_chain_takes_deposits_pays_withdrawals_and_keeps_the_books(
     one.goes_on(0)
 
 
-def test_a_client_learns_of_an_added_chain_what_config_out_has_of_each(one: SeveralChains) -> None:
-    found = one.pairs[0].l1(METHOD, {"chainId": ADDED, "port": 0})
-    assert found == one.node.info().to_json()["chains"][1]
-    assert found["chain_id"] == ADDED
-    client = HttpRpcClient(found["http_url"])
-    assert int(client("eth_chainId"), 16) == ADDED
-    assert client("zks_getMainContract") == found["contract"]
-    client.close()
-
-
 def test_an_added_chain_is_in_health_metrics_and_explorer_of_every_port(one: SeveralChains) -> None:
     added = one.pairs[0].l2(METHOD, {"chainId": ADDED})["http_url"]
     first = f"http://{one.node.address}"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
-import itertools
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,29 +61,6 @@ def test_any_process_of_any_node_takes_a_transaction_and_sees_it_at_once(
     assert {node.health()["role"] for node in cluster.nodes} == {"producer", "replica"}
 
 
-@pytest.mark.parametrize("is_producer", [True, False])
-def test_what_another_node_forwards_may_reach_a_worker(
-    cluster: ClusterProcesses, is_producer: bool
-) -> None:
-    producer = cluster.producer()
-    node = producer if is_producer else other_than(cluster, producer)
-    (worker,) = workers_of(node.running)
-    request = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction"}
-    body = json.dumps({**request, "params": [signed_transfer(0)]})
-    connection = http.client.HTTPConnection("127.0.0.1")
-    with contextlib.closing(connection):
-        connection.sock = connect_to(node.url, worker)
-        connection.request("POST", "/cluster/0", body, {"content-type": "application/json"})
-        seq, _, answer = connection.getresponse().read().partition(b"\n")
-    if is_producer:
-        assert seq.isdigit()
-        assert "result" in json.loads(answer)
-    else:
-        # It is not forwarded again.
-        assert (seq, answer) == (b"-", b"")
-    assert nonce(producer.client) == is_producer
-
-
 def test_workers_go_on_while_their_node_takes_over(cluster: ClusterProcesses) -> None:
     first = cluster.producer()
     second = other_than(cluster, first)
@@ -139,24 +113,3 @@ def test_any_process_of_the_producer_feeds_members_and_nobody_else(
         raw = signed_transfer(1)
         node.client("eth_sendRawTransaction", raw)
         assert again.recv(PATIENCE_SECONDS) == raw
-
-
-def test_subscribers_of_a_replicas_worker_see_what_is_pending(cluster: ClusterProcesses) -> None:
-    replica = other_than(cluster, cluster.producer())
-    (worker,) = workers_of(replica.running)
-    accepted = connect_to(replica.url, worker)
-    client = ProcessClient(replica.url, worker)
-    with (
-        contextlib.closing(client),
-        connect(replica.url.replace("http:", "ws:"), sock=accepted) as opened,
-    ):
-        subscriber = Subscriber(opened)
-        subscriber("eth_subscribe", "newPendingTransactions")
-        nonces = itertools.count()
-
-        def is_fed() -> bool:
-            # The first one may be sent before the feed is connected.
-            sent = client("eth_sendRawTransaction", signed_transfer(next(nonces)))
-            return sent in subscriber.within(0.5)
-
-        eventually(is_fed, replica.printed)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,6 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.server.config import ServerConfig
 from entresol.server.handler import LocalConnection
-from tests.support.clients.accounts import signed_transfer
-from tests.support.node_process import running_node
-from tests.support.polling import eventually
-from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
-from tests.support.workers import ProcessClient, processes_of
 
 ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 COUNTER = "0x" + "a2" * 20
@@ -112,63 +105,3 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     (line,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert "entresol verify" in line.getMessage()
     assert "Traceback" not in caplog.text
-
-
-READS = [
-    request
-    for request in REQUESTS
-    if request[0].startswith(("eth_get", "eth_call", "eth_fee", "debug"))
-]
-
-
-def check_damaged(clients: Sequence[HttpRpcClient], url: str, printed: Callable[[], str]) -> None:
-    """Read all over the store by each client: clear errors, a health of 503, and one line of the log."""
-    for client in clients:
-        messages = [_error(client, *read) for read in READS]
-        found = [message for message in messages if message is not None]
-        assert len(found) > len(READS) // 3
-        assert {message.partition(", and")[0] for message in found} == {
-            "-32000: the data of the node is damaged"
-        }
-    status, health = eventually(lambda: _unhealthy(url), printed)
-    assert status == 503
-    assert "is damaged" in health["reason"]
-    lines = eventually(
-        lambda: [line for line in printed().splitlines() if "entresol verify" in line]
-    )
-    assert len(lines) == 1, printed()
-    assert "Traceback" not in printed()
-
-
-def _error(client: HttpRpcClient, method: str, params: list[Any]) -> str | None:
-    try:
-        client(method, *params)
-    except RpcError as error:
-        return f"{error.code}: {error.message}"
-    return None
-
-
-def _unhealthy(url: str) -> tuple[int, dict[str, Any]] | None:
-    found = health_of(url)
-    return found if found[0] != 200 else None
-
-
-def fill(client: HttpRpcClient) -> None:
-    """Seal blocks with transactions."""
-    for nonce in range(BLOCKS):
-        client("eth_sendRawTransaction", signed_transfer(nonce))
-
-
-def test_damage_that_a_worker_reads_is_reported_once_by_the_node(tmp_path: Path) -> None:
-    flags = ("--no-l1", "--data-dir", str(tmp_path / "chain"), "--workers", "3")
-    with running_node(*flags) as node, closing(HttpRpcClient(node.url)) as client:
-        fill(client)
-        assert node.stop() == 0
-    with running_node(*flags) as node:
-        _, *workers = processes_of(node)
-        damage(tmp_path)
-        with ExitStack() as stack:
-            clients = [
-                stack.enter_context(closing(ProcessClient(node.url, pid))) for pid in workers
-            ]
-            check_damaged(clients, node.url, node.printed)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
-import re
-import shlex
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-import venv
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -150,32 +146,3 @@ def status_of(url: str) -> int:
             return int(response.status)
     except urllib.error.HTTPError as error:
         return error.code
-
-
-@pytest.mark.slow
-@pytest.mark.skipif("ENTRESOL_TEST_IMAGE" not in os.environ, reason="it compiles for minutes")
-def test_the_steps_of_the_image_install_a_node(tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv/bin/python"
-    wheel, install, _ = steps("RUN")
-    (tmp_path / "wheels").mkdir()
-    constraints = ROOT / "requirements-dev.txt"
-    (tmp_path / "wheels/constraints.txt").write_text(constraints.read_text(encoding="utf-8"))
-    for step in (wheel, install):
-        script = re.sub(r"\bpython\b", str(python), step, count=1)
-        script = script.replace("/wheels", shlex.quote(str(tmp_path / "wheels")))
-        subprocess.run(["/bin/sh", "-ec", script], cwd=ROOT, check=True)
-    done = subprocess.run(
-        [
-            tmp_path / "venv/bin/entresol",
-            "cluster",
-            "status",
-            "--cluster",
-            "postgresql://127.0.0.1:1/x",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": os.environ["PATH"]},
-    )
-    assert "cannot be reached" in done.stderr

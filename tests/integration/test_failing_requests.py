@@ -120,21 +120,6 @@ def test_failing_requests_of_any_method_leave_nothing_to_the_garbage_collector()
     assert found == {}
 
 
-def test_failing_requests_of_a_batch_leave_nothing_to_the_garbage_collector() -> None:
-    async def send_all() -> int:
-        dispatcher = layers["l2"]
-        calls = [
-            body
-            for method in ("eth_sendRawTransaction", "eth_sendTransaction", "eth_call")
-            for body in await failing(dispatcher, method)
-        ]
-        gc.collect()
-        return await unreachable_after(dispatcher, [b"[" + b",".join(calls) + b"]"], 100)
-
-    with both_layers() as layers:
-        assert asyncio.run(send_all()) <= MAX_UNREACHABLE
-
-
 def resident_bytes(node: RunningNode) -> int:
     pages = int(Path(f"/proc/{node.process.pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

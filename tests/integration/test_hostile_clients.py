@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import socket
-import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -15,7 +14,6 @@ from tests.support.inprocess_node import InprocessNode, inprocess_node
 
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":"0x10e"}'
-DESCRIPTION = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}'
 CONNECTION_LIMIT = 100
 CHUNKED = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 
@@ -97,18 +95,6 @@ def test_many_incomplete_requests_delay_no_other_client(
         # Whose first byte came too late was closed without a word.
         ends = {_rest(waiting)[:12] for waiting in slow}
         assert b"HTTP/1.1 408" in ends <= {b"HTTP/1.1 408", b""}
-
-
-@pytest.mark.usefixtures("client")
-def test_a_connection_closed_half_way_is_dropped(node: InprocessNode) -> None:
-    for cut in (1, 20, 100, len(post_request(DESCRIPTION))):
-        for reset in (False, True):
-            with RawConnection(node.port) as leaving:
-                leaving.send(post_request(DESCRIPTION)[:cut])
-                if reset:
-                    leaving.socket.setsockopt(
-                        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                    )
 
 
 # WebSocket

@@ -43,23 +43,6 @@ def bridges(pair: Pair) -> None:
     assert pair.l1.receipt(pair.claim(withdrawn))["status"] == "0x1"
 
 
-def test_a_rollback_of_the_l2_takes_batches_and_deposits_along(pair: Pair) -> None:
-    bridges(pair)
-    pair.settled()
-    kept, l1_before = heads(pair)[1], heads(pair)[0]
-    balance = received(pair)
-    bridges(pair)
-    pair.settled()
-    depth = heads(pair)[1] - kept
-    assert pair.l2("anvil_rollback", depth) is None
-    assert heads(pair)[1] >= kept
-    assert heads(pair)[0] >= l1_before
-    # The deposit of the second round is gone on both layers, or arrives again.
-    eventually(lambda: received(pair) in (balance, balance + 5))
-    bridges(pair)
-    pair.settled()
-
-
 def test_a_rollback_of_the_l1_takes_the_l2_along(pair: Pair) -> None:
     bridges(pair)
     pair.settled()
@@ -112,23 +95,6 @@ def test_a_reset_starts_both_layers_again(pair: Pair) -> None:
             layer("eth_getBlockByNumber", "0x0", False)["hash"] for layer in (pair.l1, pair.l2)
         ] == genesis
     bridges(pair)
-
-
-def test_either_layer_dumps_a_pair_that_either_restores(pair: Pair) -> None:
-    bridges(pair)
-    withdrawn = pair.withdraw(2)
-    pair.settled()
-    before, hashes = received(pair), pair.l2("eth_getBlockByNumber", "latest", True)
-    dump = pair.l1("anvil_dumpState")
-    bridges(pair)
-    assert pair.l2("anvil_loadState", dump) is True
-    assert received(pair) == before
-    restored = pair.l2("eth_getBlockByNumber", hashes["number"], True)
-    assert restored["hash"] == hashes["hash"]
-    # The batch of the withdrawal is still proven, and can be claimed.
-    assert pair.l1.receipt(pair.claim(withdrawn))["status"] == "0x1"
-    bridges(pair)
-    pair.settled()
 
 
 def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from entresol.l1.contracts import BATCH_COMMITTED
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives import abi
 from entresol.primitives.base_token import asset_id
@@ -33,7 +31,6 @@ from tests.support.rollup.pair import (
 from tests.support.rpc_client import RpcError, get
 
 QUICK = ("--l1-delay", "0.02", "--settle-interval", "0.02")
-DAY = 86_400
 
 
 @contextmanager
@@ -63,62 +60,8 @@ def settlement_health(pair: Pair) -> str | None:
     return health
 
 
-def heads(pair: Pair) -> tuple[str, str]:
-    l1, l2 = (
-        layer("eth_getBlockByNumber", "latest", False)["hash"] for layer in (pair.l1, pair.l2)
-    )
-    return l1, l2
-
-
 def batch_number(pair: Pair) -> int:
     return int(pair.l2("zks_L1BatchNumber"), 16)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("side", ["l1", "l2"])
-def test_both_layers_are_reverted_together_and_settlement_goes_on(
-    tmp_path: Path, side: str
-) -> None:
-    randomness = random.Random(side)
-    with pair_of(tmp_path, *QUICK) as pair:
-        layer = getattr(pair, side)
-        pair.arrived(pair.deposit(ETHER))
-        for _ in range(8):
-            # Whatever is under way now: a deposit, a batch, or a step of one.
-            for _ in range(randomness.randrange(3)):
-                pair.withdraw(2)
-            pair.l1.receipt(pair.deposit(3))
-            # In this order: settlement goes on meanwhile, and what comes behind the snapshot goes.
-            before, checkpoint = heads(pair), layer("evm_snapshot")
-            undone = [pair.withdraw(5) for _ in range(randomness.randrange(1, 4))]
-            pair.deposit(7)
-            if randomness.random() < 0.5:
-                pair.proven(undone[0])
-            assert layer("evm_revert", checkpoint) is True
-            gone = [pair.l2("eth_getTransactionReceipt", transaction) for transaction in undone]
-            assert gone == [None] * len(undone)
-            assert pair.l1("eth_getBlockByHash", before[0], False) is not None
-            assert pair.l2("eth_getBlockByHash", before[1], False) is not None
-        pair.l1.receipt(pair.claim(pair.withdraw(11)))
-        pair.settled()
-        assert settlement_health(pair) is None
-
-
-def test_time_can_be_moved_on_either_layer(tmp_path: Path) -> None:
-    with pair_of(tmp_path, *QUICK) as pair:
-        for layer in (pair.l1, pair.l2, pair.l1):
-            layer("evm_increaseTime", 30 * DAY)
-            layer("evm_mine")
-            pair.arrived(pair.deposit(ETHER))
-            assert pair.l1.receipt(pair.claim(pair.withdraw(1)))["status"] == "0x1"
-        times = [
-            int(layer("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-            for layer in (pair.l1, pair.l2)
-        ]
-        assert times[0] - times[1] > 29 * DAY
-        pair.l2("anvil_mine", "0x40")
-        pair.send_message(b"after many empty blocks")
-        pair.settled()
 
 
 def test_a_deposit_that_failed_is_owed_until_it_is_claimed_back(tmp_path: Path) -> None:
@@ -174,17 +117,6 @@ def test_a_batch_is_settled_by_hand_step_by_step(tmp_path: Path) -> None:
             totals.append(pair.totals())
         assert totals == [(1, 0, 0), (1, 1, 0), (1, 1, 1)]
         assert pair.proven(sent)["batchNumber"] == 1
-
-
-def test_the_commitment_in_the_details_is_the_one_that_l1_computed(tmp_path: Path) -> None:
-    with pair_of(tmp_path, "--l1-delay", "0.02", "--no-settle", agree=False) as pair:
-        pair.arrived(pair.deposit(ETHER))
-        with pytest.raises(RpcError, match="execute of batch 1 failed"):
-            pair.l2("anvil_zks_executeBatch", 1)
-        assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] is None
-        receipt = pair.l1.receipt(pair.l2("anvil_zks_commitBatch", 1))
-        (event,) = [log for log in receipt["logs"] if log["topics"][0] == str(BATCH_COMMITTED)]
-        assert pair.l2("zks_getL1BatchDetails", 1)["commitment"] == event["topics"][3]
 
 
 def test_a_step_that_reverts_stops_settlement_and_nothing_else(tmp_path: Path) -> None:

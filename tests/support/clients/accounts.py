@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from eth_account import Account
@@ -10,7 +9,7 @@ from eth_account.signers.local import LocalAccount
 from eth_typing import ChecksumAddress
 from web3 import Web3
 
-from tests.support.rpc_client import HttpRpcClient, RpcClient
+from tests.support.rpc_client import RpcClient
 
 ALICE: Final[LocalAccount] = Account.from_key(
     "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
@@ -50,25 +49,3 @@ def sign_next(client: RpcClient, **fields: Any) -> str:
 def send_next(client: RpcClient, **fields: Any) -> dict[str, Any]:
     """Sign and send Alice's next transaction, and return its receipt."""
     return client.receipt(client("eth_sendRawTransaction", sign_next(client, **fields)))
-
-
-class SigningClient(HttpRpcClient):
-    """A client of a node that signs for nobody: what is sent is signed here."""
-
-    def __init__(self, url: str, account: LocalAccount) -> None:
-        super().__init__(url)
-        self._account = account
-
-    def __call__(self, method: str, *params: object) -> Any:
-        """Return the result of a method; a transaction of the account is sent raw."""
-        if method != "eth_sendTransaction":
-            return super().__call__(method, *params)
-        (fields,) = params
-        assert isinstance(fields, Mapping)
-        nonce = self("eth_getTransactionCount", self._account.address, "pending")
-        numbers = {name: int(fields[name], 16) for name in ("gas", "value") if name in fields}
-        to = Web3.to_checksum_address(fields["to"])
-        whole = {"chainId": int(self("eth_chainId"), 16), "nonce": int(nonce, 16), **numbers}
-        called = {**whole, **_FEES, "to": to, "data": fields["data"]}
-        raw = self._account.sign_transaction(called).raw_transaction
-        return super().__call__("eth_sendRawTransaction", Web3.to_hex(raw))

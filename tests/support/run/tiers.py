@@ -24,7 +24,6 @@ _WORKERS: Final = "another way in which a worker is lost; `make test` has a kill
 LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_hostile_l1.py::test_kills_beside_a_hostile_l1_lose_double_and_invent_nothing": _KILLS,
-    f"{_INTEGRATION}/test_node_crash.py": _KILLS,
     f"{_INTEGRATION}/test_fork_crash.py::test_ten_kills": _KILLS,
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
@@ -49,16 +48,8 @@ LONG: Final[dict[str, str]] = {
     },
     **{
         f"{_INTEGRATION}/test_cluster_workers.py::test_{name}": _CLUSTER
-        for name in (
-            "what_another_node_forwards_may_reach_a_worker",
-            "any_process_of_the_producer_feeds_members_and_nobody_else",
-            "subscribers_of_a_replicas_worker_see_what_is_pending",
-        )
+        for name in ("any_process_of_the_producer_feeds_members_and_nobody_else",)
     },
-    f"{_INTEGRATION}/test_cluster_interop.py": _CLUSTER,
-    f"{_INTEGRATION}/test_damaged_store.py::test_damage_that_a_worker_reads_is_reported_once_by_the_node": (
-        "a worker that reads damage, for which processes are started; `make test` reads it in one"
-    ),
     **{
         f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
         for name in (
