@@ -10,7 +10,6 @@ so that no code of the node judges itself.
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -39,7 +38,6 @@ TARGET = Web3.to_checksum_address("0x" + "7a" * 20)
 UNKNOWN = "0x" + "ab" * 32
 WORD = bytes(range(32))
 BASE_FEE = GWEI // 10
-ENDLESS = "0x5b5f56"
 OWNER_MARGIN = 100_000
 EMITTER = Web3().eth.contract(abi=CONTRACTS["emitter"]["abi"])
 REVERTS = Web3().eth.contract(abi=CONTRACTS["reverts"]["abi"])
@@ -184,14 +182,6 @@ def test_26_a_transfer_is_accepted(client: HttpRpcClient, kind: str) -> None:
     assert receipt["from"] == SENDER
 
 
-@pytest.mark.parametrize("kind", ["access list", "dynamic fees"])
-def test_27_access_lists_are_accepted_here(client: HttpRpcClient, kind: str) -> None:
-    """zksync-era rejects them, because its virtual machine has no use for them; an EVM has."""
-    touched = [{"address": BOB.address, "storageKeys": [UNKNOWN]}]
-    receipt = send(client, kind, accessList=touched)
-    assert (receipt["type"], receipt["status"]) == (KINDS[kind][0], "0x1")
-
-
 def test_28_the_price_and_the_signature_of_a_legacy_transaction_come_back(
     client: HttpRpcClient,
 ) -> None:
@@ -329,35 +319,7 @@ def test_54_and_55_a_revert_has_code_3_its_reason_and_its_data(
     assert (error.code, error.message, error.data[:10]) == (3, message, data)
 
 
-@pytest.mark.parametrize("method", ESTIMATES)
-def test_55_an_estimate_of_an_endless_loop_ends(client: HttpRpcClient, method: str) -> None:
-    overrides = overriding(method, code=ENDLESS)
-    error = rejected(client, method, {"from": SENDER, "to": TARGET}, *overrides)
-    assert error.code in {3, -32000}
-
-
-def test_74_a_fee_is_in_hex(client: HttpRpcClient) -> None:
-    fee = client("zks_estimateFee", {"from": SENDER, "to": BOB.address, "value": "0x1"})
-    assert all(re.fullmatch("0x(0|[1-9a-f][0-9a-f]*)", value) for value in fee.values())
-
-
 # Blocks, filters, logs and subscriptions.
-
-
-@pytest.mark.usefixtures("manual")
-def test_24_pending_does_not_count_behind_a_gap(client: HttpRpcClient) -> None:
-    count = next_nonce(client)
-    client("eth_sendRawTransaction", sign(client, "legacy", nonce=count + 1).raw)
-    assert next_nonce(client) == count
-    client("eth_sendRawTransaction", sign(client, "legacy", nonce=count).raw)
-    assert next_nonce(client) == count + 2
-
-
-def test_25_a_block_may_be_named_by_an_object(client: HttpRpcClient) -> None:
-    genesis = client("eth_getBlockByNumber", "0x0", False)
-    for place in ({"blockNumber": "0x0"}, {"blockHash": genesis["hash"]}):
-        assert client("eth_getBalance", SENDER, place) == hex(10_000 * 10**18)
-        assert client("eth_getTransactionCount", SENDER, place) == "0x0"
 
 
 def test_61_a_log_filter_matches_address_and_topics_and_may_end(

@@ -127,66 +127,6 @@ def block(pair: Pair, request: pytest.FixtureRequest) -> Json:
     return block
 
 
-def test_15_the_bloom_of_a_block_is_the_union_of_its_receipts(pair: Pair, block: Json) -> None:
-    assert len(block["logsBloom"]) == 514
-    union = 0
-    for receipt in pair.l2("eth_getBlockReceipts", block["number"]):
-        union |= int(receipt["logsBloom"], 16)
-    assert int(block["logsBloom"], 16) == union
-    assert (union != 0) == (len(block["transactions"]) == 3)
-
-
-def test_16_a_block_used_the_gas_of_its_receipts(pair: Pair, block: Json) -> None:
-    receipts = pair.l2("eth_getBlockReceipts", block["hash"])
-    assert int(block["gasUsed"], 16) >= sum(int(receipt["gasUsed"], 16) for receipt in receipts) > 0
-
-
-def test_17_the_receipts_of_a_block_are_those_of_its_transactions(pair: Pair, block: Json) -> None:
-    one_by_one = [pair.l2("eth_getTransactionReceipt", it) for it in block["transactions"]]
-    assert pair.l2("eth_getBlockReceipts", block["number"]) == one_by_one
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_18_a_block_is_the_same_by_hash_and_by_number(pair: Pair, block: Json, full: bool) -> None:
-    by_number = pair.l2("eth_getBlockByNumber", block["number"], full)
-    assert pair.l2("eth_getBlockByHash", block["hash"], full) == by_number
-    count = hex(len(block["transactions"]))
-    assert pair.l2("eth_getBlockTransactionCountByNumber", block["number"]) == count
-    assert pair.l2("eth_getBlockTransactionCountByHash", block["hash"]) == count
-
-
-def test_19_a_transaction_is_the_same_by_index_and_by_hash(pair: Pair, block: Json) -> None:
-    whole = pair.l2("eth_getBlockByNumber", block["number"], True)["transactions"]
-    for index, name in enumerate(block["transactions"]):
-        found = pair.l2("eth_getTransactionByHash", name)
-        place = (block["number"], hex(index))
-        assert whole[index] == found
-        assert pair.l2("eth_getTransactionByBlockNumberAndIndex", *place) == found
-        place = (block["hash"], hex(index))
-        assert pair.l2("eth_getTransactionByBlockHashAndIndex", *place) == found
-
-
-# Details and receipts.
-
-
-@pytest.mark.parametrize(("sealed", "batch"), [(False, None), (True, "0x1")])
-def test_44_block_receipt_logs_and_transaction_agree_about_their_batch(
-    slow: Pair, sealed: bool, batch: str | None
-) -> None:
-    sent = say(slow, b"agreed")["transactionHash"]
-    if sealed:
-        perform(slow, "commit", 1)
-    receipt = slow.l2.receipt(sent)
-    block = slow.l2("eth_getBlockByHash", receipt["blockHash"], False)
-    transaction = slow.l2("eth_getTransactionByHash", sent)
-    (found,) = slow.l2("eth_getLogs", {"blockHash": receipt["blockHash"]})
-    (log,), (message,) = receipt["logs"], receipt["l2ToL1Logs"]
-    everywhere = (block, receipt, transaction, found, log, message)
-    assert [it["l1BatchNumber"] for it in everywhere] == [batch] * 6
-    assert message["txIndexInL1Batch"] == receipt["l1BatchTxIndex"]
-    assert transaction["l1BatchTxIndex"] == receipt["l1BatchTxIndex"]
-
-
 # Proofs.
 
 

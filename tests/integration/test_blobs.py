@@ -68,23 +68,6 @@ def test_blob_gas_is_paid_and_burnt(chain: Chain) -> None:
     assert header.blob_gas_used == 2 * BLOB_GAS
 
 
-def test_the_price_rises_with_full_blocks_and_falls_with_empty_ones(chain: Chain) -> None:
-    chain.schedule.seal_on_request()
-    prices = []
-    for nonce in range(40):
-        for index, seeds in ((0, range(6)), (1, range(3))):
-            raw = blob_transaction(SECRETS[index], sample_sidecar(*seeds), nonce=nonce)
-            chain.add(decode(raw))
-        chain.builder.seal()
-        assert chain.head.blob_gas_used == 9 * BLOB_GAS
-        prices.append(chain.next_blob_base_fee())
-    assert prices == sorted(prices)
-    assert prices[-1] > 10
-    while chain.next_blob_base_fee() > 1:
-        chain.builder.seal()
-    chain.verify()
-
-
 def test_a_transaction_waits_until_the_price_falls_to_its_cap(chain: Chain) -> None:
     chain.schedule.seal_on_request()
     cheap = decode(blob_transaction(SECRETS[2], sample_sidecar(1), blob_fee=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from entresol.primitives import abi
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains, several_config
 from tests.support.polling import eventually
 from tests.support.rollup.pair import USER, Pair
-from tests.support.rpc_client import RpcError
 
 VERIFICATION = "0x0000000000000000000000000000000000010009"
 ROOTS = "0x0000000000000000000000000000000000010008"
@@ -88,13 +86,6 @@ def test_idle_chains_make_no_block(chains: SeveralChains) -> None:
     assert int(l1("eth_blockNumber"), 16) == head + 20
 
 
-def test_an_unknown_target_is_rejected_by_name(chains: SeveralChains) -> None:
-    sent = chains.pairs[0].send_message(b"hello")
-    for target in ("proof_based_gw", "", "messageroot"):
-        with pytest.raises(RpcError, match="-32602.*" + target):
-            chains.pairs[0].l2("zks_getL2ToL1LogProof", sent, 0, target)
-
-
 def test_a_revert_of_all_chains_takes_proofs_and_imports_back(chains: SeveralChains) -> None:
     source, other, _ = chains.pairs
     chains.quiet()
@@ -109,21 +100,3 @@ def test_a_revert_of_all_chains_takes_proofs_and_imports_back(chains: SeveralCha
     again = proof_of(source, second)
     eventually(lambda: has_root(other, again))
     assert is_accepted(other, source, second, b"second", again)
-
-
-def test_a_restart_keeps_proofs_and_imports_nothing_twice(tmp_path: Path) -> None:
-    config = several_config(2, tmp_path / "chains")
-    with several_chains(config) as chains:
-        source, other = chains.pairs
-        sent = source.send_message(b"hello")
-        proof = proof_of(source, sent)
-        eventually(lambda: has_root(other, proof))
-        chains.quiet()
-        before = numbers(chains)
-    with several_chains(config) as chains:
-        source, other = chains.pairs
-        assert source.l2("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT) == proof
-        chains.quiet()
-        assert numbers(chains) == before
-        assert is_accepted(other, source, sent, b"hello", proof)
-        chains.goes_on(0)

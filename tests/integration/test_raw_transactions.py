@@ -21,7 +21,7 @@ from entresol.primitives.values import Address
 from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import HttpRpcClient
 
 CHAIN_ID = 31337
 FLAGS = ("--no-l1", "--chain-id", str(CHAIN_ID), "--log-level", "warning")
@@ -133,20 +133,6 @@ def test_a_contract_that_a_batch_deploys_is_called_by_another_sender_after_it(
     receipts = [client("eth_getTransactionReceipt", transaction) for transaction in sent]
     assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
     assert client("eth_getBalance", str(created), "latest") == "0x0"
-
-
-def test_rejected_items_have_their_own_errors(client: HttpRpcClient) -> None:
-    rich(client, 30)
-    to = address(secret(31))
-    good = [raw(nonce, secret(30), to) for nonce in range(3)]
-    poor = raw(0, secret(39), to)
-    results = client.batch(sends(good[0], "0x00", poor, good[1], good[0], "0x", good[2]))
-    assert [isinstance(result, RpcError) for result in results] == [
-        False, True, True, False, True, True, False,
-    ]  # fmt: skip
-    assert "insufficient funds" in results[2].message
-    for at in (0, 3, 6):
-        assert client("eth_getTransactionReceipt", results[at])["status"] == "0x1"
 
 
 def test_a_batch_of_ten_thousand_lets_others_be_served() -> None:

@@ -182,19 +182,6 @@ def test_without_the_owners_key_the_error_has_the_call_to_make(
     assert str(opened(config)[0].contracts.chain) == found["chain"].lower()
 
 
-def test_a_registration_that_was_interrupted_is_completed(
-    deployed: Deployed, tmp_path: Path
-) -> None:
-    directory, key = tmp_path / "chain", str(OWNER.secret)
-    with pytest.raises(ChainNotRegistered):
-        opened(deployed.second(data_dir=str(directory), deploy_l1=True))
-    manifest = json.loads((directory / MANIFEST_FILE).read_text())
-    before = sent_by(deployed.anvil, SECOND.address)
-    (registered,) = opened(deployed.second(data_dir=str(directory), bridgehub_owner_key=key))
-    assert str(registered.contracts.chain) == manifest["contracts"]["chain"]
-    assert sent_by(deployed.anvil, SECOND.address) == before + 3
-
-
 def test_a_registration_that_is_killed_before_each_line_of_its_log_is_completed_once(
     deployed: Deployed, tmp_path: Path
 ) -> None:

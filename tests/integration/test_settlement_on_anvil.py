@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rollup.node_crashes import operator_nonce
+from tests.support.rollup.node_crashes import CrashingNode, Traffic, operator_nonce
 from tests.support.rollup.pair import ETHER, Pair
 from tests.support.rpc_client import get
 
@@ -199,3 +200,57 @@ def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
         assert metric(node.url, "settlement_pending_attempts") == 0
         pair.close()
         assert node.stop() == 0
+
+
+def test_a_reorg_of_an_executed_deposit_is_reported_also_after_a_restart(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    info = tmp_path / "info.json"
+
+    def reports(url: str) -> bool:
+        return "a reorg" in (health(url)["deposits"] or "")
+
+    with inprocess_node(*arguments(anvil, tmp_path), info=info) as node:
+        pair = Pair.connect(info)
+        # The reorg must not remove the deployment.
+        pair.l1("anvil_mine", "0x5")
+        executed = pair.arrived(pair.deposit(111))["transactionHash"]
+        pair.l1("anvil_reorg", 1, [])
+        (replaced,) = pair.priority_hashes(pair.deposit(222, sender=ACCOUNTS[5].address))
+        eventually(lambda: reports(node.url), node.printed)
+        pair.close()
+    info.unlink()
+    with inprocess_node(*arguments(anvil, tmp_path), info=info) as node:
+        pair = Pair.connect(info)
+        eventually(lambda: reports(node.url), node.printed)
+        assert pair.l2("eth_getTransactionReceipt", replaced) is None
+        # L1 rejects a batch with the deposit that it does not have.
+        eventually(lambda: "execute of" in (health(node.url)["settlement"] or ""))
+        # What was acknowledged stays, and users of the L2 are served.
+        assert pair.l2("eth_getTransactionReceipt", executed)["status"] == "0x1"
+        assert pair.l2.receipt(pair.send_message(b"still here"))["status"] == "0x1"
+        pair.close()
+
+
+def test_kills_beside_another_l1_lose_and_double_nothing(
+    anvil: RestartableAnvil, tmp_path: Path
+) -> None:
+    node = CrashingNode(tmp_path, *arguments(anvil, tmp_path)[4:])
+    traffic, nonces, randomness = Traffic(3), [], random.Random(4)
+
+    def begin(pair: Pair) -> None:
+        nonces.append(operator_nonce(pair, OPERATOR.address))
+        traffic.token = pair.create_token()
+        pair.arrived(pair.deposit(10**9))
+
+    node.live(begin)
+    for _ in range(4):
+        node.live(traffic.go_on, 0.5 + randomness.expovariate(1))
+
+    def finish(pair: Pair) -> None:
+        pair.settled()
+        traffic.check(pair)
+
+    node.live(finish)
+    assert traffic.token is not None
+    check_agreement(node.data, [traffic.token], l1=l1_config(anvil), nonce=nonces[0])

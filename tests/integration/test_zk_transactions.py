@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol._native import rlp_decode, rlp_encode
 from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
 from entresol.chain.rules import ChainRules
 from entresol.dev.keyring import Keyring
 from entresol.primitives.bytecode import eravm_hash
-from entresol.primitives.transactions import Paymaster, ZkTransaction, decode, sign
+from entresol.primitives.transactions import ZkTransaction, decode, sign
 from entresol.primitives.values import Data
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode
 from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api
@@ -55,20 +54,8 @@ def client() -> Iterator[ApiClient]:
         yield client
 
 
-def custom_signature(secret: bytes) -> bytes:
-    """Return the signature of the plain transaction in the form that clients send."""
-    signature = sign_digest(PLAIN.signing_hash(), secret)
-    return signature[:64] + bytes([27 + signature[64]])
-
-
 def signed(payload: ZkTransaction = PLAIN, secret: bytes = SECRETS[0], **changes: Any) -> bytes:
     return sign(replace(payload, **changes), secret).raw
-
-
-def with_item(raw: bytes, index: int, item: Any) -> bytes:
-    items = rlp_decode(raw[1:])
-    assert isinstance(items, list)
-    return b"\x71" + rlp_encode([*items[:index], item, *items[index + 1 :]])
 
 
 def send(client: ApiClient, raw: bytes) -> str:
@@ -89,62 +76,6 @@ def test_r_and_s_beside_a_custom_signature_do_not_make_it_impersonated() -> None
     signature = sign_digest(PLAIN.signing_hash(), SECRETS[0])
     unlikely = replace(PLAIN, v=0, r=5, s=1 << 160, custom_signature=signature)
     assert not decode(unlikely.encode()).is_impersonated
-
-
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [
-        (signed(gas_per_pubdata_limit=0), "gas per pub data limit is zero"),
-        (signed(chain_id=1), "invalid chain id for signer: have 1 want 270"),
-        (b"\x71" + rlp_encode([b""] * 15), "decodeRlpError RlpIncorrectListLen: "),
-        (with_item(signed(), 4, b""), "to: toAddressIsNull"),
-        (with_item(signed(), 0, b"\1\0\0\0\0"), "nonce has max value"),
-        (with_item(signed(), 8, b"\1"), "invalid signature"),
-        (with_item(signed(), 11, bytes(BOB)), "invalid signature: signed by"),
-        (PLAIN.encode(), "invalid signature: the transaction is not signed"),
-        (
-            replace(PLAIN, custom_signature=b"\x01" * 64).encode(),
-            "invalid signature: a signature is 65 bytes, got 64",
-        ),
-        (
-            replace(PLAIN, custom_signature=custom_signature(SECRETS[1])).encode(),
-            "invalid signature: signed by",
-        ),
-        (
-            signed(paymaster=Paymaster(BOB, b"please")),
-            "failed paymaster validation: paymasters are not supported",
-        ),
-        (
-            with_item(signed(), 13, [WORD, WORD * 2]),
-            "factory dependency #1 is invalid: Bytecode has even number of 32-byte words",
-        ),
-        (
-            with_item(signed(), 13, [WORD + b"\0"]),
-            "factory dependency #0 is invalid: Bytecode length is not divisible by 32",
-        ),
-        (
-            with_item(signed(), 13, [WORD] * 65),
-            "too many factory dependencies in the transaction. 65 provided, while only 64 allowed",
-        ),
-        (signed(data=bytes(131_072), gas_limit=10_000_000), "oversized data: "),
-        (
-            signed(max_priority_fee_per_gas=FEE + 1),
-            "max priority fee per gas higher than max fee per gas",
-        ),
-        (signed(max_fee_per_gas=FEE - 1), "max fee per gas less than block base fee"),
-        (
-            signed(value=1_000 * ETHER),
-            f"insufficient funds for gas + value. balance: {100 * ETHER}, fee: ",
-        ),
-        (signed(gas_limit=20_999), "intrinsic gas too low"),
-        (signed(gas_limit=2**51), "exceeds block gas limit"),
-    ],
-)  # fmt: skip
-def test_a_rejection_has_its_reason(client: ApiClient, raw: bytes, message: str) -> None:
-    rejection = rejected(client, "eth_sendRawTransaction", str(Data(raw)))
-    assert rejection.code == -32000
-    assert rejection.message.startswith(message)
-    assert client("eth_blockNumber") == "0x0"
 
 
 def test_a_priority_fee_is_shown_but_never_charged(client: ApiClient) -> None:

@@ -14,7 +14,6 @@ from entresol.l1.contracts import NEW_PRIORITY_REQUEST, decode_deposit
 from entresol.l1.layer_one import LayerOne
 from entresol.l1.remote_layer_one import RemoteLayerOne, logs_decoder
 from entresol.primitives.values import Address
-from tests.robustness.lies import LOGS
 from tests.robustness.wrong_values import any_wrong
 from tests.support.chain.api_client import ApiClient
 from tests.support.hex_data import hexed
@@ -22,6 +21,7 @@ from tests.support.rollup.layer_ones import request_data
 from tests.support.rollup.lying_remote import URL, LyingClient, LyingRemote, call_name
 
 WORD: Final = 64
+LOGS: Final = "eth_getLogs"
 REMEMBERED: Final = 8
 ERRORS: Final = (
     {"code": -32000, "message": "missing trie node"},

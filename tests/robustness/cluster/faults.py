@@ -6,13 +6,13 @@ import contextlib
 import logging
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
 
 from tests.robustness.cluster.load import History
-from tests.robustness.lies import Answer, Request
-from tests.robustness.lying_l1 import LyingL1
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses
 from tests.support.cluster.proxy import PostgresProxy
 from tests.support.cluster.skewed_clock import SkewedClock
@@ -22,13 +22,50 @@ from tests.support.rpc_client import HttpRpcClient, health_of
 from tests.support.small_disk import SmallDisk
 
 
-class L1Proxy(LyingL1):
+class L1Proxy:
     """Forwards requests to an L1, unless it is away."""
 
-    is_away = False
+    def __init__(self, upstream: str) -> None:
+        proxy = self
+        self.is_away = False
 
-    def _answer(self, request: Request, choice: random.Random) -> Answer:
-        return Answer(None) if self.is_away else super()._answer(request, choice)
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            # Otherwise a response waits for the acknowledgement of its head.
+            disable_nagle_algorithm = True
+            wbufsize = -1
+
+            def do_POST(self) -> None:  # its name
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if proxy.is_away:
+                    self.close_connection = True
+                    return
+                with contextlib.closing(HttpRpcClient(upstream)) as client:
+                    answer = client.post_bytes(body)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def handle(self) -> None:
+                # Nodes are killed again and again.
+                with contextlib.suppress(OSError):
+                    super().handle()
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        """Stop, and hang up on everybody."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
 
 
 Repair = Callable[[], None]

@@ -62,7 +62,7 @@ def started(
     clock = SkewedClock(cluster.folder / f"{node_name(number)}.clock")
     with (
         PostgresProxy(socket_of(cluster.url)).running() as postgres,
-        contextlib.closing(L1Proxy(cluster.l1_url, seed=0)) as l1,
+        contextlib.closing(L1Proxy(cluster.l1_url)) as l1,
     ):
         flags = ("--cluster", cluster.url_by_port(postgres.port), "--l1-url", l1.url)
         node = cluster.add(*flags, "--forward-seconds", FORWARD_SECONDS, command=clock.command)
