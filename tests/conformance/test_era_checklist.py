@@ -112,12 +112,6 @@ def estimate(client: HttpRpcClient, method: str, call: dict[str, Any], *more: An
     return int(result["gas_limit"] if isinstance(result, dict) else result, 16)
 
 
-def overriding(method: str, **account: Any) -> tuple[Any, ...]:
-    """Return the parameters that override the account at the target."""
-    overrides = {TARGET: account}
-    return ("latest", overrides) if method in {"eth_call", "eth_estimateGas"} else (overrides,)
-
-
 def next_nonce(client: HttpRpcClient, address: str = SENDER) -> int:
     return int(client("eth_getTransactionCount", address, "pending"), 16)
 
@@ -282,18 +276,6 @@ def test_51_an_estimate_is_enough_and_not_twice_as_much(
     room = OWNER_MARGIN if "eip712Meta" in extra else 0
     assert threshold <= estimated < 2 * threshold + room
     assert send_next(client, to=TARGET, gas=estimated)["status"] == "0x1"
-
-
-@pytest.mark.parametrize("method", ESTIMATES)
-@pytest.mark.parametrize("name", ["state", "stateDiff"])
-def test_53_an_estimate_may_assume_a_balance_code_and_storage(
-    client: HttpRpcClient, method: str, name: str
-) -> None:
-    # Reverts unless slot 0 holds the balance of the contract.
-    code = "0x5f5447 14 600a 57 5f5ffd 5b 00".replace(" ", "")
-    slots = {"0x" + "00" * 32: f"0x{42:064x}"}
-    overrides = overriding(method, code=code, balance="0x2a", **{name: slots})
-    assert estimate(client, method, {"from": SENDER, "to": TARGET}, *overrides) > 21_000
 
 
 @pytest.mark.parametrize("method", ["eth_call", *ESTIMATES])

@@ -10,7 +10,6 @@ confirmations on L1 before it counts as final, so that there is a way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -19,7 +18,6 @@ from eth_utils.crypto import keccak
 from trie.hexary import HexaryTrie
 
 from entresol.l1.contracts import BATCH_COMMITTED
-from tests.support.polling import eventually
 from tests.support.rollup.pair import (
     RECEIVER,
     USER,
@@ -55,11 +53,6 @@ def slow() -> Iterator[Pair]:
 def say(pair: Pair, message: bytes) -> Json:
     """Send a message to L1, and return the receipt."""
     return pair.l2.receipt(pair.send_message(message))
-
-
-def settled_message(pair: Pair, message: bytes) -> Json:
-    """Send a message to L1, and return the receipt after L1 has executed its batch."""
-    return pair.finalized(pair.send_message(message))
 
 
 def deposit(pair: Pair, value: int = 1) -> Json:
@@ -155,27 +148,6 @@ def test_what_accounts_have_from_the_beginning_can_be_withdrawn(slow: Pair) -> N
     before = balance_l1(slow, RECEIVER)
     claim_once(slow, sent)
     assert balance_l1(slow, RECEIVER) - before == amount
-
-
-def test_both_layers_respond_the_same_after_the_process_was_killed(tmp_path: Path) -> None:
-    arguments = ("--l1-delay", "0", "--data-dir", str(tmp_path / "chain"))
-    with running_pair(*arguments) as before:
-        deposited = before.arrived(before.deposit_at_cost(5))["transactionHash"]
-        said = settled_message(before, b"for ever")
-        name = said["transactionHash"]
-        requests = [
-            ("zks_getL2ToL1LogProof", name),
-            ("zks_getL2ToL1LogProof", deposited),
-            ("eth_getTransactionReceipt", name),
-            ("zks_getTransactionDetails", deposited),
-            ("zks_getL1BatchDetails", int(said["l1BatchNumber"], 16)),
-        ]
-        results = [before.l2(*request) for request in requests]
-    with running_pair(*arguments) as after:
-        eventually(lambda: after.number_of("finalized") >= int(said["blockNumber"], 16))
-        assert [after.l2(*request) for request in requests] == results
-        assert after.is_included(results[0], said, USER, b"for ever")
-        assert deposit(after)["status"] == "0x1"
 
 
 def test_an_account_is_proven_under_the_root_that_l1_has_of_the_batch(pair: Pair) -> None:

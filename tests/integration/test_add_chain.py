@@ -220,16 +220,6 @@ def test_chains_that_are_added_at_once_are_all_added_up_to_the_most_that_a_node_
     assert len(ids_of(one.node)) == MAX_CHAINS
 
 
-def test_a_chain_whose_client_disconnects_is_added(one: SeveralChains) -> None:
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": METHOD, "params": [{"chainId": ADDED}]})
-    host, port = one.node.address.split(":")
-    with socket.create_connection((host, int(port))) as client:
-        head = f"POST / HTTP/1.1\r\nhost: {host}\r\ncontent-length: {len(body)}\r\n"
-        client.sendall(f"{head}content-type: application/json\r\n\r\n{body}".encode())
-    eventually(lambda: ids_of(one.node) == [270, ADDED])
-    assert ids_on_l1(one.pairs[0]) == [270, ADDED]
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_restart_with_the_same_flags_knows_an_added_chain(tmp_path: Path, count: int) -> None:
     config = several_config(count, tmp_path / "chains")

@@ -18,10 +18,6 @@ SECRET = "a-key-that-nobody-may-see"  # noqa: S105 - of no provider
 L1_CHAIN = "0x7a69"
 
 
-def get(node: InprocessNode, path: str, headers: dict[str, str] | None = None) -> Any:
-    return fetch(node.url, path, headers)
-
-
 def fetch(url: str, path: str, headers: dict[str, str] | None = None) -> Any:
     with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)) as client:
         client.request("GET", path, headers=headers or {})
@@ -29,11 +25,7 @@ def fetch(url: str, path: str, headers: dict[str, str] | None = None) -> Any:
         return response.status, response.getheaders(), response.read().decode()
 
 
-def post(node: InprocessNode, path: str, method: str, *params: object) -> Any:
-    return post_to(node.url, path, method, *params)
-
-
-def post_to(url: str, path: str, method: str, *params: object) -> Any:
+def post(url: str, path: str, method: str, *params: object) -> Any:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)) as client:
         client.request("POST", path, body, {"Content-Type": "application/json"})
@@ -47,25 +39,25 @@ def l1_port_of(node: InprocessNode) -> int:
 
 def test_a_browser_gets_the_page_and_other_clients_what_they_got_before() -> None:
     with inprocess_node() as node:
-        status, headers, body = get(node, "/", BROWSER)
+        status, headers, body = fetch(node.url, "/", BROWSER)
         assert (status, body[:15]) == (200, "<!doctype html>")
         assert "frame-ancestors 'none'" in dict(headers)["content-security-policy"]
-        assert get(node, "/", {"Accept": "*/*"})[0] == 405
-        assert get(node, "/health")[0] == get(node, "/openrpc.json")[0] == 200
-        assert get(node, "/explorer/../cli.py")[0] == get(node, "/explorer/")[0] == 405
-        assert post(node, "/", "eth_chainId")["result"] == "0x10e"
-        assert get(node, "/", BROWSER | {"Host": "evil.example"})[0] == 403
+        assert fetch(node.url, "/", {"Accept": "*/*"})[0] == 405
+        assert fetch(node.url, "/health")[0] == fetch(node.url, "/openrpc.json")[0] == 200
+        assert fetch(node.url, "/explorer/../cli.py")[0] == fetch(node.url, "/explorer/")[0] == 405
+        assert post(node.url, "/", "eth_chainId")["result"] == "0x10e"
+        assert fetch(node.url, "/", BROWSER | {"Host": "evil.example"})[0] == 403
 
 
 def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> None:
     with inprocess_node() as node:
-        assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
-        assert post(node, "/explorer/l2", "eth_chainId")["result"] == "0x10e"
+        assert post(node.url, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
+        assert post(node.url, "/explorer/l2", "eth_chainId")["result"] == "0x10e"
         with connect(f"ws://127.0.0.1:{node.port}/explorer/l1") as socket:
             call = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
             socket.send(json.dumps(call))
             subscription = json.loads(socket.recv())["result"]
-            post(node, "/explorer/l1", "evm_mine")
+            post(node.url, "/explorer/l1", "evm_mine")
             assert json.loads(socket.recv())["params"]["subscription"] == subscription
 
 
@@ -73,9 +65,8 @@ def urls_of(node: InprocessNode) -> list[str]:
     return [line.split()[1] for line in node.output.splitlines() if line[:5] == "HTTP "]
 
 
-@pytest.mark.parametrize("flags", [(), ("--workers", "2")])
-def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, ...]) -> None:
-    with inprocess_node("--chains", "2", *flags) as node:
+def test_every_port_reaches_each_of_several_chains_by_its_id() -> None:
+    with inprocess_node("--chains", "2", "--workers", "2") as node:
         urls = urls_of(node)
         assert len(urls) == 3
         for url in urls:
@@ -85,7 +76,7 @@ def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, .
             ]
             assert ports == [urlsplit(url).port for url in urls[:2]]
             for chain in (270, 271):
-                assert post_to(url, f"/explorer/{chain}", "eth_chainId")["result"] == hex(chain)
+                assert post(url, f"/explorer/{chain}", "eth_chainId")["result"] == hex(chain)
                 health = json.loads(fetch(url, f"/explorer/{chain}/health")[2])
                 assert (health["status"], health["settlement"]) == ("ready", None)
                 status, headers, body = fetch(url, f"/explorer/{chain}", BROWSER)
@@ -96,9 +87,13 @@ def test_every_port_reaches_each_of_several_chains_by_its_id(flags: tuple[str, .
 
 def test_without_the_explorer_there_is_no_page_and_no_path() -> None:
     with inprocess_node("--no-explorer") as node:
-        assert get(node, "/", BROWSER)[0] == 405
-        assert get(node, "/explorer/main.js")[0] == get(node, "/explorer/node.json")[0] == 405
-        assert post(node, "/explorer/l1", "eth_chainId")["result"] == "0x10e"
+        assert fetch(node.url, "/", BROWSER)[0] == 405
+        assert (
+            fetch(node.url, "/explorer/main.js")[0]
+            == fetch(node.url, "/explorer/node.json")[0]
+            == 405
+        )
+        assert post(node.url, "/explorer/l1", "eth_chainId")["result"] == "0x10e"
 
 
 @pytest.mark.slow
@@ -106,19 +101,19 @@ def test_a_remote_layer_1_is_only_read_and_its_url_stays_here() -> None:
     with inprocess_node() as other:
         url = f"http://127.0.0.1:{l1_port_of(other)}/{SECRET}"
         with inprocess_node("--l1-url", url, "--deploy-l1", "--chain-id", "271") as node:
-            assert post(node, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
+            assert post(node.url, "/explorer/l1", "eth_chainId")["result"] == L1_CHAIN
             for method in (
                 "eth_sendRawTransaction",
                 "eth_accounts",
                 "evm_mine",
                 "eth_sendTransaction",
             ):
-                assert post(node, "/explorer/l1", method)["error"]["code"] == -32601
-            info = get(node, "/explorer/node.json")[2]
+                assert post(node.url, "/explorer/l1", method)["error"]["code"] == -32601
+            info = fetch(node.url, "/explorer/node.json")[2]
             assert json.loads(info)["remote"] is True
             assert SECRET not in info
             other.stop()
-            failed = post(node, "/explorer/l1", "eth_blockNumber")["error"]["message"]
+            failed = post(node.url, "/explorer/l1", "eth_blockNumber")["error"]["message"]
             assert "cannot be reached" in failed
             assert SECRET not in failed
 

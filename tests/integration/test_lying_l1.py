@@ -1,7 +1,6 @@
 """One wrong response of L1 stops nothing: every field of every response is attacked, and then L1 is honest again.
 
 The requests are those that a node makes; the results are those of a development L1, through the client of a remote one.
-`python -m tests.robustness.l1` is the long run of the same, with a real node and anvil.
 """
 
 from __future__ import annotations

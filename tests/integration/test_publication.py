@@ -82,15 +82,6 @@ def test_every_published_batch_decodes_to_the_blocks_of_the_chain() -> None:
         checked(net)
 
 
-def test_a_chain_goes_on_publishing_after_a_restart(tmp_path: Path) -> None:
-    for _ in range(3):
-        with devnet(data_dir=tmp_path, settle_interval=0.02, data_availability="calldata") as net:
-            traffic(net)
-            checked(net)
-            published = on_l1(net)
-            assert len(published.genesis_blocks()) == 1
-
-
 def test_a_chain_that_stopped_before_its_genesis_was_on_l1_publishes_it_later(
     tmp_path: Path,
 ) -> None:
@@ -155,28 +146,6 @@ def test_edits_larger_than_a_batch_are_published_by_hash_and_the_chain_goes_on(
             record.message for record in caplog.records if "larger than a batch" in record.message
         ]
         assert len(warnings) == 1
-
-
-def test_large_transactions_are_divided_over_blocks_and_none_is_lost() -> None:
-    with publishing(mining=False) as net:
-        sent = [
-            transfer(net.l2, data=f"0x{(bytes([number + 1]) * 50_000).hex()}", gas=hex(5_000_000))
-            for number in range(7)
-        ]
-        while any(
-            net.l2.request("eth_getTransactionReceipt", transaction) is None for transaction in sent
-        ):
-            net.l2.request("evm_mine")
-        assert (
-            len(
-                {
-                    net.l2.request("eth_getTransactionReceipt", transaction)["blockNumber"]
-                    for transaction in sent
-                }
-            )
-            == 4
-        )
-        checked(net)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from entresol.node.workers.worker_process import MODULE
 from tests.support.clients.accounts import ALICE, BOB
 from tests.support.http_server import RawConnection
 from tests.support.node_process import RunningNode, run_entresol, running_node
@@ -53,16 +52,6 @@ def is_gone(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return state == "Z"
-
-
-def is_executing(pid: int) -> bool:
-    """Say whether a new process runs its own program: until then its parent waits for it, even while it is stopped."""
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        # It has ended since it was listed.
-        return False
-    return MODULE.encode() in command.split(b"\0")
 
 
 class Load:
@@ -234,20 +223,6 @@ def test_a_worker_that_hangs_is_reported_and_replaced() -> None:
         assert node.stop() == 0
 
 
-def test_a_worker_that_is_stopped_while_it_starts_is_replaced_as_soon_as_any_other() -> None:
-    with running_node(*FLAGS, "--worker-silence-seconds", "5") as node:
-        before = set(workers_of(node))
-        os.kill(min(before), signal.SIGKILL)
-        (hung,) = eventually(lambda: set(filter(is_executing, workers_of(node))) - before)
-        os.kill(hung, signal.SIGSTOP)
-        eventually(lambda: is_gone(hung) and health(node) == ALL_RUNNING, node.printed)
-        assert metric(node, "worker_hangs_total") == 1
-        eventually(
-            lambda: "has given no sign of life for 5 seconds, and is killed" in node.printed()
-        )
-        assert node.stop() == 0
-
-
 def test_many_requests_for_the_metrics_are_answered_by_few_collections() -> None:
     """Each would take the producer some milliseconds, and a turn of every worker."""
     count = 400
@@ -262,14 +237,6 @@ def test_many_requests_for_the_metrics_are_answered_by_few_collections() -> None
             client.socket.close()
         taken = [cpu_seconds(pid) - was for pid, was in zip(processes, before, strict=True)]
         assert taken[0] < count * 0.001
-
-
-def test_a_worker_that_is_terminated_is_replaced() -> None:
-    with running_node(*FLAGS) as node:
-        victim = workers_of(node)[0]
-        os.kill(victim, signal.SIGTERM)
-        eventually(lambda: is_gone(victim) and health(node) == ALL_RUNNING)
-        assert node.stop() == 0
 
 
 def test_a_port_that_another_node_has_is_reported_and_lines_of_workers_are_whole() -> None:

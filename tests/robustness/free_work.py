@@ -29,7 +29,6 @@ from tests.support.contracts.layer_two import ETHER, FEE
 GAS: Final = 10_000_000
 BURN: Final = f"63{GAS * 9 // 10:08x}60e01b5f525f5f60d55f5f60095af150fe"
 """A precompile (BLAKE2F) with a round for nine tenths of the gas, and the end."""
-_REVERT: Final = "5f5ffd"
 
 
 class World(ScriptedWorld):
@@ -185,12 +184,6 @@ def out_of_gas(world: World, count: int) -> Prepared:
     return Prepared([_signed(n, paymaster=paymaster, to=target) for n in range(min(count, 3))])
 
 
-def reverting(world: World, count: int) -> Prepared:
-    """Keys with a paymaster that pays, and an execution that reverts."""
-    paymaster, target = world.paymaster_at(0x56, paying()), world.put(_REVERT, at=0x63)
-    return Prepared([_signed(n, paymaster=paymaster, to=target) for n in range(min(count, 3))])
-
-
 def burning_post(world: World, count: int) -> Prepared:
     """Keys with a paymaster that pays, and burns in `postTransaction` what is left."""
     paymaster = world.paymaster_that_posts((world.put(BURN, at=0x65), 0, b""))
@@ -225,7 +218,6 @@ WAYS: Final = {
     "a sender that has no ether any more": unfunded,
     "contract accounts that burn their gas in the block": changing_account,
     "an execution that uses up its gas": out_of_gas,
-    "an execution that reverts": reverting,
     "an execution whose postTransaction burns what is left": burning_post,
     "an execution of a priority transaction that burns its gas": burning_request,
     "an execution of a priority transaction that cannot start": unstarted_request,

@@ -56,9 +56,7 @@ LONG: Final[dict[str, str]] = {
             "the_end_of_the_producer_ends_all[True]",
             "a_worker_that_does_not_read_costs_a_bounded_number_of_bytes",
             "a_worker_that_hangs_is_reported_and_replaced",
-            "a_worker_that_is_stopped_while_it_starts_is_replaced_as_soon_as_any_other",
             "many_requests_for_the_metrics_are_answered_by_few_collections",
-            "a_worker_that_is_terminated_is_replaced",
             "long_calls_of_clients_that_leave_a_worker_end_on_the_producer",
         )
     },
