@@ -1,4 +1,4 @@
-"""What the tests of zksync-era check of its API and no other test here does: calls, estimates, filters, transactions.
+"""What the tests of zksync-era check of transactions and of constants, and no other test here does.
 
 The number of a test is that of its item in the list of behaviours. L1, batches and proofs are in
 `test_settlement_checklist.py`; an item that the interface has as well (2, 3, 5, 13, 14, 60, 64) is a test of
@@ -9,9 +9,9 @@ so that no code of the node judges itself.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
@@ -20,36 +20,21 @@ from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from eth_keys import keys  # type: ignore[attr-defined]
 from web3 import Web3
-from websockets.sync.client import connect
 from zksync2.module.request_types import EIP712Meta
 from zksync2.signer.eth_signer import PrivateKeyEthSigner
 from zksync2.transaction.transaction712 import Transaction712
 
-from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI, send_next
-from tests.support.clients.contracts import CONTRACTS
-from tests.support.evm.programs import demand_gas, program
-from tests.support.inprocess_node import InprocessNode, inprocess_node
+from tests.support.clients.accounts import ALICE, BOB, CHAIN_ID, GWEI
+from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcError
 
 pytestmark = pytest.mark.clients
 
 SENDER = ALICE.address.lower()
-TARGET = Web3.to_checksum_address("0x" + "7a" * 20)
 UNKNOWN = "0x" + "ab" * 32
 WORD = bytes(range(32))
 BASE_FEE = GWEI // 10
-OWNER_MARGIN = 100_000
-EMITTER = Web3().eth.contract(abi=CONTRACTS["emitter"]["abi"])
-REVERTS = Web3().eth.contract(abi=CONTRACTS["reverts"]["abi"])
 
-ESTIMATES_ON_L2 = ["eth_estimateGas", "zks_estimateFee"]
-ESTIMATES = [*ESTIMATES_ON_L2, "zks_estimateGasL1ToL2"]
-METAS: list[dict[str, Any]] = [
-    {},
-    {"type": "0x71"},
-    {"type": "0x71", "eip712Meta": {"gasPerPubdata": "0x00"}},
-]
-"""The fields by which a call is one of type 0x71 or not."""
 
 FEES = {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": 0}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -75,17 +60,10 @@ class Signed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[InprocessNode]:
+def client() -> Iterator[HttpRpcClient]:
     # Two responses about a block are equal only as long as no batch with it is sealed in between.
-    with inprocess_node("--no-settle") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(node: InprocessNode) -> Iterator[HttpRpcClient]:
-    client = CheckedRpcClient(node.url)
-    yield client
-    client.close()
+    with inprocess_node("--no-settle") as node, closing(CheckedRpcClient(node.url)) as client:
+        yield client
 
 
 @pytest.fixture
@@ -94,22 +72,6 @@ def manual(client: HttpRpcClient) -> Iterator[None]:
     client("evm_setAutomine", False)
     yield
     client("evm_setAutomine", True)
-
-
-@pytest.fixture(scope="module")
-def emitter(client: HttpRpcClient) -> str:
-    deployed = send_next(client, data=CONTRACTS["emitter"]["bytecode"])["contractAddress"]
-    return Web3.to_checksum_address(deployed)
-
-
-def emit(client: HttpRpcClient, emitter: str, value: int) -> Any:
-    """Emit `LogSingleWithIndex(value)` and return the receipt."""
-    return send_next(client, to=emitter, data=str(EMITTER.encode_abi("logSingle", [7, value])))
-
-
-def estimate(client: HttpRpcClient, method: str, call: dict[str, Any], *more: Any) -> int:
-    result = client(method, call, *more)
-    return int(result["gas_limit"] if isinstance(result, dict) else result, 16)
 
 
 def next_nonce(client: HttpRpcClient, address: str = SENDER) -> int:
@@ -164,9 +126,6 @@ def rejected(client: HttpRpcClient, method: str, *params: Any) -> RpcError:
     with pytest.raises(RpcError) as raised:
         client(method, *params)
     return raised.value
-
-
-# Transactions.
 
 
 @every_kind
@@ -259,90 +218,6 @@ def test_32_34_36_and_37_are_rejected_here_in_geths_words(client: HttpRpcClient,
         raw = sign(client, kind, **fields).raw  # type: ignore[arg-type]
         error = rejected(client, "eth_sendRawTransaction", raw)
         assert (error.code, error.message[: len(words)]) == (-32000, words)
-
-
-# Calls and estimates.
-
-
-@pytest.mark.parametrize("extra", METAS)
-@pytest.mark.parametrize("method", ESTIMATES_ON_L2)
-@pytest.mark.parametrize("threshold", [50_000, 1_000_000])
-def test_51_an_estimate_is_enough_and_not_twice_as_much(
-    client: HttpRpcClient, method: str, threshold: int, extra: dict[str, Any]
-) -> None:
-    client("anvil_setCode", TARGET, "0x" + program([demand_gas(threshold)]) + "00")
-    estimated = estimate(client, method, {"from": SENDER, "to": TARGET, **extra})
-    # With eip712Meta there is room for the signatures of a multisig account, whose owner may ask.
-    room = OWNER_MARGIN if "eip712Meta" in extra else 0
-    assert threshold <= estimated < 2 * threshold + room
-    assert send_next(client, to=TARGET, gas=estimated)["status"] == "0x1"
-
-
-@pytest.mark.parametrize("method", ["eth_call", *ESTIMATES])
-@pytest.mark.parametrize(
-    ("function", "message", "data"),
-    [
-        ("revertWithMessage", "execution reverted: Function has been reverted.", "0x08c379a0"),
-        # The text names the selector as anvil's does; clients read the data.
-        (
-            "customErrorWithoutMessage",
-            "execution reverted: custom error 0x82b42900",
-            "0x82b42900",
-        ),
-        ("revertWithoutMessage", "execution reverted", "0x"),
-    ],
-)
-def test_54_and_55_a_revert_has_code_3_its_reason_and_its_data(
-    client: HttpRpcClient, method: str, function: str, message: str, data: str
-) -> None:
-    client("anvil_setCode", TARGET, CONTRACTS["reverts"]["runtime"])
-    call = {"from": SENDER, "to": TARGET, "data": REVERTS.encode_abi(function)}
-    error = rejected(client, method, call)
-    assert (error.code, error.message, error.data[:10]) == (3, message, data)
-
-
-# Blocks, filters, logs and subscriptions.
-
-
-def test_61_a_log_filter_matches_address_and_topics_and_may_end(
-    client: HttpRpcClient, emitter: str
-) -> None:
-    topic = Web3.to_hex(Web3.keccak(text="LogSingleWithIndex(uint256)"))
-    right = client("eth_newFilter", {"address": emitter, "topics": [topic, [f"0x{61:064x}"]]})
-    elsewhere = client("eth_newFilter", {"address": BOB.address})
-    head = int(client("eth_blockNumber"), 16)
-    ending = client("eth_newFilter", {"address": emitter, "toBlock": hex(head + 1)})
-    receipt = emit(client, emitter, 61)
-    emit(client, emitter, 62)
-    assert client("eth_getFilterChanges", right) == receipt["logs"]
-    assert client("eth_getFilterChanges", ending) == receipt["logs"]
-    assert client("eth_getFilterChanges", elsewhere) == []
-
-
-def test_67_subscribers_are_notified_of_blocks_transactions_and_logs(
-    node: InprocessNode, client: HttpRpcClient, emitter: str
-) -> None:
-    with connect(node.url.replace("http", "ws")) as socket:
-
-        def request(method: str, *params: Any) -> Any:
-            socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
-            return json.loads(socket.recv(5))["result"]
-
-        names = {
-            request("eth_subscribe", "newHeads"): "head",
-            request("eth_subscribe", "newPendingTransactions"): "pending",
-            request("eth_subscribe", "logs", {"address": emitter}): "log",
-        }
-        ended = request("eth_subscribe", "newHeads")
-        assert request("eth_unsubscribe", ended) is True
-        receipt = emit(client, emitter, 67)
-        notified = {}
-        for _ in range(3):
-            params = json.loads(socket.recv(5))["params"]
-            notified[names[params["subscription"]]] = params["result"]
-    assert notified["head"]["hash"] == receipt["blockHash"]
-    assert notified["pending"] == receipt["transactionHash"]
-    assert notified["log"] == receipt["logs"][0]
 
 
 @pytest.mark.parametrize(

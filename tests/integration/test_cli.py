@@ -247,17 +247,6 @@ def test_json_logs_have_an_object_per_line() -> None:
     assert entries[0]["fields"]["chain_id"] == 270
 
 
-@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "eth_sendRawTransactionSync"])
-def test_a_batch_of_sends_is_logged_before_its_transactions(method: str) -> None:
-    with inprocess_node("--json-logs") as node:
-        client = HttpRpcClient(node.url)
-        client.batch([(method, [signed_transfer(nonce)]) for nonce in range(20)])
-        client.close()
-        eventually(lambda: node.printed().count('"transaction"') == 20)
-        entries = [json.loads(line)["message"] for line in node.printed().splitlines()]
-    assert entries[1:] == ["batch", *(["transaction"] * 20)]
-
-
 def test_a_silent_node_prints_nothing(tmp_path: Path) -> None:
     info = tmp_path / "facts.json"
     with inprocess_node("--silent", "--config-out", str(info), info=info) as node:
@@ -425,12 +414,6 @@ def test_an_interrupted_rebuild_can_be_repeated(directory: str, folder: str) -> 
     assert ran.stderr.endswith(f"error: rebuilding {path} was interrupted: rebuild it again\n")
     assert run_command("rebuild", "--data-dir", directory).returncode == 0
     assert run_command("verify", "--data-dir", directory).returncode == 0
-
-
-def test_a_directory_of_another_chain_is_rejected(directory: str) -> None:
-    ran = run_command("verify", "--data-dir", directory, "--chain-id", "271")
-    assert (ran.stderr.count("\n"), ran.returncode) == (1, 1)
-    assert directory in ran.stderr
 
 
 @pytest.mark.slow
