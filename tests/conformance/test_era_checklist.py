@@ -209,13 +209,14 @@ def test_32_34_36_and_37_are_rejected_here_in_geths_words(client: HttpRpcClient,
     if kind == "EIP-712":
         # Only clients of the ZK Stack send it.
         lack = "insufficient funds for gas + value. balance: "
-    for fields, words in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"nonce": 0}, "nonce too low: next nonce "),
         ({"key": poor}, lack),
         ({"gas": 2**51}, "exceeds block gas limit"),
         ({price: 2**65}, "insufficient funds"),
-    ):
-        raw = sign(client, kind, **fields).raw  # type: ignore[arg-type]
+    ]
+    for fields, words in cases:
+        raw = sign(client, kind, **fields).raw
         error = rejected(client, "eth_sendRawTransaction", raw)
         assert (error.code, error.message[: len(words)]) == (-32000, words)
 

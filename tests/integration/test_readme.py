@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.docs.pages import ADDRESS, ROOT, Block, blocks_of, run_program
-from tests.support.node_process import running_node
+from tests.support.inprocess_node import inprocess_node
 
 L1_ADDRESS: Final = "127.0.0.1:8545"
 
@@ -69,8 +69,8 @@ def command() -> list[str]:
 def info(command: list[str], tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Start a node as the README does, and return its `--config-out`."""
     path = tmp_path / "node.json"
-    started = [str(ROOT / command[0]), *command[1:], "--config-out", str(path)]
-    with running_node(command=started, info=path):
+    flags = command[command.index("entresol") + 1 :]
+    with inprocess_node(*flags, "--config-out", str(path), info=path):
         yield json.loads(path.read_text(encoding="utf-8"))
 
 

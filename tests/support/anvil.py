@@ -33,6 +33,16 @@ _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _SENDS: Final = frozenset(
     {"eth_sendTransaction", "eth_sendRawTransaction", "eth_sendUnsignedTransaction"}
 )
+_GUARD: Final = """
+while read sign pid; do
+    left=
+    for other in $pids; do [ "$other" = "$pid" ] || left="$left $other"; done
+    pids=$left
+    [ "$sign" = - ] || pids="$pids $pid"
+done
+[ -z "$pids" ] || kill -KILL $pids
+"""
+"""Reads which processes begin and end, and kills those that are left."""
 _LISTENING: Final = re.compile(r"Listening on ([0-9.]+):([0-9]+)\s")
 
 
@@ -226,19 +236,31 @@ def _is_listening(port: int) -> bool:
 
 @contextlib.contextmanager
 def _killed_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill `process` even if this process is killed: its end of the pipe closes, and a shell acts."""
+    """Kill `process` even if this process is killed."""
+    told = _guard()
+    told.write(b"+ %d\n" % process.pid)
+    try:
+        yield
+    finally:
+        # At the very end the guard may be gone.
+        with contextlib.suppress(OSError, ValueError):
+            told.write(b"- %d\n" % process.pid)
+
+
+@functools.cache
+def _guard() -> IO[bytes]:
+    """Start the shell that acts once our end of its pipe closes, and return that end; one serves all."""
     guard = subprocess.Popen(
-        ["/bin/sh", "-c", f"read _; kill -KILL {process.pid}"],
+        ["/bin/sh", "-c", _GUARD],
+        bufsize=0,
         stdin=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         # Otherwise a Ctrl-C would end the guard before us.
         start_new_session=True,
     )
-    try:
-        yield
-    finally:
-        guard.kill()
-        guard.communicate()
+    atexit.register(guard.communicate)
+    assert guard.stdin is not None
+    return guard.stdin
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
