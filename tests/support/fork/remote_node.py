@@ -15,6 +15,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.errors import RemoteFailed
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.settings import ForkSettings
@@ -110,6 +111,15 @@ def wanted(table: RemoteTable, keys: Sequence[RemoteKey]) -> BaseException | Non
     table.want(list(keys), known.set)
     assert known.wait(PATIENCE_SECONDS)
     return table.failure(list(keys))
+
+
+def problem(
+    table: RemoteTable, keys: Sequence[RemoteKey], kind: type[BaseException] = RemoteFailed
+) -> str:
+    """Ask for keys, and return the text of the error that they fail with."""
+    failure = wanted(table, keys)
+    assert isinstance(failure, kind), failure
+    return str(failure)
 
 
 def block_hash(node: RemoteNode, number: int) -> Hash32:

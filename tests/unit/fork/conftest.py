@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from entresol.fork.remote_chain import RemoteChain
 from tests.support.chain.api_client import ApiClient
 from tests.support.fork.remote_node import RemoteNode, remote_node, served_chain
 
@@ -22,3 +23,10 @@ def node(chain_api: ApiClient) -> Iterator[RemoteNode]:
     """Return the chain behind a proxy of its own."""
     with remote_node(chain_api) as served:
         yield served
+
+
+@pytest.fixture
+def remote(node: RemoteNode) -> Iterator[RemoteChain]:
+    """Return the remote of a fork of the latest block."""
+    with node.fork() as opened:
+        yield opened

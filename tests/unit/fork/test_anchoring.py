@@ -11,6 +11,7 @@ from entresol.errors import (
     AnchorNotFound,
     RemoteMalformed,
 )
+from entresol.fork.remote_chain import RemoteChain
 from entresol.primitives.values import Hash32
 from tests.support.fork.remote_node import (
     BLOCKS,
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     pass
 
 
-def test_the_latest_block_is_the_anchor_unless_one_is_named(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert (remote.anchor.number, remote.anchor.chain_id) == (BLOCKS, CHAIN_ID)
-        assert remote.anchor.hash == block_hash(node, BLOCKS)
+def test_the_latest_block_is_the_anchor_unless_one_is_named(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    assert (remote.anchor.number, remote.anchor.chain_id) == (BLOCKS, CHAIN_ID)
+    assert remote.anchor.hash == block_hash(node, BLOCKS)
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,10 @@ from tests.support.fork.remote_node import (
 UNKNOWN = "0x" + "01" * 32
 
 
-def test_any_method_is_read_as_it_came(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert read(remote, "eth_chainId") == hex(CHAIN_ID)
-        with pytest.raises(RemoteRejected, match="eth_nothing"):
-            read(remote, "eth_nothing")
+def test_any_method_is_read_as_it_came(remote: RemoteChain) -> None:
+    assert read(remote, "eth_chainId") == hex(CHAIN_ID)
+    with pytest.raises(RemoteRejected, match="eth_nothing"):
+        read(remote, "eth_nothing")
 
 
 def test_a_result_that_is_final_is_read_once(node: RemoteNode) -> None:
@@ -69,11 +68,12 @@ def test_a_past_block_is_known_by_number_and_hash_and_none_is_above(node: Remote
         assert asyncio.run(remote.past_block(-1)) is None
 
 
-def test_blocks_that_may_be_replaced_are_known_by_hash(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert remote.hash_at(BLOCKS - 3) == block_hash(node, BLOCKS - 3)
-        assert remote.hash_at(0) is None
-        assert remote.hash_at(BLOCKS + 1) is None
+def test_blocks_that_may_be_replaced_are_known_by_hash(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    assert remote.hash_at(BLOCKS - 3) == block_hash(node, BLOCKS - 3)
+    assert remote.hash_at(0) is None
+    assert remote.hash_at(BLOCKS + 1) is None
 
 
 def test_what_follows_from_a_block_by_its_number_is_taken_only_while_the_remote_has_it(
@@ -100,10 +100,11 @@ def test_what_follows_from_a_block_by_its_number_is_taken_only_while_the_remote_
         assert node.proxy.posts == 1
 
 
-def test_what_follows_from_a_final_block_is_read_alone(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        asyncio.run(remote.read("eth_getBalance", [str(HOLDER), "0x3"], at=3))
-        assert (node.proxy.posts, node.proxy.batches) == (1, [])
+def test_what_follows_from_a_final_block_is_read_alone(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    asyncio.run(remote.read("eth_getBalance", [str(HOLDER), "0x3"], at=3))
+    assert (node.proxy.posts, node.proxy.batches) == (1, [])
 
 
 def test_a_block_below_the_fork_that_is_gone_is_an_error_that_says_so(node: RemoteNode) -> None:
@@ -117,19 +118,21 @@ def test_a_block_below_the_fork_that_is_gone_is_an_error_that_says_so(node: Remo
         assert asyncio.run(remote.past_block(Hash32(b"\x01" * 32))) is None
 
 
-def test_a_final_block_that_the_remote_has_not_is_an_error(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: None  # noqa: ARG005
-        with pytest.raises(RemoteMalformed, match="there is no block 3"):
-            asyncio.run(remote.past_block(3))
+def test_a_final_block_that_the_remote_has_not_is_an_error(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: None  # noqa: ARG005
+    with pytest.raises(RemoteMalformed, match="there is no block 3"):
+        asyncio.run(remote.past_block(3))
 
 
-def test_the_anchor_is_served_while_the_remote_is_away(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.posts = 0
-        found = read(remote, "eth_getBlockByHash", str(remote.anchor.hash), False)
-        assert found["hash"] == str(remote.anchor.hash)
-        assert node.proxy.posts == 0
+def test_the_anchor_is_served_while_the_remote_is_away(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.posts = 0
+    found = read(remote, "eth_getBlockByHash", str(remote.anchor.hash), False)
+    assert found["hash"] == str(remote.anchor.hash)
+    assert node.proxy.posts == 0
 
 
 def is_null(raw: msgspec.Raw) -> bool:

@@ -43,23 +43,23 @@ if TYPE_CHECKING:
 SECRET = "0123456789abcdef"[::-1]
 
 
-def test_the_state_of_an_earlier_block_has_a_table_of_its_own(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        table = remote.table_at(3)
-        assert wanted(table, [ACCOUNT]) is None
-        assert table is remote.table_at(3) is not remote.table
-        assert remote.table_at(BLOCKS) is remote.table
-        named = node.proxy.bodies[-1][0]["params"][1]
-        assert named == hex(3)
+def test_the_state_of_an_earlier_block_has_a_table_of_its_own(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    table = remote.table_at(3)
+    assert wanted(table, [ACCOUNT]) is None
+    assert table is remote.table_at(3) is not remote.table
+    assert remote.table_at(BLOCKS) is remote.table
+    named = node.proxy.bodies[-1][0]["params"][1]
+    assert named == hex(3)
 
 
-def test_tables_of_earlier_blocks_are_few(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        first = remote.table_at(0)
-        for number in range(1, CACHES.past_tables + 1):
-            remote.table_at(number)
-        assert remote.table_at(CACHES.past_tables) is remote.table_at(CACHES.past_tables)
-        assert remote.table_at(0) is not first
+def test_tables_of_earlier_blocks_are_few(remote: RemoteChain) -> None:
+    first = remote.table_at(0)
+    for number in range(1, CACHES.past_tables + 1):
+        remote.table_at(number)
+    assert remote.table_at(CACHES.past_tables) is remote.table_at(CACHES.past_tables)
+    assert remote.table_at(0) is not first
 
 
 def test_a_secret_of_url_or_headers_is_in_no_error_log_or_representation(
@@ -98,33 +98,32 @@ def test_another_url_gets_headers_only_if_its_host_was_given_at_the_start(node: 
         assert "X-Api-Key" not in node.proxy.headers[-1]
 
 
-def test_another_url_may_take_other_names_of_blocks(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, slots_of([1])) is None
-        node.proxy.rejects_block_objects = True
+def test_another_url_may_take_other_names_of_blocks(node: RemoteNode, remote: RemoteChain) -> None:
+    assert wanted(remote.table, slots_of([1])) is None
+    node.proxy.rejects_block_objects = True
+    asyncio.run(remote.set_url(node.proxy.url))
+    node.proxy.forget()
+    assert wanted(remote.table, [ACCOUNT]) is None
+    assert node.proxy.bodies[-1][0]["params"][1] == str(remote.anchor.hash)
+
+
+def test_another_url_has_to_have_the_same_chain_and_anchor(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.lies["eth_chainId"] = lambda *_: "0x7"
+    with pytest.raises(AnchorMismatch, match=f"is 7, and {CHAIN_ID} is expected"):
         asyncio.run(remote.set_url(node.proxy.url))
-        node.proxy.forget()
-        assert wanted(remote.table, [ACCOUNT]) is None
-        assert node.proxy.bodies[-1][0]["params"][1] == str(remote.anchor.hash)
-
-
-def test_another_url_has_to_have_the_same_chain_and_anchor(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.lies["eth_chainId"] = lambda *_: "0x7"
-        with pytest.raises(AnchorMismatch, match=f"is 7, and {CHAIN_ID} is expected"):
-            asyncio.run(remote.set_url(node.proxy.url))
-        del node.proxy.lies["eth_chainId"]
-        node.proxy.reorganisation = Reorganisation(BLOCKS, str(remote.anchor.hash), OTHER_HASH)
-        with pytest.raises(AnchorMismatch, match=OTHER_HASH):
-            asyncio.run(remote.set_url(node.proxy.url))
+    del node.proxy.lies["eth_chainId"]
+    node.proxy.reorganisation = Reorganisation(BLOCKS, str(remote.anchor.hash), OTHER_HASH)
+    with pytest.raises(AnchorMismatch, match=OTHER_HASH):
+        asyncio.run(remote.set_url(node.proxy.url))
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a", "ws://a", "a", "http://", ""])
-def test_only_http_is_a_url(node: RemoteNode, url: str) -> None:
-    with node.fork() as remote:
-        with pytest.raises(RemoteUnreachable, match="http"):
-            asyncio.run(remote.set_url(url))
-        assert wanted(remote.table, [ACCOUNT]) is None
+def test_only_http_is_a_url(remote: RemoteChain, url: str) -> None:
+    with pytest.raises(RemoteUnreachable, match="http"):
+        asyncio.run(remote.set_url(url))
+    assert wanted(remote.table, [ACCOUNT]) is None
 
 
 def test_closing_fails_what_waits(node: RemoteNode) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from entresol.errors import NotRecorded, RemoteFailed
 from entresol.fork import remote_use
+from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.remote_use import MAX_READS, RemoteUse, kind_of
 from tests.support.fork import faults
 from tests.support.fork.remote_node import (
@@ -23,30 +22,18 @@ from tests.support.fork.remote_node import (
 from tests.support.polling import eventually
 
 
-def test_what_comes_from_the_remote_is_a_miss_and_listed(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        before = remote.use
-        assert wanted(remote.table, [ACCOUNT, *slots_of([1, 2])]) is None
-        use = remote.use
-        assert (use.missed - before.missed, use.cached - before.cached) == (3, 0)
-        assert use.requests > before.requests
-        slots = ["/".join((f"0x{CONTRACT.hex()}", f"0x{slot_of(it).hex()}")) for it in (1, 2)]
-        found = [
-            (last_read.what, last_read.which, last_read.is_kept) for last_read in remote.last_reads
-        ]
-        assert ("account", f"0x{HOLDER.hex()}", True) in found
-        assert all(("slot", slot, True) in found for slot in slots)
-
-
-def test_a_block_is_a_miss_once_and_a_hit_from_then_on(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        before = remote.use
-        for _ in range(3):
-            assert asyncio.run(remote.past_block(1)) is not None
-        use = remote.use
-        assert (use.missed - before.missed, use.cached - before.cached) == (1, 2)
-        assert remote.last_reads[0].what == "eth_getBlockByNumber"
-        assert remote.last_reads[0].which == "0x1,false"
+def test_what_comes_from_the_remote_is_a_miss_and_listed(remote: RemoteChain) -> None:
+    before = remote.use
+    assert wanted(remote.table, [ACCOUNT, *slots_of([1, 2])]) is None
+    use = remote.use
+    assert (use.missed - before.missed, use.cached - before.cached) == (3, 0)
+    assert use.requests > before.requests
+    slots = ["/".join((f"0x{CONTRACT.hex()}", f"0x{slot_of(it).hex()}")) for it in (1, 2)]
+    found = [
+        (last_read.what, last_read.which, last_read.is_kept) for last_read in remote.last_reads
+    ]
+    assert ("account", f"0x{HOLDER.hex()}", True) in found
+    assert all(("slot", slot, True) in found for slot in slots)
 
 
 def test_a_remote_that_is_away_is_unreachable_until_it_responds(node: RemoteNode) -> None:

@@ -34,6 +34,7 @@ from tests.support.fork.remote_node import (
     OTHER_HASH,
     RemoteNode,
     block_hash,
+    problem,
     slots_of,
     wanted,
 )
@@ -116,10 +117,9 @@ def test_a_fork_without_a_network_serves_what_was_recorded_and_names_what_was_no
             (("account", bytes(NOBODY)), f"account {NOBODY}"),
             (("hash", 2), "the hash of block 2"),
         ):
-            failure = wanted(remote.table, [key])
-            assert isinstance(failure, NotRecorded)
-            assert name in str(failure)
-            assert "--fork-url" in str(failure)
+            text = problem(remote.table, [key], NotRecorded)
+            assert name in text
+            assert "--fork-url" in text
         with pytest.raises(NotRecorded, match="eth_gasPrice"):
             asyncio.run(remote.read("eth_gasPrice", []))
         assert node.proxy.posts == 0
@@ -217,9 +217,8 @@ def test_nothing_is_read_ahead_of_a_fork_that_verifies(node: RemoteNode) -> None
         remote.close()
 
 
-def test_the_hardfork_is_that_of_the_remote(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert remote.hardfork == node.chain.rules.fork
+def test_the_hardfork_is_that_of_the_remote(node: RemoteNode, remote: RemoteChain) -> None:
+    assert remote.hardfork == node.chain.rules.fork
 
 
 def without_requests(_params: list[Any], block: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from entresol._native import keccak256
 from entresol.errors import AnchorLost, NoArchive, RemoteMalformed
+from entresol.fork.remote_chain import RemoteChain
 from entresol.fork.remote_values import MAX_CODE
 from entresol.fork.table_feed import remote_snapshot
 from entresol.fork.transport import client
@@ -27,17 +28,17 @@ from tests.support.fork.remote_node import (
     OTHER_HASH,
     RemoteNode,
     doubled,
+    problem,
     slots_of,
     value,
     wanted,
 )
 
 
-def test_state_is_read_by_the_hash_of_the_block(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, [ACCOUNT]) is None
-        expected = {"blockHash": str(remote.anchor.hash), "requireCanonical": False}
-        assert [it["params"][1] for it in node.proxy.bodies[0]] == [expected] * 3
+def test_state_is_read_by_the_hash_of_the_block(node: RemoteNode, remote: RemoteChain) -> None:
+    assert wanted(remote.table, [ACCOUNT]) is None
+    expected = {"blockHash": str(remote.anchor.hash), "requireCanonical": False}
+    assert [it["params"][1] for it in node.proxy.bodies[0]] == [expected] * 3
 
 
 def test_a_remote_that_rejects_the_object_gets_the_bare_hash(node: RemoteNode) -> None:
@@ -64,31 +65,29 @@ def test_a_batch_by_number_is_thrown_away_if_the_block_is_another(node: RemoteNo
         assert wanted(remote.table, slots_of([1])) is None
         old = str(remote.anchor.hash)
         node.proxy.reorganisation = Reorganisation(BLOCKS, old, OTHER_HASH)
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, AnchorLost)
-        assert old in str(failure)
-        assert OTHER_HASH in str(failure)
+        text = problem(remote.table, [ACCOUNT], AnchorLost)
+        assert old in text
+        assert OTHER_HASH in text
         assert value(remote, 1) == 2
         assert not remote.table.known(ACCOUNT)
 
 
-def test_an_unread_value_of_an_orphaned_anchor_is_an_error_that_says_so(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, slots_of([1])) is None
-        node.proxy.reorganisation = Reorganisation(BLOCKS, str(remote.anchor.hash), OTHER_HASH)
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, AnchorLost)
-        assert "was orphaned" in str(failure)
-        assert value(remote, 1) == 2
+def test_an_unread_value_of_an_orphaned_anchor_is_an_error_that_says_so(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    assert wanted(remote.table, slots_of([1])) is None
+    node.proxy.reorganisation = Reorganisation(BLOCKS, str(remote.anchor.hash), OTHER_HASH)
+    assert "was orphaned" in problem(remote.table, [ACCOUNT], AnchorLost)
+    assert value(remote, 1) == 2
 
 
-def test_a_remote_without_archive_says_to_pin_a_newer_block(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.oldest_state = BLOCKS + 1
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, NoArchive)
-        assert f"no state of block {BLOCKS}" in str(failure)
-        assert "pin a newer block" in str(failure)
+def test_a_remote_without_archive_says_to_pin_a_newer_block(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.oldest_state = BLOCKS + 1
+    text = problem(remote.table, [ACCOUNT], NoArchive)
+    assert f"no state of block {BLOCKS}" in text
+    assert "pin a newer block" in text
 
 
 def test_a_start_at_a_block_without_state_fails(node: RemoteNode) -> None:
@@ -97,11 +96,12 @@ def test_a_start_at_a_block_without_state_fails(node: RemoteNode) -> None:
         pass
 
 
-def test_one_of_several_urls_that_does_not_take_the_name_gets_the_number(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.rejects_block_objects = node.proxy.rejects_block_hashes = True
-        assert wanted(remote.table, [ACCOUNT, *slots_of(range(10))]) is None
-        assert value(remote, 9) == 18
+def test_one_of_several_urls_that_does_not_take_the_name_gets_the_number(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.rejects_block_objects = node.proxy.rejects_block_hashes = True
+    assert wanted(remote.table, [ACCOUNT, *slots_of(range(10))]) is None
+    assert value(remote, 9) == 18
 
 
 def test_state_by_number_without_batches_is_proven_if_it_can_be(node: RemoteNode) -> None:
@@ -127,32 +127,33 @@ def test_state_by_number_without_batches_and_proofs_is_checked_before_and_after_
         assert isinstance(wanted(remote.table, slots_of([2])), AnchorLost)
 
 
-def test_an_account_comes_with_nonce_balance_and_code_in_one_request(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, [("account", bytes(CONTRACT)), ACCOUNT]) is None
-        assert node.proxy.posts == 1
-        state = remote_snapshot(remote.table)
-        holder, contract = state.account(bytes(HOLDER)), state.account(bytes(CONTRACT))
-        assert holder is not None
-        assert (holder.nonce, holder.balance) == (NONCE, BALANCE)
-        assert contract is not None
-        assert contract.code_hash == keccak256(CODE)
-        assert state.code(contract.code_hash) == CODE
+def test_an_account_comes_with_nonce_balance_and_code_in_one_request(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    assert wanted(remote.table, [("account", bytes(CONTRACT)), ACCOUNT]) is None
+    assert node.proxy.posts == 1
+    state = remote_snapshot(remote.table)
+    holder, contract = state.account(bytes(HOLDER)), state.account(bytes(CONTRACT))
+    assert holder is not None
+    assert (holder.nonce, holder.balance) == (NONCE, BALANCE)
+    assert contract is not None
+    assert contract.code_hash == keccak256(CODE)
+    assert state.code(contract.code_hash) == CODE
 
 
-def test_an_empty_account_is_absent_and_asked_for_once(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
-        assert remote_snapshot(remote.table).account(bytes(NOBODY)) is None
-        assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
-        assert node.proxy.posts == 1
+def test_an_empty_account_is_absent_and_asked_for_once(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
+    assert remote_snapshot(remote.table).account(bytes(NOBODY)) is None
+    assert wanted(remote.table, [("account", bytes(NOBODY))]) is None
+    assert node.proxy.posts == 1
 
 
-def test_many_slots_of_an_account_are_one_proof(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, slots_of(range(250))) is None
-        assert dict(node.proxy.methods) == {"eth_getProof": 1}
-        assert [value(remote, it) for it in (0, 1, 249)] == [0, 2, 498]
+def test_many_slots_of_an_account_are_one_proof(node: RemoteNode, remote: RemoteChain) -> None:
+    assert wanted(remote.table, slots_of(range(250))) is None
+    assert dict(node.proxy.methods) == {"eth_getProof": 1}
+    assert [value(remote, it) for it in (0, 1, 249)] == [0, 2, 498]
 
 
 def test_slots_come_in_batches_where_the_remote_proves_nothing(node: RemoteNode) -> None:
@@ -164,12 +165,13 @@ def test_slots_come_in_batches_where_the_remote_proves_nothing(node: RemoteNode)
         assert value(remote, 249) == 498
 
 
-def test_a_proof_that_does_not_fit_the_block_is_not_used(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.lies["eth_getProof"] = lambda _, it: it | {"storageProof": doubled(it)}
-        assert wanted(remote.table, slots_of(range(10))) is None
-        assert value(remote, 5) == 10
-        assert node.proxy.methods["eth_getStorageAt"] == 10
+def test_a_proof_that_does_not_fit_the_block_is_not_used(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.lies["eth_getProof"] = lambda _, it: it | {"storageProof": doubled(it)}
+    assert wanted(remote.table, slots_of(range(10))) is None
+    assert value(remote, 5) == 10
+    assert node.proxy.methods["eth_getStorageAt"] == 10
 
 
 @pytest.mark.parametrize("is_413", [False, True], ids=["-32600", "413"])
@@ -245,9 +247,9 @@ def test_a_response_is_received_only_as_far_as_what_was_asked_for_can_be_long(
     node.proxy.not_served("eth_getProof")
     with node.fork() as remote:
         node.proxy.fault = faults.huge(2 << 20)
-        failure = wanted(remote.table, slots_of([1]))
-        assert isinstance(failure, RemoteMalformed)
-        assert "the response has more than 1049600 bytes" in str(failure)
+        assert "the response has more than 1049600 bytes" in problem(
+            remote.table, slots_of([1]), RemoteMalformed
+        )
 
 
 def test_the_longest_code_is_received(node: RemoteNode) -> None:
@@ -255,3 +257,45 @@ def test_the_longest_code_is_received(node: RemoteNode) -> None:
     node.proxy.not_served("eth_getProof")
     with node.fork() as remote:
         assert wanted(remote.table, [ACCOUNT]) is None
+
+
+HOSTILE: list[tuple[str, Any]] = [
+    ("eth_getStorageAt", "0x" + "11" * 33),
+    ("eth_getStorageAt", "0x" + "00" * 33),
+    ("eth_getStorageAt", 7),
+    ("eth_getStorageAt", None),
+    ("eth_getStorageAt", "0xzz"),
+    ("eth_getTransactionCount", hex(1 << 64)),
+    ("eth_getBalance", hex(1 << 256)),
+    ("eth_getBalance", {}),
+    ("eth_getCode", "0x" + "00" * ((1 << 20) + 1)),
+    ("eth_getCode", "0x123"),
+]
+
+
+@pytest.mark.parametrize(("method", "result"), HOSTILE, ids=lambda it: str(it)[:20])
+def test_a_value_that_no_chain_has_is_malformed(
+    node: RemoteNode, remote: RemoteChain, method: str, result: Any
+) -> None:
+    node.proxy.lies[method] = lambda *_: result
+    keys = slots_of([1]) if method == "eth_getStorageAt" else [ACCOUNT]
+    text = problem(remote.table, keys, RemoteMalformed)
+    assert method in text
+    assert len(text) < 500
+
+
+def test_code_over_24_kib_is_legal(node: RemoteNode, remote: RemoteChain) -> None:
+    node.proxy.lies["eth_getCode"] = lambda *_: "0x" + "5b" * 500_000
+    assert wanted(remote.table, [ACCOUNT]) is None
+    account = remote_snapshot(remote.table).account(bytes(HOLDER))
+    assert account is not None
+    assert account.code_hash == keccak256(b"\x5b" * 500_000)
+
+
+def test_code_that_does_not_have_its_hash_is_malformed(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.lies["eth_getCode"] = lambda *_: "0x60"
+    assert "does not have the hash" in problem(
+        remote.table, [("account", bytes(CONTRACT)), *slots_of(range(5))], RemoteMalformed
+    )

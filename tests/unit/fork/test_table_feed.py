@@ -17,7 +17,7 @@ from entresol.errors import (
 )
 from entresol.fork import remote_values, table_feed
 from entresol.fork.cache.fork_cache import ForkCache
-from entresol.fork.remote_chain import _closed
+from entresol.fork.remote_chain import RemoteChain, _closed
 from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.local_rows import on_thread
 from tests.support.fork.remote_node import (
@@ -37,33 +37,33 @@ if TYPE_CHECKING:
 
 
 def test_what_is_missed_at_the_same_time_is_one_request(
-    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+    node: RemoteNode, remote: RemoteChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with node.fork() as remote:
-        # Until the test says that the millisecond is over, however long its thread takes.
-        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
-        (feed,) = remote._feeds
-        for number in range(20):
-            remote.table.want(slots_of([number]))
-        remote.table.want([ACCOUNT])
-        keys, known = [*slots_of(range(20)), ACCOUNT], threading.Event()
-        remote.table.want(keys, known.set)
-        assert remote._thread.soon(feed._take)
-        assert known.wait(PATIENCE_SECONDS)
-        assert remote.table.failure(keys) is None
-        assert node.proxy.posts == 1
+    # Until the test says that the millisecond is over, however long its thread takes.
+    monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+    (feed,) = remote._feeds
+    for number in range(20):
+        remote.table.want(slots_of([number]))
+    remote.table.want([ACCOUNT])
+    keys, known = [*slots_of(range(20)), ACCOUNT], threading.Event()
+    remote.table.want(keys, known.set)
+    assert remote._thread.soon(feed._take)
+    assert known.wait(PATIENCE_SECONDS)
+    assert remote.table.failure(keys) is None
+    assert node.proxy.posts == 1
 
 
-def test_a_key_that_failed_does_not_keep_what_the_remote_responded(node: RemoteNode) -> None:
+def test_a_key_that_failed_does_not_keep_what_the_remote_responded(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
     """As it was: each of up to 10,000 errors that a table keeps had a body of megabytes in its frames."""
-    with node.fork() as remote:
-        node.proxy.not_served("eth_getProof")
-        node.proxy.lies["eth_getStorageAt"] = lambda *_: "0x" + "11" * 100_000
-        failure: BaseException | None = wanted(remote.table, slots_of([1]))
-        assert type(failure) is RemoteMalformed
-        while failure is not None:
-            assert failure.__traceback__ is None
-            failure = failure.__context__
+    node.proxy.not_served("eth_getProof")
+    node.proxy.lies["eth_getStorageAt"] = lambda *_: "0x" + "11" * 100_000
+    failure: BaseException | None = wanted(remote.table, slots_of([1]))
+    assert type(failure) is RemoteMalformed
+    while failure is not None:
+        assert failure.__traceback__ is None
+        failure = failure.__context__
 
 
 def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:
@@ -95,20 +95,18 @@ def test_a_wait_ends_after_two_timeouts_of_silence_and_ten_in_all(node: RemoteNo
             assert (table.silence, table.total) == (6.0, 30.0)
 
 
-def test_many_accounts_are_all_put(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        many: list[RemoteKey] = [("account", number.to_bytes(20, "big")) for number in range(500)]
-        assert wanted(remote.table, many) is None
-        assert remote.table.entries == 500
+def test_many_accounts_are_all_put(remote: RemoteChain) -> None:
+    many: list[RemoteKey] = [("account", number.to_bytes(20, "big")) for number in range(500)]
+    assert wanted(remote.table, many) is None
+    assert remote.table.entries == 500
 
 
 def test_what_is_read_one_after_the_other_does_not_wait_for_more(
-    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with node.fork() as remote:
-        assert wanted(remote.table, slots_of([1])) is None
-        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
-        assert wanted(remote.table, slots_of([2])) is None
+    assert wanted(remote.table, slots_of([1])) is None
+    monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+    assert wanted(remote.table, slots_of([2])) is None
 
 
 def test_what_a_closed_fork_wants_fails_at_once(node: RemoteNode) -> None:
@@ -119,72 +117,67 @@ def test_what_a_closed_fork_wants_fails_at_once(node: RemoteNode) -> None:
 
 
 def test_a_bug_in_a_read_fails_the_keys_and_is_logged(
-    node: RemoteNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteChain, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with node.fork() as remote:
-        monkeypatch.setattr(remote_values, "balance", lambda _: 1 // 0)
-        failure = wanted(remote.table, [ACCOUNT])
-        assert type(failure) is RemoteFailed
-        assert "ZeroDivisionError" in caplog.text
+    monkeypatch.setattr(remote_values, "balance", lambda _: 1 // 0)
+    failure = wanted(remote.table, [ACCOUNT])
+    assert type(failure) is RemoteFailed
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_fetch_that_is_cancelled_before_it_begins_leaves_nobody_waiting(
-    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with node.fork() as remote:
-        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
-        (feed,) = remote._feeds
-        known = threading.Event()
-        remote.table.want([ACCOUNT], known.set)
+    monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+    (feed,) = remote._feeds
+    known = threading.Event()
+    remote.table.want([ACCOUNT], known.set)
 
-        def cancel() -> None:
-            feed._take()
-            for task in list(feed._fetches):
-                task.cancel()
+    def cancel() -> None:
+        feed._take()
+        for task in list(feed._fetches):
+            task.cancel()
 
-        assert remote._thread.soon(cancel)
-        assert known.wait(PATIENCE_SECONDS)
-        assert isinstance(remote.table.failure([ACCOUNT]), RemoteUnreachable)
+    assert remote._thread.soon(cancel)
+    assert known.wait(PATIENCE_SECONDS)
+    assert isinstance(remote.table.failure([ACCOUNT]), RemoteUnreachable)
 
 
 def test_what_is_collected_while_the_fork_closes_leaves_nobody_waiting(
-    node: RemoteNode, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it was with `anvil_reset`: a task that began after all were cancelled never ran."""
-    with node.fork() as remote:
-        monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
-        (feed,) = remote._feeds
-        known = threading.Event()
-        remote.table.want([ACCOUNT], known.set)
+    monkeypatch.setattr(table_feed, "COLLECT_SECONDS", 3_600.0)
+    (feed,) = remote._feeds
+    known = threading.Event()
+    remote.table.want([ACCOUNT], known.set)
 
-        async def last() -> None:
-            feed._take()
-            await _closed(remote._client, remote._cache)
+    async def last() -> None:
+        feed._take()
+        await _closed(remote._client, remote._cache)
 
-        remote._thread.stop(last())
-        assert known.wait(PATIENCE_SECONDS)
-        failure = remote.table.failure([ACCOUNT])
-        assert isinstance(failure, RemoteUnreachable)
-        assert failure.host == remote.host
+    remote._thread.stop(last())
+    assert known.wait(PATIENCE_SECONDS)
+    failure = remote.table.failure([ACCOUNT])
+    assert isinstance(failure, RemoteUnreachable)
+    assert failure.host == remote.host
 
 
-def test_a_table_is_fed_for_as_long_as_a_state_reads_it(node: RemoteNode) -> None:
+def test_a_table_is_fed_for_as_long_as_a_state_reads_it(remote: RemoteChain) -> None:
     """Also if nobody else has it any more, as the state of an earlier block that is in use while others take its place."""
-    with node.fork() as remote:
-        state = remote_snapshot(remote.table_at(3))
-        remote._past.clear()
-        gc.collect()
-        assert len(remote._feeds) == 2
-        assert on_thread(lambda: state.account(bytes(HOLDER))) is not None
+    state = remote_snapshot(remote.table_at(3))
+    remote._past.clear()
+    gc.collect()
+    assert len(remote._feeds) == 2
+    assert on_thread(lambda: state.account(bytes(HOLDER))) is not None
 
 
-def test_a_table_goes_with_its_last_user(node: RemoteNode) -> None:
+def test_a_table_goes_with_its_last_user(remote: RemoteChain) -> None:
     """Without the garbage collector, which does not see how much memory it has."""
-    with node.fork() as remote:
-        table = remote.table_at(3)
-        assert wanted(table, [ACCOUNT]) is None
-        gone = weakref.ref(table)
-        del table
-        remote._past.clear()
-        eventually(lambda: gone() is None)
-        assert len(remote._feeds) == 1
+    table = remote.table_at(3)
+    assert wanted(table, [ACCOUNT]) is None
+    gone = weakref.ref(table)
+    del table
+    remote._past.clear()
+    eventually(lambda: gone() is None)
+    assert len(remote._feeds) == 1

@@ -34,7 +34,7 @@ from entresol.fork.cache.fork_cache import (
     compact,
     open_cache,
 )
-from entresol.fork.cache.fork_database import CachedAccount, Fork, StartAnswers
+from entresol.fork.cache.fork_database import CachedAccount, StartAnswers
 from tests.support.fork.cached_forks import (
     ACCOUNT,
     ADDRESS,
@@ -72,12 +72,6 @@ def test_what_is_put_is_got_at_once_and_after_a_restart(tmp_path: Path, place: s
         fill(cache)
         check(cache)
     with closing(cache_at(tmp_path / place)) as cache:
-        check(cache)
-
-
-def test_a_cache_without_a_disk_knows_what_was_put() -> None:
-    with closing(ForkCache.memory()) as cache:
-        fill(cache)
         check(cache)
 
 
@@ -369,13 +363,6 @@ def test_code_that_has_lost_a_bit_is_read_again(tmp_path: Path) -> None:
         database.commit()
     with closing(cache_at(tmp_path / "fork.sqlite")) as cache:
         assert cache.accounts(FORK.hash, [ADDRESS]) == {}
-
-
-def test_a_large_chain_id_is_kept(tmp_path: Path) -> None:
-    fork = Fork(1 << 200, 0, b"\x01" * 32)
-    with closing(cache_at(tmp_path, fork)) as cache:
-        fill(cache, fork)
-    assert cached_forks(tmp_path)[0].fork == fork
 
 
 @pytest.mark.parametrize("place", PLACES)

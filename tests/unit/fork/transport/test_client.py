@@ -30,8 +30,8 @@ from tests.support.fork.faults import Fault, error_of
 from tests.support.fork.remote_node import (
     ACCOUNT,
     BLOCKS,
-    OTHER_HASH,
     RemoteNode,
+    problem,
     read,
     slots_of,
     wanted,
@@ -157,11 +157,12 @@ def test_what_runs_is_cancelled_with_all_that_it_begins() -> None:
     ],
     ids=["429", "Retry-After", "-32005", "-32007", "text", "drop", "cut", "502", "html"],
 )
-def test_a_remote_that_fails_for_a_moment_is_asked_again(node: RemoteNode, fault: Fault) -> None:
-    with node.fork() as remote:
-        node.proxy.faults.extend([fault, fault])
-        assert wanted(remote.table, [ACCOUNT]) is None
-        assert node.proxy.posts == 3
+def test_a_remote_that_fails_for_a_moment_is_asked_again(
+    node: RemoteNode, remote: RemoteChain, fault: Fault
+) -> None:
+    node.proxy.faults.extend([fault, fault])
+    assert wanted(remote.table, [ACCOUNT]) is None
+    assert node.proxy.posts == 3
 
 
 def test_members_of_a_batch_that_were_limited_are_asked_for_alone(node: RemoteNode) -> None:
@@ -184,56 +185,45 @@ def test_members_of_a_batch_that_were_limited_are_asked_for_alone(node: RemoteNo
 def test_a_rate_limit_without_end_is_an_error_when_the_time_is_over(node: RemoteNode) -> None:
     with node.fork(timeout=30.0) as remote:
         node.proxy.fault = faults.too_many_requests("3600")
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteRejected)
-        assert "429" in str(failure)
+        assert "429" in problem(remote.table, [ACCOUNT], RemoteRejected)
         assert node.proxy.posts == 1
-
-
-def test_a_remote_that_never_responds_is_an_error_that_names_host_and_method(
-    node: RemoteNode,
-) -> None:
-    with node.fork(timeout=1.0) as remote:
-        node.proxy.fault = faults.stalled
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteTimeout)
-        assert node.proxy.url in str(failure)
-        assert "eth_getBalance" in str(failure)
-
-
-def test_a_remote_that_is_gone_is_an_error_that_names_host_and_method(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.fault = faults.dropped
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteUnreachable)
-        assert node.proxy.url in str(failure)
-        assert "eth_getBalance" in str(failure)
-        # It is not remembered: the next read asks again.
-        node.proxy.fault = None
-        assert wanted(remote.table, [ACCOUNT]) is None
 
 
 @pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize(
-    ("fault", "text"),
+    ("fault", "kind", "text"),
     [
-        (faults.huge(40 << 20), "more than"),
-        (faults.deep_json(100_000), "nested too deeply"),
-        (faults.body_of(b'{"jsonrpc":"2.0","id":1}'), "batch has one response"),
-        (faults.body_of(b"[]"), "are missing"),
-        (faults.body_of(b"[1,2,3]"), "not JSON-RPC"),
-        (faults.body_of(b"[{},{},{}]"), "an id of no request"),
+        (faults.huge(40 << 20), RemoteFailed, "more than"),
+        (faults.deep_json(100_000), RemoteFailed, "nested too deeply"),
+        (faults.body_of(b'{"jsonrpc":"2.0","id":1}'), RemoteMalformed, "batch has one response"),
+        (faults.body_of(b"[]"), RemoteMalformed, "3 of 3 responses are missing"),
+        (faults.body_of(b"[1,2,3]"), RemoteMalformed, "not JSON-RPC"),
+        (faults.body_of(b"[{},{},{}]"), RemoteMalformed, "an id of no request"),
+        (faults.status(307, Location="http://127.0.0.1:1/"), RemoteRejected, "not followed"),
+        (faults.stalled, RemoteTimeout, "eth_getBalance"),
     ],
-    ids=["huge", "deep", "object", "empty", "numbers", "blank"],
+    ids=["huge", "deep", "object", "empty", "numbers", "blank", "redirect", "silence"],
 )
-def test_a_body_that_is_no_response_is_a_typed_error(
-    node: RemoteNode, fault: Fault, text: str
+def test_what_is_no_response_is_an_error_that_names_host_and_problem(
+    node: RemoteNode, fault: Fault, kind: type[RemoteFailed], text: str
 ) -> None:
-    with node.fork() as remote:
+    with node.fork(timeout=1.0) as remote:
         node.proxy.fault = fault
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteFailed)
-        assert text in str(failure)
+        said = problem(remote.table, [ACCOUNT], kind)
+        assert node.proxy.url in said
+        assert text in said
+
+
+def test_a_remote_that_is_gone_is_an_error_that_names_host_and_method(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.fault = faults.dropped
+    text = problem(remote.table, [ACCOUNT], RemoteUnreachable)
+    assert node.proxy.url in text
+    assert "eth_getBalance" in text
+    # It is not remembered: the next read asks again.
+    node.proxy.fault = None
+    assert wanted(remote.table, [ACCOUNT]) is None
 
 
 @pytest.mark.usefixtures("usual_recursion")
@@ -258,29 +248,14 @@ def test_an_error_does_not_keep_what_the_remote_responded(node: RemoteNode, body
             failure = failure.__context__
 
 
-def test_other_ids_than_those_of_the_requests_are_malformed(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.wrong_ids = True
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteMalformed)
-        with pytest.raises(RemoteMalformed, match="another id"):
-            read(remote, "eth_blockNumber")
-
-
-def test_members_of_a_batch_without_a_response_are_malformed(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.drop_members = 1
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteMalformed)
-        assert "1 of 3 responses are missing" in str(failure)
-
-
-def test_a_redirect_is_not_followed(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.fault = faults.status(307, Location="http://127.0.0.1:1/")
-        failure = wanted(remote.table, [ACCOUNT])
-        assert isinstance(failure, RemoteRejected)
-        assert "not followed" in str(failure)
+def test_other_ids_than_those_of_the_requests_are_malformed(
+    node: RemoteNode, remote: RemoteChain
+) -> None:
+    node.proxy.wrong_ids = True
+    failure = wanted(remote.table, [ACCOUNT])
+    assert isinstance(failure, RemoteMalformed)
+    with pytest.raises(RemoteMalformed, match="another id"):
+        read(remote, "eth_blockNumber")
 
 
 def test_several_urls_are_asked_in_turn_and_one_that_fails_rests(node: RemoteNode) -> None:
@@ -297,14 +272,13 @@ def test_several_urls_are_asked_in_turn_and_one_that_fails_rests(node: RemoteNod
     ids=str,
 )
 def test_a_gateway_that_rejects_the_key_is_an_error_with_its_status(
-    node: RemoteNode, body: bytes
+    node: RemoteNode, remote: RemoteChain, body: bytes
 ) -> None:
-    with node.fork() as remote:
-        node.proxy.fault = faults.status(403, body.decode())
-        for failure in (wanted(remote.table, [ACCOUNT]), _failure(remote)):
-            assert isinstance(failure, RemoteRejected)
-            assert "403" in str(failure) or "no such key" in str(failure)
-        assert node.proxy.posts == 2
+    node.proxy.fault = faults.status(403, body.decode())
+    for failure in (wanted(remote.table, [ACCOUNT]), _failure(remote)):
+        assert isinstance(failure, RemoteRejected)
+        assert "403" in str(failure) or "no such key" in str(failure)
+    assert node.proxy.posts == 2
 
 
 def _sizes_in_frames(error: BaseException) -> Iterator[int]:
@@ -320,14 +294,6 @@ def _failure(remote: RemoteChain) -> BaseException | None:
     with pytest.raises(RemoteFailed) as raised:
         read(remote, "eth_blockNumber")
     return raised.value
-
-
-@pytest.mark.usefixtures("usual_recursion")
-def test_json_without_end_is_malformed_for_any_method(node: RemoteNode) -> None:
-    with node.fork() as remote:
-        node.proxy.fault = faults.deep_json(100_000)
-        with pytest.raises(RemoteMalformed, match="nested too deeply"):
-            read(remote, "debug_traceTransaction", OTHER_HASH)
 
 
 def test_requests_that_wait_for_a_remote_are_bounded(
