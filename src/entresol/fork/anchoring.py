@@ -18,7 +18,7 @@ from entresol.fork import remote_values
 from entresol.fork.hardforks import Marks, marks_of_json
 from entresol.fork.remote_values import DescribedBlock
 from entresol.fork.settings import ForkSettings
-from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.client import ForkClient, Outcome, result_of
 from entresol.fork.transport.envelopes import Call
 from entresol.fork.transport.rejections import is_no_archive, is_unknown_block
 from entresol.primitives.values import Hash32
@@ -60,19 +60,19 @@ async def find_start(client: ForkClient, settings: ForkSettings) -> RemoteStart:
     ]
     chain_id, finalized, config, found, *others = await client.ask(first)
     latest = others[0] if others else found
-    anchor = await _anchor(client, settings, wanted, _required(found))
+    anchor = await _anchor(client, settings, wanted, result_of(found))
     is_by_transaction = wanted.method == BY_TRANSACTION
     return RemoteStart(
         settings.chain_id
         if settings.chain_id is not None
         else remote_values.decoded(
-            client.host, "eth_chainId", _required(chain_id), remote_values.chain_id
+            client.host, "eth_chainId", result_of(chain_id), remote_values.chain_id
         ),
         anchor,
         _finalized(client, finalized),
         None if isinstance(config, RemoteFailed) else bytes(config),
         marks_of_json(anchor.json) if isinstance(latest, RemoteFailed) else marks_of_json(latest),
-        _block_of(client, _required(found)) if is_by_transaction else None,
+        _block_of(client, result_of(found)) if is_by_transaction else None,
     )
 
 
@@ -174,7 +174,7 @@ async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedB
         None
         if is_missing(outcome)
         else remote_values.described_block(
-            client.host, BY_NUMBER, _required(outcome), number_is=number
+            client.host, BY_NUMBER, result_of(outcome), number_is=number
         )
         for number, outcome in zip(numbers, outcomes, strict=True)
     ]
@@ -226,13 +226,7 @@ def _finalized(client: ForkClient, outcome: Outcome) -> int | None:
     if isinstance(outcome, RemoteRejected):
         return None
     try:
-        block = remote_values.described_block(client.host, BY_NUMBER, _required(outcome))
+        block = remote_values.described_block(client.host, BY_NUMBER, result_of(outcome))
     except RemoteFailed:
         return None
     return None if block is None else block.number
-
-
-def _required(outcome: Outcome) -> bytes:
-    if isinstance(outcome, RemoteFailed):
-        raise outcome
-    return outcome

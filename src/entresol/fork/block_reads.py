@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from entresol.cache_limits import CACHES
 from entresol.errors import RemoteLied, RemoteMalformed
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
-from entresol.fork.branch_contents import ATTEMPTS, BOUND, Branch, BranchContents
 from entresol.fork.remote_use import RemoteUse
 from entresol.fork.remote_values import DescribedBlock, described_block
-from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
-from entresol.fork.transport.envelopes import Call
+from entresol.fork.state_fetch import CollectedState, StateFetch
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.values import Hash32
 
@@ -23,20 +21,14 @@ if TYPE_CHECKING:
     from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.starting import OpenedRemote
     from entresol.fork.state_fetch import RemoteBlock
-    from entresol.fork.transport.client import ForkClient, Guard
+    from entresol.fork.transport.client import ForkClient
+    from entresol.fork.verify.verified_reads import VerifiedReads
 
 _HASHES_ONLY: Final = False
 _MAX_SHOWN: Final = 100
 _NULL: Final = b"null"
 _HEADER: Final = " (header)"
 """What is added to a method in the cache, if only the header of a block is proven."""
-
-
-class ProvenAnswers(Protocol):
-    """Answers methods by what is proven, in place of the remote's own results (`--fork-verify`)."""
-
-    async def answer(self, method: str, params: Sequence[object]) -> msgspec.Raw:
-        """Return the proven result of a method; raise `RemoteFailed` if there is none."""
 
 
 class BlockReads:
@@ -151,7 +143,7 @@ class BlockReads:
         method: str,
         params: Sequence[object],
         is_final: Callable[[msgspec.Raw], bool] | None,
-        proven: ProvenAnswers | None = None,
+        proven: VerifiedReads | None = None,
         *,
         is_absent: Callable[[msgspec.Raw], bool] | None = None,
         at: int | None = None,
@@ -176,31 +168,12 @@ class BlockReads:
             raw = await proven.answer(method, params)
         else:
             guard = None if at is None else self._past.guard(at)
-            raw = await self._of_branch(self._client, method, params, guard)
+            raw = await self._client.request(method, *params, guard=guard)
         if is_final is not None and is_final(raw):
             self._put(method, key, bytes(raw))
         elif at is not None and is_absent is not None and is_absent(raw):
             self._cache.put_absent(method, key)
         return raw
-
-    async def _of_branch(
-        self, client: ForkClient, method: str, params: Sequence[object], guard: Guard | None
-    ) -> msgspec.Raw:
-        """Return a result of the branch below the fork: without batches, it has to show that itself if it can."""
-        if guard is None:
-            return await client.request(method, *params)
-        guard = guard._replace(is_bound=method in BOUND)
-        before = b""
-        for _ in range(ATTEMPTS):
-            raw, is_together = await client.guarded(Call(method, tuple(params)), guard)
-            if is_together:
-                return raw
-            branch = await BranchContents(client, self._past).branch_of(method, params, raw)
-            if branch is Branch.OURS or (branch is Branch.UNKNOWN and bytes(raw) == before):
-                return raw
-            before = bytes(raw)
-        problem = "it is of another branch than the one below the fork, which the remote has again"
-        raise RemoteMalformed(client.host, method, problem)
 
     async def _note_absent(self, method: str, params: Sequence[object], key: bytes) -> None:
         """Keep that a hash is none of a block below the fork, once the remote says so beside the anchor."""
@@ -258,7 +231,7 @@ class BlockReads:
         fetch = await self.fetch(self._opened.anchor.number)
         if set(slots.values()) <= {parent} or fetch is None:
             return {}
-        values = _Values()
+        values = CollectedState()
         await fetch.read([("slot", *slot) for slot in slots], values)
         found = {
             slots[slot]: value.rjust(32, b"\0") for slot, value in values.slots.items() if value
@@ -269,20 +242,3 @@ class BlockReads:
 def _shown(params: bytes) -> str:
     """Return the parameters of a method without brackets, and not all of them if they are long."""
     return params[1:-1][:_MAX_SHOWN].decode(errors="replace").replace('"', "")
-
-
-class _Values:
-    """Collects what is read; what fails is left out."""
-
-    def __init__(self) -> None:
-        self.slots: dict[tuple[bytes, bytes], bytes] = {}
-
-    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
-        """Nobody asks for accounts."""
-
-    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
-        """Take slots."""
-        self.slots |= slots
-
-    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
-        """Headers have it, too."""

@@ -7,13 +7,13 @@ from itertools import dropwhile
 from typing import Final
 
 from entresol.cache_limits import CACHES
-from entresol.errors import AnchorLost, RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
+from entresol.errors import AnchorLost, RemoteLied, RemoteMalformed, Unprovable
 from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER, is_missing
 from entresol.fork.remote_values import DescribedBlock
 from entresol.fork.state_fetch import Naming, RemoteBlock
-from entresol.fork.transport.client import ForkClient, Guard, Outcome
+from entresol.fork.transport.client import ForkClient, Guard, Outcome, result_of
 from entresol.fork.transport.envelopes import Call
 from entresol.fork.verify.proven_header import has_hash
 from entresol.primitives.bounded_map import BoundedMap
@@ -221,9 +221,9 @@ class PastBlocks:
             return
 
     def _described(self, number: int, outcome: Outcome) -> DescribedBlock:
-        if isinstance(outcome, RemoteFailed):
-            raise outcome
-        block = remote_values.described_block(self._client.host, _METHOD, outcome, number_is=number)
+        block = remote_values.described_block(
+            self._client.host, _METHOD, result_of(outcome), number_is=number
+        )
         if block is None:
             raise RemoteMalformed(self._client.host, _METHOD, f"there is no block {number}")
         return self._hashed(_METHOD, block)

@@ -6,7 +6,7 @@ knows host and method (`decoded`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -47,9 +47,15 @@ class DescribedBlock(msgspec.Struct, frozen=True):
 def decoded(host: str, method: str, raw: bytes, decode: Callable[[Any], T]) -> T:
     """Return a result, decoded; raises `RemoteMalformed`."""
     try:
-        return decode(msgspec.json.decode(raw))
+        return decode(json_of(host, method, raw))
     except MalformedValue as error:
         raise RemoteMalformed(host, method, str(error)) from error
+
+
+def json_of(host: str, method: str, raw: bytes) -> Any:
+    """Return a result as JSON; raises `RemoteMalformed`."""
+    try:
+        return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError) as error:
         raise RemoteMalformed(host, method, "the result cannot be read") from error
 
@@ -78,7 +84,7 @@ def code(result: object) -> bytes:
     return bytes(Data.parse(result))
 
 
-def member(fields: dict[str, Any], name: str, decode: Callable[[object], T]) -> T:
+def member(fields: Mapping[str, Any], name: str, decode: Callable[[object], T]) -> T:
     """Return a member of an object, decoded."""
     try:
         return decode(fields.get(name))

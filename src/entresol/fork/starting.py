@@ -28,16 +28,16 @@ from entresol.fork.hardforks import Hardforks, marks_of_json
 from entresol.fork.past_blocks import MAX_RECENT, PastBlocks
 from entresol.fork.settings import ForkSettings
 from entresol.fork.state_fetch import (
+    CollectedState,
     FetchedAccount,
     Naming,
     RemoteBlock,
     Served,
     StateFetch,
-    StateKey,
     probes,
     served,
 )
-from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.client import ForkClient, Outcome, result_of
 from entresol.fork.transport.envelopes import Call
 from entresol.fork.verify.proven_chain import proven_anchor
 from entresol.fork.verify.proven_header import check_header
@@ -150,14 +150,14 @@ async def check_same(client: ForkClient, anchor: Anchor) -> None:
     """Raise `AnchorMismatch` unless the chain behind a client has the anchor."""
     calls = [Call("eth_chainId", ()), Call(BY_HASH, (str(anchor.hash), False))]
     chain_id, found = await client.ask(calls)
-    if isinstance(chain_id, RemoteFailed):
-        raise chain_id
-    actual = remote_values.decoded(client.host, "eth_chainId", chain_id, remote_values.chain_id)
+    actual = remote_values.decoded(
+        client.host, "eth_chainId", result_of(chain_id), remote_values.chain_id
+    )
     if actual != anchor.chain_id:
         raise AnchorMismatch(f"the chain id of {client.host}", anchor.chain_id, actual)
-    if isinstance(found, RemoteFailed):
-        raise found
-    block = remote_values.described_block(client.host, BY_HASH, found, hash_is=anchor.hash)
+    block = remote_values.described_block(
+        client.host, BY_HASH, result_of(found), hash_is=anchor.hash
+    )
     if block is None:
         other = await block_at(client, anchor.number)
         what = f"block {anchor.number} of {client.host}"
@@ -232,36 +232,15 @@ async def _read_ahead(
     Those that the remote rejects are left out: whoever needs them reads them by another name, or has the error. One
     that does not respond fails the start, which would only wait for it again.
     """
-    found = _Accounts()
+    found = CollectedState()
     if addresses and not settings.verify:
         naming = Naming.NUMBER if settings.by_number else Naming.OBJECT
         fetch = StateFetch(client, block, naming=naming, proofs=False)
         await fetch.read([("account", address) for address in addresses], found)
-    if found.failure is not None:
-        raise found.failure
+    for failure in found.failures:
+        if isinstance(failure, RemoteTimeout | RemoteUnreachable):
+            raise failure
     return found.accounts
-
-
-class _Accounts:
-    """Collects accounts; what the remote rejects is left out."""
-
-    def __init__(self) -> None:
-        self.accounts: dict[bytes, FetchedAccount] = {}
-        self.failure: RemoteFailed | None = None
-        """Why the remote did not respond."""
-
-    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
-        """Take accounts."""
-        self.accounts |= accounts
-
-    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
-        """Nobody asks for slots."""
-
-    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
-        """Leave them out, unless there was no response."""
-        del keys
-        if isinstance(error, RemoteTimeout | RemoteUnreachable):
-            self.failure = error
 
 
 def _known(

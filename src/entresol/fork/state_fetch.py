@@ -125,7 +125,9 @@ def served(
             remote_values.decoded(client.host, "eth_getBalance", outcome, remote_values.balance)
             problem = _proof_problem(client.host, block, proofs[naming])
             return Served(naming, not problem, problem)
-    raise explained(client.host, block, _failure(balances[choices[-1]]))
+    failure = balances[choices[-1]]
+    assert isinstance(failure, RemoteFailed)
+    raise explained(client.host, block, failure)
 
 
 def explained(host: str, block: RemoteBlock, error: RemoteFailed) -> RemoteFailed:
@@ -170,11 +172,6 @@ def _proof_problem(host: str, block: RemoteBlock, outcome: Outcome) -> str:
     return f"eth_getProof does not prove by the state root of block {block.number}: {problem}"
 
 
-def _failure(outcome: Outcome) -> RemoteFailed:
-    assert isinstance(outcome, RemoteFailed)
-    return outcome
-
-
 class FetchedAccount(NamedTuple):
     """An account of the remote; one that is empty is absent."""
 
@@ -194,6 +191,28 @@ class StateSink(Protocol):
 
     def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
         """Take why keys could not be read."""
+
+
+class CollectedState:
+    """Keeps what is read, and why the rest was not."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[bytes, FetchedAccount] = {}
+        self.slots: dict[tuple[bytes, bytes], bytes] = {}
+        self.failures: list[RemoteFailed] = []
+
+    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
+        """Keep accounts."""
+        self.accounts |= accounts
+
+    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
+        """Keep slots."""
+        self.slots |= slots
+
+    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
+        """Keep a failure."""
+        del keys
+        self.failures.append(error)
 
 
 class _Found(NamedTuple):

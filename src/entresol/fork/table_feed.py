@@ -7,16 +7,17 @@ import logging
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from entresol._native import RemoteTable, Snapshot
 from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
 from entresol.errors.base import without_frames
 from entresol.fork.cache.fork_database import CachedAccount
 from entresol.fork.remote_use import RemoteUse
-from entresol.fork.state_fetch import FetchedAccount, StateFetch, StateKey
+from entresol.fork.state_fetch import FetchedAccount, StateKey
 
 if TYPE_CHECKING:
+    from entresol.fork.block_reads import BlockReads
     from entresol.fork.cache.fork_cache import ForkCache
     from entresol.fork.transport.client import ClientThread
 
@@ -68,23 +69,6 @@ def remote_snapshot(table: RemoteTable) -> Snapshot:
     return Snapshot(RemoteState(table))
 
 
-class BlockSource(Protocol):
-    """What a feed needs of the chain its block is in."""
-
-    @property
-    def host(self) -> str:
-        """Scheme, host and port of the remote."""
-
-    async def hash_of(self, number: int) -> bytes:
-        """Return the hash of a block."""
-
-    async def fetch(self, number: int) -> StateFetch | None:
-        """Return how the state after a block is read; None without a remote."""
-
-    async def block_hashes(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        """Return hashes of blocks."""
-
-
 class TableFeed:
     """Fetches what a `RemoteTable` wants, on the thread of the client.
 
@@ -96,7 +80,7 @@ class TableFeed:
     def __init__(
         self,
         number: int,
-        source: BlockSource,
+        source: BlockReads,
         cache: ForkCache,
         thread: ClientThread,
         use: RemoteUse | None = None,

@@ -105,10 +105,6 @@ class SourceFile:
         """Return the function, the modifier or the variable that a span is in."""
         return self._innermost(span, ("function", "modifier", "variable"))
 
-    def contract_at(self, span: Span) -> Definition | None:
-        """Return the contract that a span is in, or is."""
-        return self._innermost(span, ("contract", "library", "interface"))
-
     def contract_named(self, name: str) -> Definition | None:
         """Return a contract by its name."""
         kinds = ("contract", "library", "interface")

@@ -70,7 +70,7 @@ def read_number(value: object) -> int:
     """Read a JSON integer, or a string of decimal digits or of `0x` and hex digits; `""` is 0."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return int(value, 16) if value[:2] in {"0x", "0X"} else int(value or "0")
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 400:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 400:
         return value
     raise MalformedValue(
         f"a quantity is an integer, or a string of decimal or 0x-prefixed hex digits, "

@@ -17,7 +17,8 @@ from entresol.chain.genesis.geth_json import (
     required,
     within,
 )
-from entresol.dev.state_file.anvil_json import read_bytecode, read_header, read_list, read_payload
+from entresol.chain.transaction_json import read_list
+from entresol.dev.state_file.anvil_json import read_bytecode, read_header, read_tagged_payload
 from entresol.dev.state_file.state_file import (
     BYTES_PER_VALUE,
     MAX_BYTES,
@@ -195,7 +196,7 @@ def _read_block(item: dict[str, object], results: Results) -> FileBlock:
 def _read_transaction(item: dict[str, object], sender: Address) -> Transaction:
     """Read a transaction; files before 1.3 have it bare, later ones beside its impersonated sender."""
     fields = required(item, "transaction", read_object) if "transaction" in item else item
-    payload = read_payload(fields)
+    payload = read_tagged_payload(fields)
     try:
         return load(payload.encode(), sender)
     except InvalidTransaction as error:

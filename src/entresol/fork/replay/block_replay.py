@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from entresol.execution.console import NO_CALLS, ConsoleCalls
 from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv, code_of
 from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.fork.hardforks import Marks, is_before_london, marks_of
+from entresol.fork.remote_values import json_of, member
 from entresol.fork.replay.remote_transactions import (
     RemoteTransaction,
     is_sent_raw,
@@ -36,6 +37,7 @@ from entresol.primitives.values import Address, Data, Hash32, Quantity
 if TYPE_CHECKING:
     from entresol._native import Rules, Snapshot
     from entresol.errors import ExecutionFailed
+    from entresol.fork.remote_chain import RemoteChain
     from entresol.primitives.headers import Header
 
 LIMITS = TraceLimits(max_bytes=1 << 30, seconds=600.0)
@@ -83,8 +85,10 @@ def differences(result: TransactionResult, receipt: dict[str, Any]) -> list[Rece
     """
     found = []
     if receipt.get("status") is not None:
-        found += _unless_equal("status", int(result.succeeded), _number(receipt, "status"))
-    found += _unless_equal("gasUsed", result.gas_used, _number(receipt, "gasUsed"))
+        found += _unless_equal(
+            "status", int(result.succeeded), member(receipt, "status", Quantity.parse)
+        )
+    found += _unless_equal("gasUsed", result.gas_used, member(receipt, "gasUsed", Quantity.parse))
     if result.succeeded:
         created = None if result.created is None else Address(result.created)
         given = receipt.get("contractAddress")
@@ -138,13 +142,6 @@ def _unless_equal(member: str, here: object, remote: object) -> list[ReceiptDiff
 
 def _text(value: object) -> str:
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _number(receipt: dict[str, Any], name: str) -> int:
-    try:
-        return int(Quantity.parse(receipt.get(name)))
-    except MalformedValue as error:
-        raise MalformedValue(f"{name}: {error}") from error
 
 
 class BlockToReplay(NamedTuple):
@@ -278,24 +275,7 @@ def contract_of(result: TransactionResult) -> Address | None:
     return None if result.created is None else Address(result.created)
 
 
-class RemoteReads(Protocol):
-    """A remote chain, as far as a replay asks it."""
-
-    @property
-    def host(self) -> str:
-        """Scheme, host and port of the remote."""
-
-    async def read(
-        self,
-        method: str,
-        params: Sequence[object],
-        *,
-        is_final: Callable[[msgspec.Raw], bool] | None = None,
-    ) -> msgspec.Raw:
-        """Return the result of a method; one that `is_final` may come from the cache, and goes there."""
-
-
-async def find_transaction(remote: RemoteReads, wanted: Hash32) -> tuple[Hash32, int]:
+async def find_transaction(remote: RemoteChain, wanted: Hash32) -> tuple[Hash32, int]:
     """Return the block of a transaction, and its index there."""
     method = "eth_getTransactionByHash"
     found = await _read(remote, method, str(wanted))
@@ -309,7 +289,7 @@ async def find_transaction(remote: RemoteReads, wanted: Hash32) -> tuple[Hash32,
         raise RemoteMalformed(remote.host, method, str(error)) from error
 
 
-async def read_block(remote: RemoteReads, block: int | Hash32) -> BlockToReplay:
+async def read_block(remote: RemoteChain, block: int | Hash32) -> BlockToReplay:
     """Return a block with everything that a replay compares."""
     method = "eth_getBlockByHash" if isinstance(block, Hash32) else "eth_getBlockByNumber"
     name = str(block) if isinstance(block, Hash32) else hex(block)
@@ -332,7 +312,7 @@ async def read_block(remote: RemoteReads, block: int | Hash32) -> BlockToReplay:
 
 
 async def _transactions(
-    remote: RemoteReads, fields: dict[str, Any]
+    remote: RemoteChain, fields: dict[str, Any]
 ) -> tuple[RemoteTransaction, ...]:
     found = fields.get("transactions")
     if not isinstance(found, list) or len(found) > MAX_TRANSACTIONS:
@@ -342,7 +322,7 @@ async def _transactions(
     return tuple([await _transaction(remote, transaction) for transaction in found])
 
 
-async def _transaction(remote: RemoteReads, fields: dict[str, Any]) -> RemoteTransaction:
+async def _transaction(remote: RemoteChain, fields: dict[str, Any]) -> RemoteTransaction:
     raw = None
     if is_sent_raw(fields):
         try:
@@ -354,7 +334,7 @@ async def _transaction(remote: RemoteReads, fields: dict[str, Any]) -> RemoteTra
 
 
 async def _receipts(
-    remote: RemoteReads, block: Hash32, transactions: Sequence[RemoteTransaction]
+    remote: RemoteChain, block: Hash32, transactions: Sequence[RemoteTransaction]
 ) -> list[dict[str, Any]]:
     """Return all receipts of a block: by one request, or one each if the remote does not have that method."""
     method = "eth_getBlockReceipts"
@@ -375,14 +355,10 @@ async def _receipts(
     return found
 
 
-async def _read(remote: RemoteReads, method: str, *params: object) -> Any:
+async def _read(remote: RemoteChain, method: str, *params: object) -> Any:
     # What a block or a transaction in one has by its hash never changes.
     is_final = _is_there if isinstance(params[0], str) and len(params[0]) == _HASH_DIGITS else None
-    raw = await remote.read(method, params, is_final=is_final)
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise RemoteMalformed(remote.host, method, "the result cannot be read") from error
+    return json_of(remote.host, method, await remote.read(method, params, is_final=is_final))
 
 
 def _is_there(result: msgspec.Raw) -> bool:

@@ -225,15 +225,6 @@ class Guard(NamedTuple):
 
     call: Call
     check: Callable[[msgspec.Raw], None]
-    is_bound: bool = False
-    """Whether what is guarded shows itself which block it is of, so that without batches one check is enough."""
-
-
-class GuardedResult(NamedTuple):
-    """A result, and whether it came in one batch with its guard."""
-
-    result: msgspec.Raw
-    is_together: bool
 
 
 class ForkClient:
@@ -276,27 +267,18 @@ class ForkClient:
         guard: Guard | None = None,
         max_bytes: int = MAX_BODY,
     ) -> msgspec.Raw:
-        """Return the result of a method; with a guard, one that came together with what the guard accepts."""
-        return (await self.guarded(Call(method, params), guard, max_bytes)).result
-
-    async def guarded(
-        self, call: Call, guard: Guard | None, max_bytes: int = MAX_BODY
-    ) -> GuardedResult:
-        """Return the result of a call, and whether it came together with what the guard accepts."""
+        """Return the result of a method; with a guard, one that came with what the guard accepts."""
         if self._requests >= MAX_REQUESTS:
             problem = f"{MAX_REQUESTS} requests wait for it already"
-            raise RemoteUnreachable(self.host, call.method, problem)
+            raise RemoteUnreachable(self.host, method, problem)
         self._requests += 1
         self._regain()
         try:
-            outcome, is_together = await self._single(call, guard, max_bytes)
+            return result_of(await self._single(Call(method, params), guard, max_bytes))
         except TooLarge as error:
             raise error.rejection from error
         finally:
             self._requests -= 1
-        if isinstance(outcome, RemoteFailed):
-            raise outcome
-        return GuardedResult(outcome, is_together)
 
     async def ask(
         self, calls: Sequence[Call], *, guard: Guard | None = None, max_bytes: int = MAX_BODY
@@ -336,19 +318,14 @@ class ForkClient:
             self._limited_at = now
             self.batch_size = min(2 * self.batch_size, self._given_batch_size)
 
-    async def _single(
-        self, call: Call, guard: Guard | None, max_bytes: int
-    ) -> tuple[Outcome, bool]:
+    async def _single(self, call: Call, guard: Guard | None, max_bytes: int) -> Outcome:
         if guard is None or self.batch_size > 1:
             try:
-                (outcome,) = await self._guarded([call], guard, max_bytes)
+                return (await self._guarded([call], guard, max_bytes))[0]
             except TooLarge:
                 if guard is None:
                     raise
-            else:
-                return outcome, True
-        (outcome,) = await self._apart([call], guard, max_bytes)
-        return outcome, False
+        return (await self._apart([call], guard, max_bytes))[0]
 
     async def _piece(
         self, calls: Sequence[Call], guard: Guard | None, max_bytes: int
@@ -380,7 +357,7 @@ class ForkClient:
         if guard is None:
             return await self._retried(calls, max_bytes)
         *outcomes, checked = await self._retried([*calls, guard.call], max_bytes)
-        _check(guard, checked)
+        guard.check(result_of(checked))
         return outcomes
 
     async def _apart(
@@ -388,7 +365,7 @@ class ForkClient:
     ) -> list[Outcome]:
         """Ask without a batch; the guard comes before and after, since a block may be replaced, and come back."""
         try:
-            if guard is not None and not guard.is_bound:
+            if guard is not None:
                 await self._check_alone(guard, max_bytes)
             outcomes = await self._retried(calls, max_bytes)
             if guard is not None:
@@ -401,7 +378,7 @@ class ForkClient:
 
     async def _check_alone(self, guard: Guard, max_bytes: int) -> None:
         (checked,) = await self._retried([guard.call], max_bytes)
-        _check(guard, checked)
+        guard.check(result_of(checked))
 
     async def _retried(self, calls: Sequence[Call], max_bytes: int) -> list[Outcome]:
         """Return the outcomes of one batch; what the remote's rate limit rejected is sent again."""
@@ -503,10 +480,11 @@ def _too_long(host: str, calls: Sequence[Call], problem: str) -> TooLarge | Remo
     return RemoteMalformed(host, name_of(calls), problem)
 
 
-def _check(guard: Guard, outcome: Outcome) -> None:
+def result_of(outcome: Outcome) -> msgspec.Raw:
+    """Return the result of a call, or raise why there is none."""
     if isinstance(outcome, RemoteFailed):
         raise outcome
-    guard.check(outcome)
+    return outcome
 
 
 def _later(seconds: float, call: Callable[[], None]) -> Callable[[], None]:

@@ -21,11 +21,6 @@ _INVALID_PARAMS: Final = -32602
 _INVALID_PARAMS_WORDS: Final = re.compile(
     r"invalid (argument|params|parameter|type)|unmarshal|deserializ"
 )
-_UNKNOWN_METHOD: Final = -32601
-_UNKNOWN_METHOD_WORDS: Final = re.compile(
-    r"method .*(not (found|supported|available|exist|allowed|whitelisted|enabled)|does not exist)"
-    r"|unsupported method|unknown method|not implemented"
-)
 _ARCHIVE_WORDS: Final = re.compile(
     r"missing trie node|state (is )?(not available|unavailable|pruned)|archive|pruned"
     r"|state .*(does not exist|not found)|historical state|old data not available|block (is )?too old"
@@ -50,11 +45,6 @@ def is_rate_limit(code: int, message: str) -> bool:
 def is_too_large(code: int, message: str) -> bool:
     """Return whether an error to a batch means that it has too many members, or that there are no batches."""
     return code == _INVALID_REQUEST or _SIZE_WORDS.search(message.lower()) is not None
-
-
-def is_unknown_method(code: int, message: str) -> bool:
-    """Return whether the remote does not serve a method."""
-    return code == _UNKNOWN_METHOD or _UNKNOWN_METHOD_WORDS.search(message.lower()) is not None
 
 
 def is_invalid_params(code: int, message: str) -> bool:

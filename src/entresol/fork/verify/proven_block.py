@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from entresol._native import keccak256, ordered_root, recover, rlp_decode, rlp_encode
+from entresol.chain.transaction_json import payload_fields
 from entresol.errors import EntresolError, MalformedValue, Unprovable
 from entresol.fork import remote_values
 from entresol.fork.replay.remote_transactions import NOT_EXECUTED, payload_of, type_of
@@ -19,9 +20,6 @@ from entresol.primitives.headers import EMPTY_OMMERS
 from entresol.primitives.transactions import (
     BlobTransaction,
     EthereumTransaction,
-    FeeMarketTransaction,
-    LegacyTransaction,
-    SetCodeTransaction,
 )
 from entresol.primitives.values import Address, Bloom, Data, Hash32
 
@@ -89,7 +87,7 @@ def proven_transaction(
         "blockTimestamp": hex(header.quantity("timestamp")),
         "from": str(sender),
         "gasPrice": hex(base_fee + tip),
-        **_payload_json(payload),
+        **payload_fields(payload),
     }
     json = told.agreed(f"transaction {found_hash}", given, true)
     return ProvenTransaction(payload, raw, found_hash, sender, index, base_fee + tip, tip, json)
@@ -104,54 +102,6 @@ def _sender(told: Told, header: HashedHeader, index: int, payload: EthereumTrans
             told.method,
             f"transaction {index} of block {header.number} has no signature that shows who sent it",
         ) from None
-
-
-def _payload_json(payload: EthereumTransaction) -> dict[str, Any]:
-    """Return the members that the encoding has."""
-    members: dict[str, Any] = {
-        "type": hex(payload.type),
-        "nonce": hex(payload.nonce),
-        "gas": hex(payload.gas_limit),
-        "to": None if payload.to is None else str(payload.to),
-        "value": hex(payload.value),
-        "input": hex_of(payload.data),
-        "v": hex(payload.v),
-        "r": hex(payload.r),
-        "s": hex(payload.s),
-    }
-    if payload.chain_id is not None:
-        members["chainId"] = hex(payload.chain_id)
-    if not isinstance(payload, LegacyTransaction):
-        members |= {
-            "yParity": hex(payload.y_parity),
-            "accessList": [
-                {"address": str(entry.account), "storageKeys": [str(key) for key in entry.slots]}
-                for entry in payload.access_list
-            ],
-        }
-    if isinstance(payload, FeeMarketTransaction | BlobTransaction | SetCodeTransaction):
-        members |= {
-            "maxFeePerGas": hex(payload.max_fee_per_gas),
-            "maxPriorityFeePerGas": hex(payload.max_priority_fee_per_gas),
-        }
-    if isinstance(payload, BlobTransaction):
-        members |= {
-            "maxFeePerBlobGas": hex(payload.max_fee_per_blob_gas),
-            "blobVersionedHashes": [str(blob_hash) for blob_hash in payload.blob_hashes],
-        }
-    if isinstance(payload, SetCodeTransaction):
-        members["authorizationList"] = [
-            {
-                "chainId": hex(authorization.chain_id),
-                "address": str(authorization.address),
-                "nonce": hex(authorization.nonce),
-                "yParity": hex(authorization.y_parity),
-                "r": hex(authorization.r),
-                "s": hex(authorization.s),
-            }
-            for authorization in payload.authorizations
-        ]
-    return members
 
 
 class ProvenBlock(msgspec.Struct, frozen=True):

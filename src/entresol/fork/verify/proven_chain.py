@@ -13,7 +13,6 @@ from entresol.cache_limits import CACHES
 from entresol.counted import counted
 from entresol.errors import (
     MalformedValue,
-    RemoteFailed,
     RemoteMalformed,
     RemoteRejected,
     Unprovable,
@@ -22,7 +21,7 @@ from entresol.fork import remote_values
 from entresol.fork.anchoring import BY_HASH, BY_NUMBER
 from entresol.fork.past_blocks import PastBlocks
 from entresol.fork.remote_values import DescribedBlock
-from entresol.fork.transport.client import ForkClient, Outcome
+from entresol.fork.transport.client import ForkClient, Outcome, result_of
 from entresol.fork.transport.envelopes import Call
 from entresol.fork.verify.proven_block import (
     ProvenBlock,
@@ -122,7 +121,7 @@ class ProvenBlocks:
         }
         told = Told(self.host, BY_HASH)
         for header, outcome in zip(missing, await self._client.ask(calls), strict=True):
-            fields = self._object(BY_HASH, _required(outcome))
+            fields = self._object(BY_HASH, result_of(outcome))
             if fields is None:
                 self._past.check_lost(header.hash)
                 raise RemoteMalformed(self.host, BY_HASH, f"there is no block {header.number}")
@@ -213,14 +212,14 @@ class ProvenBlocks:
         if outcome is None:
             return []
         if not isinstance(outcome, RemoteRejected):
-            return _decoded(self.host, BLOCK_RECEIPTS, _required(outcome))
+            return remote_values.json_of(self.host, BLOCK_RECEIPTS, result_of(outcome))
         calls = [Call(RECEIPT, (str(transaction.hash),)) for transaction in block.transactions]
         outcomes = await self._client.ask(calls)
-        return [_decoded(self.host, RECEIPT, _required(each)) for each in outcomes]
+        return [remote_values.json_of(self.host, RECEIPT, result_of(each)) for each in outcomes]
 
     def _header(self, number: int, outcome: Outcome) -> HashedHeader:
         block = remote_values.described_block(
-            self.host, BY_NUMBER, _required(outcome), number_is=number
+            self.host, BY_NUMBER, result_of(outcome), number_is=number
         )
         if block is None:
             raise RemoteMalformed(self.host, BY_NUMBER, f"there is no block {number}")
@@ -234,7 +233,7 @@ class ProvenBlocks:
         return self._object(method, await self._client.request(method, named, _WITH_TRANSACTIONS))
 
     def _object(self, method: str, raw: bytes) -> dict[str, Any] | None:
-        found = _decoded(self.host, method, raw)
+        found = remote_values.json_of(self.host, method, raw)
         return (
             None
             if found is None
@@ -248,25 +247,15 @@ async def read_uncles(
     """Return the headers of a block's uncles, which their hash in the header shows; most blocks have none."""
     count = uncle_count(told, header, fields)
     calls = [Call(UNCLE, (str(header.hash), hex(index))) for index in range(count)]
-    found = [_decoded(told.host, UNCLE, _required(outcome)) for outcome in await client.ask(calls)]
+    found = [
+        remote_values.json_of(told.host, UNCLE, result_of(outcome))
+        for outcome in await client.ask(calls)
+    ]
     told = Told(told.host, UNCLE)
     return [
         told.read(partial(lambda uncle: HashedHeader.of(remote_values.mapping(uncle)), uncle))
         for uncle in found
     ]
-
-
-def _decoded(host: str, method: str, raw: bytes) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise RemoteMalformed(host, method, "the result cannot be read") from error
-
-
-def _required(outcome: Outcome) -> bytes:
-    if isinstance(outcome, RemoteFailed):
-        raise outcome
-    return outcome
 
 
 async def proven_anchor(client: ForkClient, block: DescribedBlock) -> DescribedBlock:

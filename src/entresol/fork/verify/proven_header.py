@@ -10,7 +10,7 @@ import msgspec
 from entresol._native import keccak256, rlp_encode
 from entresol.errors import MalformedValue, RemoteFailed, RemoteLied
 from entresol.fork import remote_values
-from entresol.fork.remote_values import DescribedBlock
+from entresol.fork.remote_values import DescribedBlock, member
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Data, Hash32, Nonce8
 
@@ -110,11 +110,11 @@ class HashedHeader(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> HashedHeader:
         """Hash the header of a block; raise `MalformedValue` for what is not a header of Ethereum."""
-        values = {name: _value(fields, name, parse) for name, parse in _FIELDS.items()}
+        values = {name: member(fields, name, parse) for name, parse in _FIELDS.items()}
         for name, parse in _LATER.items():
             if fields.get(name) is None:
                 break
-            values[name] = _value(fields, name, parse)
+            values[name] = member(fields, name, parse)
         encoded = rlp_encode([_item(value) for value in values.values()])
         return cls(values, encoded, Hash32(keccak256(encoded)))
 
@@ -163,15 +163,6 @@ def hashed(block: DescribedBlock) -> HashedHeader | None:
     except MalformedValue:
         return None
     return header if header.hash == block.hash and header.number == block.number else None
-
-
-def _value(
-    fields: Mapping[str, Any], name: str, parse: Callable[[object], bytes | int]
-) -> bytes | int:
-    try:
-        return parse(fields.get(name))
-    except MalformedValue as error:
-        raise MalformedValue(f"{name}: {error}") from error
 
 
 def _item(value: bytes | int) -> bytes:

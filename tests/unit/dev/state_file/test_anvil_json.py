@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from entresol.chain.transaction_json import read_payload
 from entresol.dev.state_file.anvil_json import (
     bytecode_fields,
     read_bytecode,
-    read_payload,
     transaction_fields,
 )
 from entresol.errors import MalformedValue
@@ -22,7 +22,7 @@ def test_every_type_of_ethereum_is_read_as_it_was_written() -> None:
     kinds = set()
     for transaction in sample.sent.values():
         if isinstance(transaction.payload, EthereumTransaction):
-            payload = read_payload(dict(transaction_fields(transaction)))
+            payload = read_payload(transaction_fields(transaction))
             assert load(payload.encode(), transaction.sender) == transaction
             kinds.add(payload.type)
     sample.chain.close()
@@ -31,7 +31,7 @@ def test_every_type_of_ethereum_is_read_as_it_was_written() -> None:
 
 def test_an_impersonated_transaction_is_read_as_it_was_written() -> None:
     transaction = impersonate(payloads()["fee_market"], ALICE)
-    payload = read_payload(dict(transaction_fields(transaction)))
+    payload = read_payload(transaction_fields(transaction))
     assert load(payload.encode(), ALICE) == transaction
 
 

@@ -83,15 +83,6 @@ def test_a_block_that_is_gone_is_known_by_its_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "text"),
-    [(-32601, ""), (-32000, "the method eth_getProof does not exist/is not available"),
-     (-32004, "Method not supported"), (0, "unsupported method: eth_config")],
-)  # fmt: skip
-def test_a_method_that_is_not_served_is_known_by_code_or_text(code: int, text: str) -> None:
-    assert rejections.is_unknown_method(code, text)
-
-
-@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         ("3", 3.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from entresol._native import keccak256, rlp_encode
 from entresol.errors import RemoteFailed, RemoteLied, RemoteMalformed, Unprovable
 from entresol.fork import past_blocks
 from entresol.fork.verify import proven_chain
-from entresol.fork.verify.verified_reads import PROVEN, UNPROVABLE, VerifiedReads
+from entresol.fork.verify.verified_reads import UNPROVABLE, VerifiedReads
 from entresol.node.config.schema import NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.anchor import header_of_block
@@ -288,7 +288,6 @@ def test_an_account_of_the_past_is_proven(node: RemoteNode) -> None:
             read(remote, "eth_getAccount", str(HOLDER), "0x5")
 
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "forks.md"
 STATES = {"eth_getBalance", "eth_getTransactionCount", "eth_getCode", "eth_getStorageAt"}
 """Read as executions read them."""
 HEADERS = {"eth_getHeaderByNumber", "eth_getHeaderByHash", "erigon_getHeaderByNumber"}
@@ -308,45 +307,29 @@ def past_methods() -> dict[str, Past]:
     return {method.name: method.past for method in methods if method.past not in (None, Past.LOCAL)}
 
 
-def test_every_method_that_asks_for_the_past_says_what_proves_it() -> None:
-    asked = set(past_methods())
-    assert len(asked) > 60
-    assert asked == set(PROVEN) | set(UNPROVABLE)
-    assert not set(PROVEN) & set(UNPROVABLE)
+def table(heading: str) -> dict[str, str]:
+    """Return the rows of a table of the page about forks, by method."""
+    page = (Path(__file__).parents[4] / "docs" / "forks.md").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    after = page.split(f"| method below the anchor | {heading} |\n", 1)[1].splitlines()
+    for row in after[1 : after.index("")]:
+        _, names, text, _ = map(str.strip, row.split("|"))
+        found |= dict.fromkeys(re.findall(r"`(\w+)`", names), text)
+    return found
 
 
-def test_what_is_said_to_be_proven_by_a_result_is_answered_from_it() -> None:
+def test_the_page_says_of_every_method_that_asks_for_the_past_what_proves_it() -> None:
+    proven, unprovable = table("proven by"), table("not proven, and rejected, because")
+    assert len(past_methods()) > 60
+    assert past_methods().keys() == proven.keys() | unprovable.keys()
+    assert not proven.keys() & unprovable.keys()
+    assert unprovable == UNPROVABLE
+    for name, past in past_methods().items():
+        if past in {Past.EXECUTE, Past.REPLAY}:
+            assert proven[name].startswith("executed here")
     any_client: Any = None
     answered = VerifiedReads(any_client, any_client, any_client).methods
     passed = {
-        name
-        for name, past in past_methods().items()
-        if past in {Past.REMOTE, Past.STATE, Past.SPLIT}
+        name for name, past in past_methods().items() if past not in {Past.EXECUTE, Past.REPLAY}
     }
-    assert (passed & set(PROVEN)) - STATES - HEADERS - {"eth_getFilterLogs"} == answered
-    assert not answered & set(UNPROVABLE)
-
-
-def test_what_is_executed_is_said_to_be() -> None:
-    for name, past in past_methods().items():
-        if past in {Past.EXECUTE, Past.REPLAY}:
-            assert PROVEN[name].startswith("executed here")
-
-
-def test_the_page_about_forks_has_the_same_table() -> None:
-    page = DOCS.read_text(encoding="utf-8")
-    for heading, methods in (
-        ("| method below the anchor | proven by |", PROVEN),
-        ("| method below the anchor | not proven, and rejected, because |", UNPROVABLE),
-    ):
-        assert _table(page, heading) == dict(methods)
-
-
-def _table(page: str, heading: str) -> Mapping[str, str]:
-    """Return the rows of a table, by method."""
-    after = page.split(heading + "\n", 1)[1].splitlines()
-    found: dict[str, str] = {}
-    for row in after[1 : after.index("")]:
-        _, names, text, _ = (it.strip() for it in row.split("|"))
-        found |= dict.fromkeys(re.findall(r"`(\w+)`", names), text)
-    return found
+    assert (passed & proven.keys()) - STATES - HEADERS - {"eth_getFilterLogs"} == answered
