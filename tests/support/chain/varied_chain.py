@@ -183,7 +183,7 @@ class VariedChain:
         )
         yield AccessListTransaction(**priced, chain_id=chain_id, to=LOGGER, access_list=accesses)
         yield FeeMarketTransaction(**capped, to=REVERTER, access_list=accesses)
-        yield SetCodeTransaction(**capped, to=LOGGER, authorizations=(self._authorization(),))
+        yield SetCodeTransaction(**capped, to=LOGGER, authorizations=(authorization(chain_id),))
 
     def _zk(self, nonce: int) -> ZkTransaction:
         return ZkTransaction(
@@ -192,12 +192,28 @@ class VariedChain:
             gas_per_pubdata_limit=50_000,
         )  # fmt: skip
 
-    def _authorization(self) -> Authorization:
-        chain_id = self.rules.chain_id
-        digest = keccak256(b"\x05" + rlp_encode([chain_id.to_bytes(2), LOGGER, b""]))
-        signature = sign_digest(digest, SIGNER)
-        r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
-        return Authorization(chain_id, LOGGER, 0, signature[64], r, s)
+
+def authorization(chain_id: int) -> Authorization:
+    """Return a permission of a key that sends nothing, to the code of a contract."""
+    digest = keccak256(b"\x05" + rlp_encode([chain_id.to_bytes(2), LOGGER, b""]))
+    signature = sign_digest(digest, SIGNER)
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
+    return Authorization(chain_id, LOGGER, 0, signature[64], r, s)
+
+
+def ethereum_payloads(chain_id: int) -> Iterator[SignedPayload]:
+    """Yield a transaction of each type but that of blobs, and a creation, without their nonces."""
+    priced: dict[str, Any] = {"gas_price": FEE, "gas_limit": GAS, "nonce": 0}
+    capped: dict[str, Any] = {
+        "chain_id": chain_id, "max_fee_per_gas": FEE, "max_priority_fee_per_gas": 3,
+        "gas_limit": GAS, "nonce": 0,
+    }  # fmt: skip
+    accesses = (Access(LOGGER, (SLOT,)), Access(NOBODY))
+    yield LegacyTransaction(**priced, to=NOBODY, value=5)
+    yield LegacyTransaction(**priced, chain_id=chain_id, to=None, data=bytes.fromhex("60016000f3"))
+    yield AccessListTransaction(**priced, chain_id=chain_id, to=COUNTER, access_list=accesses)
+    yield FeeMarketTransaction(**capped, to=LOGGER, data=b"\xff" * 8)
+    yield SetCodeTransaction(**capped, to=NOBODY, authorizations=(authorization(chain_id),))
 
 
 @contextmanager

@@ -1,14 +1,13 @@
-"""A chain to fork in two branches, as a reorganisation has them, and a chain of its own with the same state."""
+"""A chain to fork in two branches, as a reorganisation has them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.assembler import assemble, initcode
-from tests.support.fork.remote_anvil import ANVIL
 
 CHAIN_ID: Final = 4_242
 SLOTS: Final = 600
@@ -53,20 +52,15 @@ PROBE: Final = """
 
 
 class Branches(NamedTuple):
-    """The remote as it was when the fork began, the same after a reorganisation, and a chain with the same state."""
+    """The remote as it was when the fork began, and the same after a reorganisation."""
 
     remote: Anvil
     other: Anvil
-    twin: Anvil
     accounts: list[str]
     store: str
     probe: str
     transactions: list[str]
     """Blocks of the remote up to the anchor."""
-    later: list[str]
-    """Those after it."""
-    anchor: str
-    """The hash of the anchor."""
 
 
 def words(*values: int) -> str:
@@ -76,31 +70,18 @@ def words(*values: int) -> str:
 
 @contextmanager
 def branches() -> Iterator[Branches]:
-    """Start the three chains."""
+    """Start both chains."""
     flags = ("--chain-id", str(CHAIN_ID), "--timestamp", str(FIRST_TIME))
-    with ExitStack() as stack:
-        remote, other = (stack.enter_context(running_anvil(*flags)) for _ in range(2))
-        twin = stack.enter_context(running_anvil(*flags, program=ANVIL))
-        histories = [_History(it, turn) for it, turn in ((remote, 0), (other, 1), (twin, 0))]
-        for history in histories:
+    with running_anvil(*flags) as remote, running_anvil(*flags) as other:
+        first, second = _History(remote, 0), _History(other, 1)
+        for history in (first, second):
             history.build(COMMON, ANCHOR)
-        sent = len(histories[0].sent)
-        for history in histories[:2]:
+        sent = list(first.sent)
+        for history in (first, second):
             history.grow(ANCHOR + LATER)
         assert _hash(remote, COMMON) == _hash(other, COMMON)
         assert _hash(remote, COMMON + 1) != _hash(other, COMMON + 1)
-        first = histories[0]
-        yield Branches(
-            remote,
-            other,
-            twin,
-            first.accounts,
-            first.store,
-            first.probe,
-            first.sent[:sent],
-            first.sent[sent:],
-            _hash(remote, ANCHOR),
-        )
+        yield Branches(remote, other, first.accounts, first.store, first.probe, sent)
 
 
 class _History:

@@ -28,15 +28,8 @@ class PastReads:
         self._chains = chains
         self._random = random
         self._kinds = [
-            self._account,
-            self._slot,
-            self._call,
-            self._probe,
-            self._logs,
-            self._fees,
-            self._block,
-            self._transaction,
-            self._trace,
+            *(self._account, self._slot, self._call, self._probe, self._logs),
+            *(self._fees, self._block, self._transaction, self._trace),
         ]
 
     def next(self) -> Read:

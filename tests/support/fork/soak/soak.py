@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -15,12 +15,18 @@ import msgspec
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
 from tests.support.fork.remote_anvil import ANVIL
-from tests.support.fork.soak.branches import ANCHOR, Branches, branches
+from tests.support.fork.soak.branches import (
+    ANCHOR,
+    GAS,
+    PRICE,
+    SLOTS,
+    Branches,
+    branches,
+    words,
+)
 from tests.support.fork.soak.outcomes import Outcomes
-from tests.support.fork.soak.past_reads import PICKS, PastReads, Read
-from tests.support.fork.soak.twins import Twins
+from tests.support.fork.soak.past_reads import PICKS, PastReads
 from tests.support.fork.soak.weather import Weather
-from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient
 
 READERS: Final = 3
@@ -28,14 +34,8 @@ PATIENCE: Final = 60.0
 """No request takes longer: a call of the fork waits for at most ten times its time-out, which is two seconds."""
 CALM_SHARE: Final = 0.2
 """The share of the time at the beginning in which the remote behaves."""
-LOCAL_PAUSE: Final = 0.01
 FLAGS: Final = (
-    "--fork-timeout",
-    "2000",
-    "--fork-retries",
-    "2",
-    "--fork-retry-backoff",
-    "50",
+    *("--fork-timeout", "2000", "--fork-retries", "2", "--fork-retry-backoff", "50"),
     "--no-storage-caching",
 )
 
@@ -47,24 +47,11 @@ class SoakReport(msgspec.Struct):
     named: dict[str, int]
     wrong: list[str]
     weather: dict[str, int]
-    calm_p99: float
-    """Milliseconds of local calls while the remote behaves."""
-    storm_p99: float
-    calm_p50: float
-    storm_p50: float
     longest: float
     """Seconds that the slowest request took."""
     memory: list[int]
     """Resident mebibytes of the fork, at equal distances."""
     log: str
-
-    def summary(self) -> dict[str, Any]:
-        """Return it without the log."""
-        return {
-            name: it if name != "wrong" else len(self.wrong)
-            for name, it in msgspec.structs.asdict(self).items()
-            if name != "log"
-        }
 
 
 def soak(seed: int, seconds: float, place: Path) -> SoakReport:
@@ -73,72 +60,42 @@ def soak(seed: int, seconds: float, place: Path) -> SoakReport:
     with branches() as chains, faulty_proxy(chains.remote.url) as proxy, free_port() as port:
         flags = ("--fork-url", f"{proxy.url}@{ANCHOR}", *FLAGS)
         quiet = running_anvil(*flags, "--quiet", port=port, program=ANVIL, output=output)
-        with quiet as fork:
-            run = _Soak(chains, proxy, fork, seed)
-            with run.closing():
-                run.run(seconds)
+        with quiet as fork, ExitStack() as connections:
+            run = _Soak(chains, proxy, fork, seed, connections)
+            run.run(seconds)
             return run.report(output.read_text())
 
 
 class _Soak:
-    def __init__(self, chains: Branches, proxy: FaultyProxy, fork: Anvil, seed: int) -> None:
+    def __init__(
+        self, chains: Branches, proxy: FaultyProxy, fork: Anvil, seed: int, connections: ExitStack
+    ) -> None:
         self._chains = chains
         self._fork = fork
+        self._connections = connections
         self._random = Random(seed)
         self._outcomes = Outcomes()
         self._weather = Weather(proxy, (chains.remote.url, chains.other.url), seed)
         self._over = threading.Event()
-        self._storm = threading.Event()
-        self._calm: list[float] = []
-        self._stormy: list[float] = []
         self._memory: list[int] = []
-        self._clients: list[HttpRpcClient] = []
-        self._failures: list[BaseException] = []
         self._expected: dict[bytes, Any] = {}
 
     def run(self, seconds: float) -> None:
-        """Let everybody work for so long, then compare everything."""
-        reads = PastReads(self._chains, Random(self._random.random()))
-        random = Random(self._random.random())
-        twins = Twins(self._chains, self._client(), self._weather, self._outcomes, reads, random)
-        works: list[Callable[[], None]] = [
-            lambda: self._act(twins),
-            self._watch_memory(seconds),
-            self._call_locally,
+        """Let everybody work for so long."""
+        works = [
             *(self._reader(self._random.random()) for _ in range(READERS)),
+            self._writer(self._random.random()),
+            self._watch_memory(seconds),
         ]
-        threads = [threading.Thread(target=self._guarded, args=(work,)) for work in works]
-        for thread in threads:
-            thread.start()
-        self._over.wait(seconds * CALM_SHARE)
-        self._storm.set()
-        self._weather.start()
-        self._over.wait(seconds * (1 - CALM_SHARE))
-        self._over.set()
-        self._weather.end()
-        for thread in threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive(), "a request hangs"
-        if self._failures:
-            raise self._failures[0]
-        named = self._outcomes.named.copy()
-        # An endpoint that failed rests for a moment.
-        eventually(
-            lambda: self._outcomes.of(self._fork, "eth_getBalance", reads.cold_address(), "latest")
-        )
-        self._outcomes.named.clear()
-        twins.compare_all()
-        self._outcomes.wrong += [f"in calm: {entry}" for entry in self._outcomes.named]
-        self._outcomes.named = named
-
-    @contextmanager
-    def closing(self) -> Iterator[None]:
-        """Close all connections at the end."""
-        try:
-            yield
-        finally:
-            for client in self._clients:
-                client.close()
+        with ThreadPoolExecutor(len(works)) as threads:
+            running = [threads.submit(work) for work in works]
+            self._over.wait(seconds * CALM_SHARE)
+            self._weather.start()
+            wait(running, seconds * (1 - CALM_SHARE), FIRST_EXCEPTION)
+            self._over.set()
+            self._weather.end()
+            for work in running:
+                work.result(PATIENCE)
 
     def report(self, log: str) -> SoakReport:
         """Return what was found."""
@@ -148,38 +105,20 @@ class _Soak:
             dict(found.named),
             found.wrong,
             dict(self._weather.seen),
-            _quantile(self._calm, 0.99),
-            _quantile(self._stormy, 0.99),
-            _quantile(self._calm, 0.5),
-            _quantile(self._stormy, 0.5),
             round(found.longest, 2),
             self._memory,
             log,
         )
 
-    def _client(self) -> HttpRpcClient:
-        return self._connected(self._fork.url)
-
     def _connected(self, url: str) -> HttpRpcClient:
-        client = HttpRpcClient(url, PATIENCE)
-        self._clients.append(client)
-        return client
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001  # raised by who has started it
-            self._failures.append(error)
-            self._over.set()
-
-    def _act(self, twins: Twins) -> None:
-        while not self._over.is_set():
-            twins.act()
+        return self._connections.enter_context(closing(HttpRpcClient(url, PATIENCE)))
 
     def _reader(self, seed: float) -> Callable[[], None]:
+        """Return how somebody reads the past."""
+        client, remote = self._connected(self._fork.url), self._connected(self._chains.remote.url)
+        reads = PastReads(self._chains, Random(seed))
+
         def run() -> None:
-            client, remote = self._client(), self._connected(self._chains.remote.url)
-            reads = PastReads(self._chains, Random(seed))
             while not self._over.is_set():
                 method, params = reads.next()
                 result = self._outcomes.of(client, method, *params)
@@ -193,22 +132,30 @@ class _Soak:
 
         return run
 
-    def _call_locally(self) -> None:
-        """Time calls that need nothing of the remote."""
-        client = self._client()
-        account = self._chains.accounts[0]
-        calls: list[Read] = [
-            ("eth_blockNumber", []),
-            ("eth_getBalance", [account, "latest"]),
-            ("eth_call", [{"to": account, "from": account}, "latest"]),
-        ]
-        while not self._over.is_set():
-            for method, params in calls:
-                began = time.perf_counter()
-                client(method, *params)
-                times = self._stormy if self._storm.is_set() else self._calm
-                times.append(time.perf_counter() - began)
-            self._over.wait(LOCAL_PAUSE)
+    def _writer(self, seed: float) -> Callable[[], None]:
+        """Return how somebody sends what has to be in a block, or to have left nothing."""
+        client, random, sender = (
+            self._connected(self._fork.url),
+            Random(seed),
+            self._chains.accounts[0],
+        )
+        call = {"from": sender, "to": self._chains.store, "gas": GAS, "gasPrice": PRICE}
+
+        def run() -> None:
+            nonce = int(client("eth_getTransactionCount", sender, "latest"), 16)
+            while not self._over.is_set():
+                slot, value = random.randrange(2 * SLOTS), random.getrandbits(64) + 1
+                fields = {**call, "data": words(slot, random.choice([0, 1, 30]), value)}
+                sent = self._outcomes.of(client, "eth_sendTransaction", fields)
+                nonce += sent is not None
+                counted = client("eth_getTransactionCount", sender, "pending")
+                self._outcomes.check("nonce", [sender], int(counted, 16), nonce)
+                if sent is not None:
+                    named = [self._chains.store, f"0x{slot:064x}", "latest"]
+                    stored = client("eth_getStorageAt", *named)
+                    self._outcomes.check("eth_getStorageAt", named, int(stored, 16), value)
+
+        return run
 
     def _watch_memory(self, seconds: float) -> Callable[[], None]:
         status = Path(f"/proc/{self._fork.pid}/status")
@@ -223,8 +170,3 @@ class _Soak:
 
 def _whole(result: Any) -> Any:
     return result
-
-
-def _quantile(times: list[float], share: float) -> float:
-    ordered = sorted(times)
-    return round(1_000 * ordered[int(share * (len(ordered) - 1))], 2) if ordered else 0.0

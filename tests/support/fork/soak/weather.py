@@ -5,15 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from tests.support.fork import faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.fork.proxy import FaultyProxy
 
 MOMENT: Final = (0.2, 2.0)
@@ -47,7 +44,6 @@ class Weather(threading.Thread):
         self._branches = branches
         self._random = Random(seed)
         self._over = threading.Event()
-        self._one_branch = threading.Lock()
         self._troubles: dict[str, Callable[[], None]] = {
             "calm": lambda: None,
             "slow": self._slow,
@@ -72,22 +68,15 @@ class Weather(threading.Thread):
         while not self._over.is_set():
             name = self._random.choice(names)
             self.seen[name] += 1
-            with self._one_branch if name == "reorganised" else _nothing():
-                self._troubles[name]()
-                self._over.wait(self._random.uniform(*MOMENT))
-                self.clear()
+            self._troubles[name]()
+            self._over.wait(self._random.uniform(*MOMENT))
+            self.clear()
 
     def end(self) -> None:
         """Let the remote behave from now on."""
         self._over.set()
         self.join()
         self.clear()
-
-    @contextmanager
-    def one_branch(self) -> Iterator[None]:
-        """Let the remote not be reorganised meanwhile."""
-        with self._one_branch:
-            yield
 
     def clear(self) -> None:
         """Let the remote behave."""
@@ -111,8 +100,3 @@ class Weather(threading.Thread):
 
     def _reorganised(self) -> None:
         self._proxy.node = self._branches[1]
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

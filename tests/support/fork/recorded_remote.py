@@ -1,35 +1,53 @@
-"""A remote whose responses were recorded, one of which may be changed: no network, no process and no clock.
-
-`python -m tests.support.fork.verified.record_anvil` records them anew from a real anvil.
-"""
+"""A remote of which all responses are recorded, so that one of them can be changed."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
+from entresol.chain.chain import Chain
+from entresol.chain.clock import Clock
+from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteFailed, RemoteRejected
 from entresol.fork.block_reads import BlockReads
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.past_blocks import PastBlocks
 from entresol.fork.settings import ForkSettings
 from entresol.fork.starting import OpenedRemote, open_remote
-from entresol.fork.state_fetch import FetchedAccount, StateKey
+from entresol.fork.state_fetch import CollectedState, StateKey
 from entresol.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.fork.transport.envelopes import Call
 from entresol.fork.verify.verified_reads import VerifiedReads
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Hash32
-
-RECORDED: Final = Path(__file__).with_name("recorded_anvil.json")
+from tests.support.chain.api_client import ApiClient
+from tests.support.chain.varied_chain import (
+    COUNTER,
+    LOGGER,
+    NOBODY,
+    SECRETS,
+    SENDERS,
+    SLOT,
+    ethereum_payloads,
+    varied_genesis,
+)
 
 Response: TypeAlias = dict[str, Any]
+Respond: TypeAlias = Callable[[str, list[Any]], Response]
 Key: TypeAlias = tuple[str, str]
 """A method, and its parameters as JSON."""
 Path_: TypeAlias = tuple[str | int, ...]
+
+CHAIN_ID: Final = 31337
+_BLOCK: Final = 2
+"""The block with transactions; there are two after it."""
+_BLOOMLESS: Final = "0x" + "99" * 20
 
 
 class Query(NamedTuple):
@@ -50,7 +68,7 @@ class RecordedClient:
     host = "http://recorded:8545"
     batch_size = 100
 
-    def __init__(self, respond: Callable[[str, list[Any]], Response]) -> None:
+    def __init__(self, respond: Respond) -> None:
         self._respond = respond
         self.asked: set[Key] = set()
 
@@ -82,29 +100,6 @@ class RecordedClient:
         return msgspec.Raw(msgspec.json.encode(response["result"]))
 
 
-class Values:
-    """Takes what is read of a state; the first failure is raised in the end."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Any] = {}
-        self.failure: RemoteFailed | None = None
-
-    def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
-        """Take accounts."""
-        for address, it in accounts.items():
-            self.found[address.hex()] = (it.nonce, it.balance, it.code.hex())
-
-    def put_slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
-        """Take slots."""
-        for (address, slot), value in slots.items():
-            self.found[f"{address.hex()} {slot.hex()}"] = value.hex()
-
-    def fail(self, keys: Sequence[StateKey], error: RemoteFailed) -> None:
-        """Take a failure."""
-        del keys
-        self.failure = error
-
-
 def key_of(method: str, params: Sequence[Any]) -> Key:
     """Return what a response is recorded by."""
     return method, json.dumps(params, sort_keys=True)
@@ -127,18 +122,100 @@ class VerifiedFork:
         if not query.keys:
             raw = await self._reads.read(query.method, query.params, None, self._proven)
             return msgspec.json.decode(raw)
-        fetch, values = await self._reads.fetch(query.params[0]), Values()
+        fetch, values = await self._reads.fetch(query.params[0]), CollectedState()
         assert fetch is not None
         await fetch.read(query.keys, values)
-        if values.failure is not None:
-            raise values.failure
-        return values.found
+        for failure in values.failures:
+            raise failure
+        return values.accounts, values.slots
 
 
 async def started(client: RecordedClient, anchor: Hash32) -> OpenedRemote:
     """Start a fork that verifies, on a block that the user has pinned."""
     settings = ForkSettings(urls=(client.host,), verify=True, block_hash=anchor)
     return await open_remote(settings, ForkCache.memory(), cast("ForkClient", client))
+
+
+class Recorded(NamedTuple):
+    """Queries, the responses that they take, and what the remote itself responds to them."""
+
+    anchor: Hash32
+    queries: list[Query]
+    responses: dict[Key, Response]
+    own: list[Any]
+
+
+def recorded() -> Recorded:
+    """Record all responses of a chain with a transaction of each type."""
+    rules = ChainRules.layer_1(CHAIN_ID)
+    times = iter(range(1_700_000_000, 1_800_000_000, 12))
+    clock = Clock(lambda: float(next(times)))
+    opened = Chain.open(None, rules, varied_genesis(CHAIN_ID), clock=clock)
+    with closing(opened) as chain, ThreadPoolExecutor(1) as thread:
+        api = ApiClient(chain)
+        chain.schedule.seal_on_request()
+        chain.builder.seal()
+        for nonce, payload in enumerate(ethereum_payloads(CHAIN_ID)):
+            chain.add(sign(msgspec.structs.replace(payload, nonce=nonce), SECRETS[0]))
+        for _ in range(3):
+            chain.builder.seal()
+        responses: dict[Key, Response] = {}
+
+        def respond(method: str, params: list[Any]) -> Response:
+            request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            response: Response = thread.submit(api.post, request).result()
+            responses[key_of(method, params)] = response
+            return response
+
+        anchor = chain.ledger.head_hash
+        queries = list(_queries(api))
+        asyncio.run(_read_all(RecordedClient(respond), anchor, queries))
+        own = [None if it.keys else api(it.method, *it.params) for it in queries]
+        api.api.close()
+    return Recorded(anchor, queries, responses, own)
+
+
+async def _read_all(client: RecordedClient, anchor: Hash32, queries: list[Query]) -> None:
+    opened = await started(client, anchor)
+    for query in queries:
+        await VerifiedFork(client, opened).read(query)
+
+
+def _queries(api: ApiClient) -> Iterator[Query]:
+    """Yield reads of the block with transactions, of each kind."""
+    name = hex(_BLOCK)
+    block = api("eth_getBlockByNumber", name, False)
+    sent = block["transactions"]
+    yield Query("eth_getBlockByNumber", (name, True))
+    yield Query("eth_getBlockByNumber", (name, False))
+    yield Query("eth_getBlockByHash", (block["hash"], True))
+    yield Query("eth_getBlockReceipts", (name,))
+    yield Query("eth_getTransactionByHash", (sent[3],))
+    yield Query("eth_getTransactionReceipt", (sent[3],))
+    yield Query("eth_getTransactionByBlockNumberAndIndex", (name, "0x1"))
+    yield Query("eth_getRawTransactionByBlockNumberAndIndex", (name, "0x4"))
+    yield Query("eth_getRawTransactionByHash", (sent[0],))
+    yield Query("eth_getBlockTransactionCountByNumber", (name,))
+    yield Query("eth_getUncleCountByBlockNumber", (name,))
+    wide = {"fromBlock": hex(_BLOCK - 2), "toBlock": hex(_BLOCK + 1)}
+    yield Query("eth_getLogs", (wide,))
+    yield Query("eth_getLogs", ({**wide, "address": [str(LOGGER)]},))
+    yield Query("eth_getLogs", ({**wide, "address": [_BLOOMLESS]},))
+    yield Query("eth_getLogs", ({"blockHash": block["hash"]},))
+    yield Query("eth_feeHistory", ("0x3", hex(_BLOCK + 1), [20.0, 80.0]))
+    yield Query("eth_getProof", (str(COUNTER), [str(SLOT)], name))
+    yield Query("eth_getProof", (str(NOBODY), [], name))
+    counter = bytes(COUNTER)
+    keys = (("account", counter), ("account", bytes(SENDERS[0])), ("slot", counter, bytes(SLOT)))
+    absent = (("account", b"\x98" * 20), ("slot", counter, b"\x98" * 32))
+    for at in (_BLOCK, _BLOCK + 2):
+        yield Query("state", (at,), keys)
+        yield Query("state", (at,), absent)
+
+
+def respond_from(responses: dict[Key, Response]) -> Respond:
+    """Return how a table responds: with nothing to what it does not have."""
+    return lambda method, params: responses.get(key_of(method, params), {"result": None})
 
 
 def changes(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, str, Any]]:
@@ -175,43 +252,3 @@ def _other(value: Any) -> Any:
             return "0x" + "77" * 20
         case _:
             return f"{value}1"
-
-
-class Recorded(NamedTuple):
-    """Requests, the responses that it takes, and what the remote itself responds to the queries."""
-
-    anchor: Hash32
-    queries: list[Query]
-    responses: dict[Key, Response]
-    own: dict[str, Any]
-
-
-def recorded() -> Recorded:
-    """Return what was recorded."""
-    found = json.loads(RECORDED.read_text(encoding="utf-8"))
-    responses = {
-        key_of(method, params): response for method, params, response in found["responses"]
-    }
-    queries = [_query(*query) for query in found["queries"]]
-    return Recorded(Hash32.parse(found["anchor"]), queries, responses, found["own"])
-
-
-def _query(method: str, params: list[Any], keys: list[list[str]]) -> Query:
-    parsed = [(kind, *(bytes.fromhex(line) for line in rest)) for kind, *rest in keys]
-    return Query(method, tuple(params), cast("tuple[StateKey, ...]", tuple(parsed)))
-
-
-def respond_from(
-    responses: dict[Key, Response], *, has_others: bool = False
-) -> Callable[[str, list[Any]], Response]:
-    """Return how a table responds; `has_others` lets it have nothing for what was not recorded."""
-
-    def respond(method: str, params: list[Any]) -> Response:
-        key = key_of(method, params)
-        if key not in responses and not has_others:
-            raise AssertionError(
-                f"{key} was not recorded: run python -m tests.support.fork.verified.record_anvil"
-            )
-        return responses.get(key, {"result": None})
-
-    return respond

@@ -1,1 +1,0 @@
-"""A remote that lies to a fork that verifies."""
