@@ -82,12 +82,6 @@ def test_the_first_local_block_follows_the_rules_of_the_anchor(
     assert 0 < int(ours["timestamp"], 16) - int(anchor["timestamp"], 16) < 60
 
 
-def test_development_accounts_keep_nonces(fork: Anvil, remote: RemoteAnvil) -> None:
-    assert fork("eth_getBalance", remote.accounts[0], "latest") == hex(10_000 * ETHER)
-    nonce = remote.node("eth_getTransactionCount", remote.accounts[0], hex(remote.number))
-    assert fork("eth_getTransactionCount", remote.accounts[0], "latest") == nonce
-
-
 def test_state_is_local_over_remote(fork: Anvil, remote: RemoteAnvil) -> None:
     call = {"to": remote.counter}
     assert int(fork("eth_call", call, "latest"), 16) == 4
@@ -99,24 +93,6 @@ def test_state_is_local_over_remote(fork: Anvil, remote: RemoteAnvil) -> None:
     )
     send(fork, to=STRANGER, value="0x5")
     assert fork("eth_getBalance", STRANGER, "latest") == hex(12)
-
-
-def test_what_is_deleted_does_not_fall_through(fork: Anvil, remote: RemoteAnvil) -> None:
-    fork("anvil_setStorageAt", remote.counter, "0x0", "0x" + "00" * 32)
-    assert int(fork("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 0
-    assert int(fork("eth_call", {"to": remote.counter}, "latest"), 16) == 1
-    fork("anvil_setBalance", STRANGER, "0x0")
-    assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
-    fork("anvil_setCode", remote.counter, "0x")
-    assert fork("eth_getCode", remote.counter, "latest") == "0x"
-
-
-def test_a_rollback_ends_at_the_anchor(fork: Anvil, remote: RemoteAnvil) -> None:
-    fork("anvil_mine", "0x3")
-    fork("anvil_rollback", 3)
-    assert int(fork("eth_blockNumber"), 16) == remote.number
-    with pytest.raises(RpcError):
-        fork("anvil_rollback", 1)
 
 
 def test_the_node_says_what_it_is_a_fork_of(fork: Anvil, remote: RemoteAnvil) -> None:

@@ -10,7 +10,6 @@ import pytest
 from web3 import Web3
 
 from entresol import devnet
-from entresol.contracts import artifact
 from entresol.errors import MethodFailed
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
@@ -88,17 +87,6 @@ def test_a_real_token_of_the_l2_is_a_token_of_the_l2_for_this_bridge(
     assert balance(bridge.l2_erc20(token), HOLDER) == HELD - 100
 
 
-def test_the_contracts_are_in_the_first_block_and_need_no_transaction(
-    pair: Devnet, remotes: RemotePair
-) -> None:
-    number, _ = remotes.l1.latest
-    hub, node = pair.bridge.bridgehub.address, remotes.l1.node
-    assert pair.l1.request("eth_getCode", hub, hex(number)) != "0x"
-    assert node("eth_getCode", hub, hex(number)) == "0x"
-    verifier = pair.bridge.main.functions.getVerifier().call()
-    assert bytes(pair.l1.w3.eth.get_code(verifier)) == bytes(artifact("ForkVerifier").runtime)
-
-
 def test_more_ether_than_was_deposited_is_withdrawn_from_a_copy(remotes: RemotePair) -> None:
     with forked(fork_url=remotes.l2.url) as net:
         assert (net.l1.chain_id, net.l2.chain_id) == (31337, L2_CHAIN_ID)
@@ -109,16 +97,6 @@ def test_more_ether_than_was_deposited_is_withdrawn_from_a_copy(remotes: RemoteP
         assert receipt["status"] == 1
         assert int(net.l1.request("eth_getBalance", HOLDER, "latest"), 16) == whale + 100 * ETHER
         assert net.bridge.deposit(ETHER, sender=HOLDER).l2["status"] == 1
-
-
-def test_a_fresh_l2_stands_on_a_copy_of_a_public_network(remotes: RemotePair) -> None:
-    with forked(l1_fork_url=remotes.l1.url) as net:
-        assert (net.l1.chain_id, net.l2.chain_id, net.l2.w3.eth.block_number) == (1, 270, 0)
-        impersonate(net)
-        bridge, token = net.bridge, remotes.l1.token
-        assert bridge.deposit(7, token=token, sender=HOLDER).l2["status"] == 1
-        assert bridge.finalize(bridge.withdraw(3, token=token, sender=HOLDER))["status"] == 1
-        assert balance(bridge.l1_token(token), HOLDER) == HELD - 4
 
 
 def time_of(layer: DevnetLayer) -> int:

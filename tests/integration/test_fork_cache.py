@@ -12,12 +12,10 @@ from tests.support.fork.remote_anvil import CHAIN_ID, remote_anvil
 from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import RpcError
 
-pytestmark = pytest.mark.peer
-
 
 def test_a_fork_runs_from_its_file_and_names_what_is_missing(tmp_path: Path) -> None:
     file = tmp_path / "fork.sqlite"
-    with remote_anvil() as remote:
+    with remote_anvil(is_real=False) as remote:
         url = f"{remote.url}/?key=secret-key@{remote.number}"
         flags = ("--fork-url", url, "--fork-cache", str(file))
         with inprocess_anvil("anvil", *flags, "--fork-header", "X-Key: header-secret") as node:
@@ -52,7 +50,7 @@ NOBODY_KNOWS = "0x" + "ab" * 32
 
 def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> None:
     file = tmp_path / "fork.sqlite"
-    with remote_anvil() as remote:
+    with remote_anvil(is_real=False) as remote:
         first, above = remote.block(1), remote.block(remote.number + 1)
         asked: list[tuple[Any, ...]] = [
             ("eth_getTransactionByHash", NOBODY_KNOWS),
@@ -92,7 +90,7 @@ def outcome(node: Anvil, method: str, *params: object) -> object:
 
 def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_path: Path) -> None:
     file = tmp_path / "fork.sqlite"
-    with remote_anvil() as remote:
+    with remote_anvil(is_real=False) as remote:
         chosen = ("--fork-transaction-hash", remote.calls[1])
         kept = ("--fork-cache", str(file))
         with inprocess_anvil("anvil", "-f", remote.url, *chosen, *kept) as node:
@@ -107,7 +105,7 @@ def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_pat
 def test_a_directory_that_names_its_fork_is_enough_without_the_remote(tmp_path: Path) -> None:
     stored = ("--data-dir", str(tmp_path / "node"), "--l1-port", "0")
     with (
-        remote_anvil() as remote,
+        remote_anvil(is_real=False) as remote,
         inprocess_anvil("--fork-url", remote.url, *stored) as node,
     ):
         number = int(node("eth_blockNumber"), 16)

@@ -71,12 +71,6 @@ def test_two_chains_are_copies_of_one_with_ids_of_their_own_and_stay_so_on_disk(
         assert second.w3.eth.block_number == number
 
 
-def test_several_forks_with_one_chain_id_are_rejected(remotes: RemotePair) -> None:
-    chains: Any = [{"fork_url": [remotes.l2.url], "port": 0}] * 2
-    with pytest.raises(InvalidConfig, match=f"another chain has the chain id {L2_CHAIN_ID}, too"):
-        devnet(chains=chains, no_storage_caching=True).start()
-
-
 def test_a_fork_among_several_chains_on_disk_names_its_folder(tmp_path: Path) -> None:
     chains: Any = [{"fork_url": ["http://127.0.0.1:1"]}, {"chain_id": 6565}]
     with pytest.raises(InvalidConfig, match=r"--data-dir: .* needs its chain_id"):

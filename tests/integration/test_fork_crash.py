@@ -111,13 +111,8 @@ def kill(remote: Remote, place: Path, times: int, seed: int) -> None:
 
 @pytest.mark.peer
 @pytest.mark.slow
-def test_a_fork_that_was_killed_goes_on_and_names_what_it_has_not(
-    remote: Remote, tmp_path: Path
+@pytest.mark.parametrize("times", [2, 10])
+def test_kills_while_reading_and_caching_lose_nothing(
+    remote: Remote, tmp_path: Path, times: int
 ) -> None:
-    kill(remote, tmp_path, 2, 0)
-
-
-@pytest.mark.peer
-@pytest.mark.slow
-def test_ten_kills_while_reading_and_caching_lose_nothing(remote: Remote, tmp_path: Path) -> None:
-    kill(remote, tmp_path, 10, 1)
+    kill(remote, tmp_path, times, times)

@@ -14,7 +14,7 @@ from tests.support.fork.proxy import FaultyProxy, faulty_proxy
 from tests.support.fork.remote_anvil import RemoteAnvil, remote_anvil
 from tests.support.inprocess_node import inprocess_anvil
 from tests.support.polling import PATIENCE_SECONDS
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import HttpRpcClient
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +74,6 @@ def test_transactions_of_the_past_are_the_remotes(remote: RemoteAnvil, fork: Anv
         same(remote, fork, "eth_getRawTransactionByHash", sent)
 
 
-def test_what_is_above_the_anchor_is_hidden(remote: RemoteAnvil, fork: Anvil) -> None:
-    hidden, above = remote.calls[-1], block_hash(remote, remote.number + 1)
-    for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
-        assert remote.node(method, hidden) is not None
-        assert fork(method, hidden) is None
-    assert fork("eth_getBlockByHash", above, False) is None
-    assert fork("eth_getBlockReceipts", above) is None
-    for method in ("debug_traceTransaction", "trace_replayTransaction"):
-        with pytest.raises(RpcError, match="transaction not found"):
-            fork(method, hidden, *([["trace"]] if method.startswith("trace") else []))
-
-
 def test_states_of_the_past_are_the_remotes(remote: RemoteAnvil, fork: Anvil) -> None:
     for number in range(remote.number):
         for account in (remote.accounts[0], remote.counter):
@@ -116,15 +104,6 @@ def test_calls_on_the_past_are_executed_here(
         assert proxy.methods[method] == asked[method], method
 
 
-def test_overrides_on_the_past_which_anvil_rejects(remote: RemoteAnvil, fork: Anvil) -> None:
-    call = {"from": remote.accounts[1], "to": remote.counter}
-    diff = {remote.counter: {"stateDiff": {f"0x{0:064x}": f"0x{41:064x}"}}}
-    assert fork("eth_call", call, "0x3", diff) == f"0x{42:064x}"
-    simulated = fork("eth_simulateV1", {"blockStateCalls": [{"calls": [call, call]}]}, "0x3")
-    assert [int(call["returnData"], 16) for call in simulated[0]["calls"]] == [3, 4]
-    assert simulated[0]["parentHash"] == block_hash(remote, 3)
-
-
 def test_transactions_of_the_past_are_traced_here(
     remote: RemoteAnvil, fork: Anvil, proxy: FaultyProxy
 ) -> None:
@@ -145,27 +124,6 @@ def test_transactions_of_the_past_are_traced_here(
     blocks = fork("debug_traceBlockByNumber", "0x2", config)
     assert [block["txHash"] for block in blocks] == [remote.calls[0]]
     assert proxy.methods["debug_traceTransaction"] == proxy.methods["trace_transaction"] == 0
-
-
-def test_logs_and_fees_are_joined(remote: RemoteAnvil, fork: Anvil) -> None:
-    everything = {"fromBlock": "earliest", "toBlock": "latest", "address": remote.counter}
-    found = fork("eth_getLogs", everything)
-    expected = remote.node("eth_getLogs", everything | {"toBlock": hex(remote.number)})
-    assert found[:-1] == expected
-    assert int(found[-1]["data"], 16) == len(expected) + 1
-    assert int(found[-1]["blockNumber"], 16) == remote.number + 1
-    installed = fork("eth_newFilter", everything)
-    assert fork("eth_getFilterLogs", installed) == found
-    for number in (2, 3):
-        same(remote, fork, "eth_getLogs", {"blockHash": block_hash(remote, number)})
-    fees = fork("eth_feeHistory", "0x6", "latest", [50])
-    assert int(fees["oldestBlock"], 16) == remote.number + 2 - 5
-    assert [len(fees[name]) for name in ("baseFeePerGas", "gasUsedRatio", "reward")] == [7, 6, 6]
-    base_fees = [
-        block["baseFeePerGas"]
-        for block in map(remote.block, range(remote.number - 3, remote.number + 1))
-    ]
-    assert fees["baseFeePerGas"][:4] == base_fees
 
 
 def test_waiting_for_the_past_does_not_hold_up_others(

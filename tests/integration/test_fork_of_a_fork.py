@@ -101,14 +101,6 @@ def test_tokens_that_crossed_the_bridge_of_the_remote_cross_that_of_the_copy(
             assert set(again).isdisjoint((*arrived, *remote.arrived))
 
 
-def test_the_address_that_the_router_foretells_is_where_the_token_arrives(remote: Remote) -> None:
-    with forked(remote.net) as net:
-        router = net.bridge.l2_asset_router
-        foretold = router.functions.l2TokenAddress(remote.l1_token).call()
-        assert net.bridge.deposit(7, token=remote.l1_token).l2["status"] == 1
-        assert balance(net.bridge.l2_erc20(foretold), net.l1.accounts[0].address) == 7
-
-
 def test_a_copy_of_the_l2_alone_takes_the_token_of_its_own_l1_at_the_same_address(
     remote: Remote,
 ) -> None:

@@ -83,18 +83,6 @@ def test_the_metrics_of_each_layer_count_what_its_fork_asks(remotes: RemotePair)
             assert found["entresol_fork_unreachable_seconds"] == 0
 
 
-def test_each_of_several_chains_names_its_own_fork(remotes: RemotePair) -> None:
-    chains: Any = [{"fork_url": [remotes.l2.url], "port": 0}, {"chain_id": 6565, "port": 0}]
-    with devnet(chains=chains, l1_fork_url=remotes.l1.url, no_storage_caching=True) as net:
-        copy, fresh = (health(layer.url) for layer in net.l2s)
-        assert (copy["fork"]["chainId"], copy["l1Fork"]["chainId"]) == (L2_CHAIN_ID, L1_CHAIN_ID)
-        assert ("fork" in fresh, fresh["l1Fork"]["chainId"]) == (False, L1_CHAIN_ID)
-        assert health(net.l1.url)["fork"]["chainId"] == L1_CHAIN_ID
-        name = f'entresol_fork_requests_total{{chain="{L2_CHAIN_ID}"}}'
-        assert metrics(net.l2s[0].url)[name] > 0
-        assert "fork_requests" not in page(f"{net.l2s[1].url}/metrics")
-
-
 def test_a_fork_whose_remote_is_gone_says_how_long() -> None:
     with ExitStack() as running:
         remotes = running.enter_context(remote_pair())

@@ -12,7 +12,7 @@ import pytest
 
 from entresol import devnet
 from entresol.errors import InvalidConfig
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.fork.remote_anvil import (
     CHAIN_ID,
     STRANGER,
@@ -27,7 +27,7 @@ FLAGS = ("--l1-port", "0", "--no-storage-caching")
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[RemoteAnvil]:
-    with remote_anvil() as found:
+    with remote_anvil(is_real=False) as found:
         yield found
 
 
@@ -65,7 +65,7 @@ def test_the_l2_is_a_copy_and_settles_on_the_development_l1(
 def test_the_development_l1_takes_another_id_than_a_copy_of_31337(tmp_path: Path) -> None:
     written = tmp_path / "config.json"
     with (
-        running_anvil() as remote,
+        inprocess_anvil("anvil") as remote,
         inprocess_anvil("--fork-url", remote.url, *FLAGS, "--config-out", str(written)) as node,
     ):
         assert node("eth_chainId") == "0x7a69"
@@ -99,7 +99,7 @@ def test_two_copies_of_one_chain_id_are_rejected(remote: RemoteAnvil) -> None:
 
 def test_a_chain_on_disk_stays_on_its_block_and_serves_without_its_remote(tmp_path: Path) -> None:
     flags = ("--no-l1", "--data-dir", str(tmp_path / "data"), "--fork-retries", "0")
-    with remote_anvil() as remote:
+    with remote_anvil(is_real=False) as remote:
         with inprocess_anvil("--fork-url", remote.url, *flags) as node:
             anchor = node("eth_blockNumber")
             account = node("eth_accounts")[0]
@@ -115,15 +115,6 @@ def test_a_chain_on_disk_stays_on_its_block_and_serves_without_its_remote(tmp_pa
     for command in ("rebuild", "verify"):
         ended = run_command(command, "--no-l1", "--data-dir", str(tmp_path / "data"))
         assert ended.returncode == 0, ended.stderr
-
-
-def test_a_devnet_is_a_fork_and_survives_its_reset(remote: RemoteAnvil) -> None:
-    url = f"{remote.url}@{remote.number}"
-    with devnet(l1=False, fork_url=url, no_storage_caching=True) as net:
-        assert int(net.l2.request("eth_call", {"to": remote.counter}, "latest"), 16) == 4
-        net.l2.request("anvil_reset", {"forking": {"blockNumber": 3}})
-        assert net.l2.request("eth_blockNumber") == "0x3"
-        assert int(net.l2.request("eth_call", {"to": remote.counter}, "latest"), 16) == 3
 
 
 def test_a_devnet_rejects_what_cannot_be_combined() -> None:

@@ -17,14 +17,12 @@ import pytest
 from aiohttp import web
 
 from entresol.cli.main import main
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
 from tests.support.fork import faults
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
-from tests.support.fork.remote_anvil import ANVIL, NODE, RemoteAnvil, remote_anvil
+from tests.support.fork.remote_anvil import RemoteAnvil, remote_anvil
 from tests.support.inprocess_node import inprocess_anvil
-from tests.support.rpc_client import HttpRpcClient, RpcError
-
-pytestmark = pytest.mark.peer
+from tests.support.rpc_client import HttpRpcClient
 
 USER: Final = "us3r-s3cr3t"
 PASSWORD: Final = "p@ss/s3cr3t"  # noqa: S105  # a sample
@@ -40,7 +38,7 @@ SECRETS: Final = (
     *(HEADER, CLIENTS, BASIC),
 )
 PAGES: Final = ("/health", "/metrics", "/openrpc.json", "/")
-QUICK: Final = {ANVIL: ("--timeout", "1000"), NODE: ("--fork-timeout", "1", "--l1-port", "0")}
+QUICK: Final = ("--fork-timeout", "1", "--fork-retries", "0")
 
 
 def secret_url(url: str) -> str:
@@ -116,13 +114,6 @@ class Shown:
             if file.is_file():
                 self.add(str(file.relative_to(folder)), file.read_bytes())
 
-    def add_processes(self, pid: int) -> None:
-        """Keep the command lines of a process and of those that it has started."""
-        self.add("process list", Path(f"/proc/{pid}/cmdline").read_bytes())
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                self.add_processes(int(child))
-
     @property
     def leaks(self) -> list[tuple[str, str, str]]:
         """Which secret is shown where."""
@@ -136,7 +127,7 @@ class Shown:
 
 @contextmanager
 def fork_with_secrets(
-    remote: RemoteAnvil, monkeypatch: pytest.MonkeyPatch, folder: Path, *flags: str, program: Any
+    remote: RemoteAnvil, monkeypatch: pytest.MonkeyPatch, folder: Path, *flags: str
 ) -> Iterator[tuple[FaultyProxy, Anvil, Shown]]:
     """Start a fork whose URL and header have secrets, which are given by the environment."""
     shown = Shown()
@@ -145,9 +136,9 @@ def fork_with_secrets(
         monkeypatch.setenv("ENTRESOL_FORK_SECRETIVE", secret_url(proxy.url))
         monkeypatch.setenv("ENTRESOL_FORK_HEADER", f"x-key: Bearer {HEADER}")
         monkeypatch.setenv("ENTRESOL_CACHE_DIR", str(folder / "caches"))
-        named = ("--fork-url", f"secretive@{remote.number}", *QUICK[program], "--fork-retries", "0")
+        named = ("--fork-url", f"secretive@{remote.number}", *QUICK)
         written = ("--config-out", str(folder / "config.json"))
-        with running_anvil(*named, *written, *flags, program=program, output=output) as node:
+        with inprocess_anvil(*flags, *named, *written, output=output) as node:
             yield proxy, node, shown
     shown.add_files(folder)
 
@@ -187,8 +178,8 @@ def bad_urls(proxy: FaultyProxy) -> Sequence[str]:
 def test_secrets_are_nowhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with remote_anvil() as remote:
-        context = fork_with_secrets(remote, monkeypatch, tmp_path, "-vvv", program=ANVIL)
+    with remote_anvil(is_real=False) as remote:
+        context = fork_with_secrets(remote, monkeypatch, tmp_path, "anvil", "-vvv")
         with context as (proxy, node, shown):
             for fault in FAULTS:
                 ask_in_vain(shown, proxy, node, fault)
@@ -200,7 +191,6 @@ def test_secrets_are_nowhere(
                 shown.ask(node, method)
             shown.ask(node, "anvil_dumpState")
             shown.add_pages(node.url)
-            shown.add_processes(node.pid)
             # Headers of the remote have them: else nothing would be shown by this test.
             assert proxy.headers[-1]["x-key"] == f"Bearer {HEADER}"
             assert proxy.headers[-1]["Authorization"] == f"Basic {BASIC}"
@@ -209,7 +199,7 @@ def test_secrets_are_nowhere(
         shown.add("cache", "".join(capsys.readouterr()))
         shown.add_files(tmp_path)
     places = {place for place, _ in shown.texts}
-    assert {"output", "config.json", "fork.sqlite", "process list", "/health", "/metrics"} <= places
+    assert {"output", "config.json", "fork.sqlite", "/health", "/metrics"} <= places
     assert any(place.endswith(".sqlite") for place in places), places
     assert shown.leaks == []
 
@@ -218,12 +208,11 @@ def test_secrets_are_not_in_the_log_of_everything_nor_in_the_directory_of_a_chai
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     flags = ("--log-level", "debug", "--data-dir", str(tmp_path / "chain"))
-    with remote_anvil() as remote:
-        context = fork_with_secrets(remote, monkeypatch, tmp_path, *flags, program=NODE)
+    with remote_anvil(is_real=False) as remote:
+        context = fork_with_secrets(remote, monkeypatch, tmp_path, *flags)
         with context as (proxy, node, shown):
             ask_in_vain_for_reads(shown, proxy, node)
             shown.add_pages(node.url)
-            shown.add_processes(node.pid)
         shown.add_files(tmp_path)
     assert shown.leaks == []
 
@@ -247,7 +236,7 @@ def test_a_start_that_fails_shows_no_secret(
         proxy.fault = fault
         monkeypatch.setenv("ENTRESOL_FORK_URL", secret_url(proxy.url))
         monkeypatch.setenv("ENTRESOL_FORK_HEADER", f"x-key: Bearer {HEADER}")
-        assert main(["anvil", "--port", "0", *QUICK[ANVIL], "--retries", "0"]) != 0
+        assert main(["anvil", "--port", "0", *QUICK]) != 0
     shown = Shown()
     shown.add("output", "".join(capsys.readouterr()))
     assert proxy.url in shown.texts[0][1]
@@ -280,13 +269,3 @@ def test_flags_that_are_rejected_show_no_secret(
     shown.add("output", "".join(capsys.readouterr()))
     assert "--fork-" in shown.texts[0][1]
     assert shown.leaks == []
-
-
-def test_an_error_to_a_client_names_host_and_method(tmp_path: Path) -> None:
-    flags = ("--no-storage-caching", *QUICK[ANVIL], "--retries", "0")
-    with remote_anvil() as remote, faulty_proxy(remote.url) as proxy:
-        url = secret_url(proxy.url)
-        with inprocess_anvil("anvil", "-f", url, *flags, output=tmp_path / "output") as node:
-            proxy.fault = _repeated_in_a_page
-            with pytest.raises(RpcError, match=rf"{proxy.url} .*eth_getStorageAt"):
-                node("eth_getStorageAt", remote.counter, "0x9", "latest")

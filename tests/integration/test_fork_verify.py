@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -66,14 +65,16 @@ def test_a_past_state_is_read_by_proofs_alone(
         assert proxy.methods[unproven] == 0
 
 
-def test_what_is_executed_on_the_anchor_is_proven(
+def test_a_lie_about_the_past_is_caught(
     remote: RemoteAnvil, fork: Anvil, proxy: FaultyProxy
 ) -> None:
-    proxy.forget()
-    sent = fork("eth_sendTransaction", {"from": remote.accounts[1], "to": remote.counter})
-    assert fork("eth_getTransactionReceipt", sent)["status"] == "0x1"
-    assert fork("eth_call", {"to": remote.counter}, "latest") == f"0x{5:064x}"
-    assert proxy.methods["eth_getStorageAt"] == 0
+    proxy.lies["eth_getProof"] = lambda _, it: it | {"balance": "0x77"}
+    with pytest.raises(RpcError, match="responded to eth_getProof with a false result"):
+        fork("eth_getBalance", STRANGER, hex(READ + 1))
+    proxy.lies.clear()
+    assert fork("eth_getBalance", STRANGER, hex(READ + 1)) == remote.node(
+        "eth_getBalance", STRANGER, hex(READ + 1)
+    )
 
 
 def test_blocks_receipts_logs_and_fees_are_those_of_the_remote(
@@ -99,60 +100,3 @@ def test_blocks_receipts_logs_and_fees_are_those_of_the_remote(
     own = remote.node("eth_feeHistory", "0x2", hex(READ), [50])
     for name in ("oldestBlock", "gasUsedRatio", "reward"):
         assert fees[name] == own[name]
-
-
-LIES: dict[str, tuple[int, str, Callable[[Any], Any], str, list[Any]]] = {
-    "balance": (
-        4, "eth_getProof", lambda it: it | {"balance": "0x77"}, "eth_getBalance", [STRANGER],
-    ),
-    "slot": (
-        4, "eth_getProof",
-        lambda it: it
-        | {"storageProof": [one | {"value": "0x77"} for one in it["storageProof"]]},
-        "eth_call", [{"to": "counter"}],
-    ),
-    "code": (5, "eth_getCode", lambda _: "0x6001", "eth_getCode", ["counter"]),
-    "state root": (
-        4, "eth_getBlockByHash", lambda it: it and it | {"stateRoot": "0x" + "42" * 32}, "eth_getBlockByNumber", [],
-    ),
-    "transaction": (
-        5, "eth_getBlockByHash",
-        lambda it: it | {"transactions": [one | {"value": "0x77"} for one in it["transactions"]]},
-        "eth_getBlockByNumber", [],
-    ),
-    "receipt": (
-        5, "eth_getBlockReceipts",
-        lambda it: [one | {"gasUsed": "0x77"} for one in it],
-        "eth_getBlockReceipts", [],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LIES)
-def test_a_lie_about_the_past_is_caught(
-    remote: RemoteAnvil, fork: Anvil, proxy: FaultyProxy, name: str
-) -> None:
-    number, lied, lie, method, params = LIES[name]
-    proxy.lies[lied] = lambda _, it: lie(it)
-    given = [_named(param, remote) for param in params]
-    more = [True] if method == "eth_getBlockByNumber" else []
-    with pytest.raises(RpcError, match=f"responded to {lied} with a false result"):
-        fork(method, *given, hex(number), *more)
-    proxy.lies.clear()
-    assert fork(method, *given, hex(number), *more) is not None
-
-
-def _named(param: Any, remote: RemoteAnvil) -> Any:
-    if isinstance(param, dict):
-        return {name: _named(it, remote) for name, it in param.items()}
-    return remote.counter if param == "counter" else param
-
-
-def test_what_nothing_proves_is_rejected_by_name(remote: RemoteAnvil, fork: Anvil) -> None:
-    for method, params in (
-        ("ots_getBlockTransactions", [READ, 0, 10]),
-        ("eth_getTransactionByHash", [remote.calls[-1]]),
-        ("eth_getTransactionReceipt", ["0x" + "12" * 32]),
-    ):
-        with pytest.raises(RpcError, match=r"--fork-verify: .* cannot be proven"):
-            fork(method, *params)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol._native import Account, Rules, Snapshot
-from entresol.errors import ExecutionHalted, ExecutionReverted
+from entresol.errors import ExecutionReverted
 from entresol.execution.calls import CallRequest, call, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
@@ -80,22 +80,6 @@ def as_json(request: CallRequest) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "33 5f 52 34 6020 52 36 6040 52 6060 5f f3",
-        "48 5f 52 3a 6020 52 43 6040 52 6060 5f f3",
-        "6001 54 5f 52 600b 54 6020 52 6040 5f f3",
-        "33 31 5f 52 30 31 6020 52 6040 5f f3",
-    ],
-)
-@pytest.mark.parametrize("value", [0, 5])
-def test_calls_have_the_same_result(peer: Anvil, code: str, value: int) -> None:
-    evm_env = deploy(peer, [code])
-    request = CallRequest(sender=SENDER, to=contract(0), value=value, data=b"\x01\x02")
-    assert "0x" + call(evm_env, request).hex() == peer("eth_call", as_json(request), "latest")
-
-
-@pytest.mark.parametrize(
     "data",
     [
         b"",
@@ -115,16 +99,6 @@ def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
         theirs.value.message,
         theirs.value.data,
     )
-
-
-@pytest.mark.parametrize("code", ["fe", "01", "5f 56", "0c"])
-def test_halts_fail_alike(peer: Anvil, code: str) -> None:
-    evm_env = deploy(peer, [code])
-    request = CallRequest(sender=SENDER, to=contract(0))
-    with pytest.raises(ExecutionHalted):
-        call(evm_env, request)
-    with pytest.raises(RpcError, match="EVM error"):
-        peer("eth_call", as_json(request), "latest")
 
 
 def chain(depth: int, *inner: Step) -> list[list[Step]]:

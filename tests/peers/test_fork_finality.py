@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.fork.remote_anvil import ANVIL
+from tests.support.inprocess_node import inprocess_anvil
 
 pytestmark = pytest.mark.peer
 
@@ -17,17 +17,16 @@ SOMEBODY = "0x" + "ab" * 20
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[Anvil]:
-    with running_anvil("--chain-id", "99", "--timestamp", "1700000000") as node:
+    with inprocess_anvil("anvil", "--chain-id", "99", "--timestamp", "1700000000") as node:
         node("anvil_mine", hex(BLOCKS))
         yield node
 
 
 @pytest.fixture(scope="module", params=["anvil", "entresol"])
 def fork(remote: Anvil, request: pytest.FixtureRequest) -> Iterator[Anvil]:
-    program = None if request.param == "anvil" else ANVIL
-    with running_anvil(
-        *("--fork-url", remote.url, "--no-storage-caching"), program=program
-    ) as node:
+    flags = ("--fork-url", remote.url, "--no-storage-caching")
+    is_peer = request.param == "anvil"
+    with running_anvil(*flags) if is_peer else inprocess_anvil("anvil", *flags) as node:
         yield node
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.fork.remote_anvil import ANVIL
+from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
@@ -20,17 +20,16 @@ INTERVAL = 1_000
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[Anvil]:
-    with running_anvil("--chain-id", "99", "--timestamp", "1700000000") as node:
+    with inprocess_anvil("anvil", "--chain-id", "99", "--timestamp", "1700000000") as node:
         node("anvil_mine", "0x5")
         yield node
 
 
 @pytest.fixture(scope="module", params=["anvil", "entresol"])
 def fork(remote: Anvil, request: pytest.FixtureRequest) -> Iterator[Anvil]:
+    flags = ("--fork-url", remote.url, "--no-storage-caching")
     is_peer = request.param == "anvil"
-    with running_anvil(
-        *("--fork-url", remote.url, "--no-storage-caching"), program=None if is_peer else ANVIL
-    ) as node:
+    with running_anvil(*flags) if is_peer else inprocess_anvil("anvil", *flags) as node:
         yield node
 
 

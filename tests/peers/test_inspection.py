@@ -53,11 +53,6 @@ def test_a_filled_transaction_is_the_same(node: HttpRpcClient, anvil: Anvil) -> 
     assert {key: ours["tx"].get(key) for key in theirs["tx"]} == theirs["tx"]
 
 
-def test_accounts_and_network_have_the_same_aliases(node: HttpRpcClient, anvil: Anvil) -> None:
-    assert node("eth_requestAccounts")[:10] == anvil("eth_requestAccounts")
-    assert node("eth_networkId") == anvil("eth_networkId")
-
-
 def test_raw_transactions_and_codes_are_the_same(node: HttpRpcClient, anvil: Anvil) -> None:
     raw, codes = [], []
     for peer in (node, anvil):
@@ -84,12 +79,3 @@ def test_any_account_that_can_pay_sends_without_a_signature(
         peer("anvil_setBalance", STRANGER, hex(10**18))
         sent = peer("eth_sendUnsignedTransaction", {"from": STRANGER, "to": BOB})
         assert peer("eth_getTransactionByHash", sent)["from"] == STRANGER
-
-
-def test_the_third_version_of_typed_data_is_not_implemented(
-    node: HttpRpcClient, anvil: Anvil
-) -> None:
-    for peer in (node, anvil):
-        with pytest.raises(RpcError, match="Not implemented") as rejection:
-            peer("eth_signTypedData_v3", ALICE, {})
-        assert rejection.value.code == -32603

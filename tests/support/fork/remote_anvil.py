@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.inprocess_node import inprocess_anvil
 
 CHAIN_ID: Final = 99
 STRANGER: Final = "0x" + "12" * 20
@@ -43,9 +44,13 @@ class RemoteAnvil(NamedTuple):
 
 
 @contextmanager
-def remote_anvil() -> Iterator[RemoteAnvil]:
-    """Start a remote: a counter that was called three times, a transfer, empty blocks, and later blocks with a call."""
-    with running_anvil("--chain-id", str(CHAIN_ID)) as node:
+def remote_anvil(*, is_real: bool = True) -> Iterator[RemoteAnvil]:
+    """Start a remote: a counter that was called three times, a transfer, empty blocks, and later blocks with a call.
+
+    One that is not real is a node in this process.
+    """
+    flags = ("--chain-id", str(CHAIN_ID))
+    with running_anvil(*flags) if is_real else inprocess_anvil("anvil", *flags) as node:
         accounts = node("eth_accounts")
         sender = accounts[0]
         created = node("eth_sendTransaction", {"from": sender, "data": COUNTER})

@@ -1,4 +1,4 @@
-"""Two real anvils as the remotes of a pair of forks, each with a token whose holder nobody has the key of."""
+"""Two nodes in this process as the remotes of a pair of forks, each with a token whose holder nobody has the key of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from entresol.contracts import artifact
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from tests.support.anvil import Anvil, running_anvil
+from tests.support.anvil import Anvil
+from tests.support.inprocess_node import inprocess_anvil
 
 L1_CHAIN_ID: Final = 1
 """The id of a public network, on which the contracts for development are not."""
@@ -49,8 +50,8 @@ class RemotePair(NamedTuple):
 def remote_pair() -> Iterator[RemotePair]:
     """Start both remotes."""
     with (
-        running_anvil("--chain-id", str(L1_CHAIN_ID), "--timestamp", str(L1_TIME)) as l1,
-        running_anvil("--chain-id", str(L2_CHAIN_ID), "--timestamp", str(L2_TIME)) as l2,
+        inprocess_anvil("anvil", "--chain-id", str(L1_CHAIN_ID), "--timestamp", str(L1_TIME)) as l1,
+        inprocess_anvil("anvil", "--chain-id", str(L2_CHAIN_ID), "--timestamp", str(L2_TIME)) as l2,
     ):
         yield RemotePair(_with_token(l1, "One"), _with_token(l2, "Two"))
 
