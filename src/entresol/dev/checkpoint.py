@@ -38,10 +38,7 @@ class Checkpoint(NamedTuple):
 
 
 class CheckpointLog:
-    """The checkpoints of a chain by id; the oldest is dropped if there are too many.
-
-    Remembers: them.
-    """
+    """The checkpoints of a chain by id; the oldest is dropped if there are too many."""
 
     def __init__(self, max_bytes: int = MAX_CHECKPOINT_BYTES) -> None:
         self._checkpoints: BoundedMap[int, Checkpoint] = BoundedMap(
@@ -103,8 +100,7 @@ class CheckpointLog:
 class RevertPlan:
     """A revert to block `number`, planned for a chain as it is now.
 
-    Remembers: the head and, if the pool stays, its version, since it is only right while they are the same. Persists:
-    nothing before it is applied. `prepare` may run on any thread, and changes nothing.
+    `prepare` may run on any thread, and changes nothing.
     """
 
     def __init__(  # noqa: PLR0913 - independent parts
@@ -163,10 +159,7 @@ class RevertPlan:
 
 
 class ReturnPlan:
-    """A revert to a checkpoint of a chain that a state file has replaced since.
-
-    Remembers: the head, since it is only right while that is the same. `prepare` may run on any thread.
-    """
+    """A revert to a checkpoint of a chain that a state file has replaced since. `prepare` may run on any thread."""
 
     is_quick = False
 

@@ -35,9 +35,8 @@ class Impersonation(NamedTuple):
 class Keyring:
     """Signs for development accounts, and sends transactions of impersonated ones.
 
-    Remembers: the keys and the impersonated accounts. Persists: nothing; a restart ends impersonation.
-    Fails: with `UnknownAccount` for an account that is neither, and with `AccountsLocked` for every
-    account if it is locked.
+    Fails: with `UnknownAccount` for an account that is neither, and with `AccountsLocked` for every account if it is
+    locked.
     """
 
     def __init__(self, accounts: Iterable[DevAccount] = (), *, locked: str | None = None) -> None:

@@ -44,7 +44,7 @@ class NodeHeads:
     """The numbers that the heads of several chains have had together, oldest first.
 
     What both chains once were together is consistent: L1 has no batch of a block that L2 lacks, and L2 no deposit that
-    L1 lacks. Remembers: the numbers since the start.
+    L1 lacks.
     """
 
     def __init__(self, chains: Sequence[Chain], max_cuts: int = MAX_CUTS) -> None:
@@ -100,9 +100,8 @@ class NodeChains:
 
     If one of a pair is rolled back, the other is reverted to where it was at that time, so that batches and deposits
     match. Of several L2s only those are reverted that have to be: L1 if it may have a batch of blocks that are gone,
-    and then each L2 to before its first deposit or root since. Several L2s and their L1 have one time.
-    Remembers: which blocks belong together. Persists: nothing of its own. Fails: with the errors of `errors.chain`;
-    then nothing has changed.
+    and then each L2 to before its first deposit or root since. Several L2s and their L1 have one time. Fails: with the
+    errors of `errors.chain`; then nothing has changed.
     """
 
     def __init__(

@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 class Reverts:
     """The checkpoints of one chain, and every way to revert it.
 
-    Remembers: the checkpoints, and the stores of replaced chains that they belong to. Assumes: the thread that changes
-    the chain, and that nothing else replaces the chain. Fails: an error leaves the chain and the checkpoints unchanged.
+    Assumes: the thread that changes the chain, and that nothing else replaces the chain. Fails: an error leaves the
+    chain and the checkpoints unchanged.
     """
 
     def __init__(self, chain: Chain, checkpoints: CheckpointLog | None = None) -> None:
@@ -203,8 +203,7 @@ class Reverts:
 class Checkpoints:
     """Creates and restores checkpoints of several chains at once.
 
-    An L2 that is reverted alone would no longer match what its L1 has settled, and vice versa. Remembers: which
-    checkpoints of the chains belong together.
+    An L2 that is reverted alone would no longer match what its L1 has settled, and vice versa.
     """
 
     def __init__(self, *reverts: Reverts) -> None:
@@ -276,8 +275,7 @@ MAX_REPLACED: Final = 4
 class ReplacedStores:
     """The stores of the chains that were there before, by generation; the current chain's is that of the chain.
 
-    Remembers: them, and the current generation. Persists: nothing, since they are temporary. Assumes: the thread that
-    changes the chain.
+    Assumes: the thread that changes the chain.
     """
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ _HEADER: Final = " (header)"
 class BlockReads:
     """Reads of one remote chain, with its cache in front. On the loop of the client.
 
-    Remembers: how the states of blocks are read. Fails: with `RemoteFailed`; without a remote, with `NotRecorded`.
+    Fails: with `RemoteFailed`; without a remote, with `NotRecorded`.
     """
 
     def __init__(

@@ -37,10 +37,9 @@ _METHOD: Final = BY_NUMBER
 class PastBlocks:
     """The blocks of the remote at or below the anchor.
 
-    Remembers: the hashes of the anchor and of those before it that may still be replaced, more as they are asked for,
-    and blocks that were read last. Assumes: the loop of the client; `hash_at` may be called from any thread.
-    Fails: with `RemoteFailed`; `RemoteMalformed` for headers that are not linked. With `verify` each header has to have
-    its hash, and a block that is too far from the anchor to be linked to it is `Unprovable`.
+    Assumes: the loop of the client; `hash_at` may be called from any thread. Fails: with `RemoteFailed`;
+    `RemoteMalformed` for headers that are not linked. With `verify` each header has to have its hash, and a block that
+    is too far from the anchor to be linked to it is `Unprovable`.
     """
 
     def __init__(

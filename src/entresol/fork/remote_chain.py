@@ -39,8 +39,7 @@ OFFLINE_HOST: Final = "offline"
 class RemoteChain:
     """A remote chain at its anchor. It has a thread and an event loop of its own; any thread may use it.
 
-    Remembers: connections, values of the anchor and of some earlier blocks, what waits. Persists: what it reads, in the
-    cache. Assumes: it is closed. Fails: with `RemoteFailed`, which names host and method, and has no secret.
+    Assumes: it is closed. Fails: with `RemoteFailed`, which names host and method, and has no secret.
     """
 
     def __init__(

@@ -62,10 +62,7 @@ class UseReport(NamedTuple):
 
 
 class RemoteUse:
-    """Counts what a fork asks of its remote, and lists the last reads.
-
-    Remembers: the counts, `MAX_READS` reads, and since when the remote does not respond. Any thread.
-    """
+    """Counts what a fork asks of its remote, and lists the last reads. Any thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -166,10 +163,7 @@ class WaitReport(msgspec.Struct, frozen=True):
 
 
 class Waits:
-    """The requests that wait for the remote.
-
-    Remembers: since when each waits. Any thread may ask for a report.
-    """
+    """The requests that wait for the remote. Any thread may ask for a report."""
 
     def __init__(self, host: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.host = host

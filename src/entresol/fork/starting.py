@@ -60,7 +60,7 @@ _STARTS: Final = 3
 class StateNames:
     """Which names of blocks the remote takes, and whether it proves states: asked once, when it is needed.
 
-    Remembers: what it serves. Fails: with `RemoteFailed`, and asks again the next time.
+    Fails: with `RemoteFailed`, and asks again the next time.
     """
 
     def __init__(self, client: ForkClient, block: RemoteBlock, settings: ForkSettings) -> None:

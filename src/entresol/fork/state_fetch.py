@@ -243,8 +243,7 @@ class _Part(NamedTuple):
 class StateFetch:
     """Reads the state of one remote block.
 
-    Remembers: whether the remote proves it. Assumes: the loop of the client. Fails: never; keys fail, each with a
-    `RemoteFailed`.
+    Assumes: the loop of the client. Fails: never; keys fail, each with a `RemoteFailed`.
     """
 
     def __init__(

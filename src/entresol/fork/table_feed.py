@@ -73,8 +73,7 @@ class TableFeed:
     """Fetches what a `RemoteTable` wants, on the thread of the client.
 
     The table has its feed, by what wakes it, and not the other way round: so both go with the last user of the table.
-    Remembers: which groups of keys are being fetched. Fails: never; keys fail, each with an error that a client may
-    see. What comes is put at once, piece by piece.
+    Fails: never; keys fail, each with an error that a client may see. What comes is put at once, piece by piece.
     """
 
     def __init__(

@@ -30,8 +30,7 @@ class Compilation(NamedTuple):
 class AddedContracts:
     """Contracts that were added, the latest compilation first.
 
-    Remembers: compilations, the oldest of which are forgotten once there are too many contracts or bytes. The latest
-    one is always kept. Assumes: one thread at a time.
+    The latest one is always kept. Assumes: one thread at a time.
     """
 
     def __init__(self) -> None:

@@ -48,10 +48,7 @@ class Gap(NamedTuple):
 
 
 class CompiledCode:
-    """A code as the compiler returned it, with the map to its source.
-
-    Remembers: the map once it was needed. Any thread may use it.
-    """
+    """A code as the compiler returned it, with the map to its source. Any thread may use it."""
 
     def __init__(
         self,
@@ -97,8 +94,7 @@ class CompiledCode:
 class CompiledContract:
     """A contract of a compilation: its names, its ABI and its codes.
 
-    Remembers: what it was made of, and what was decoded of it once. Fails: never; what is malformed is not there. Any
-    thread may use it.
+    Fails: never; what is malformed is not there. Any thread may use it.
     """
 
     def __init__(  # noqa: PLR0913 - a contract has as many parts

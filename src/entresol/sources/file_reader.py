@@ -19,11 +19,7 @@ MAX_TOTAL_BYTES: Final = 2 << 30
 
 
 class FileReader:
-    """Reads files up to a size each, and up to a size together.
-
-    Remembers: which files it has read, which not, and how many bytes are left. Fails: never; a file that is not read is
-    logged.
-    """
+    """Reads files up to a size each, and up to a size together. Fails: never; a file that is not read is logged."""
 
     def __init__(self) -> None:
         self._room = MAX_TOTAL_BYTES

@@ -114,7 +114,7 @@ def roots_of(path: Path) -> tuple[Path, ...]:
 class OutputFolder:
     """The output of a compiler, or of Foundry or Hardhat, in a folder or a file.
 
-    Remembers: sources and inputs that were read, and how many bytes. Fails: never; a file that is not understood is logged.
+    Fails: never; a file that is not understood is logged.
     """
 
     def __init__(self, path: Path) -> None:

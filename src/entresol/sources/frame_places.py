@@ -67,7 +67,7 @@ class Segment(NamedTuple):
 class FramePlaces:
     """Finds the places of a frame's open functions.
 
-    Remembers: the frame. Fails: never; what the map does not tell is found by the call data.
+    Fails: never; what the map does not tell is found by the call data.
     """
 
     def __init__(self, walk: FrameWalk, contract: CompiledContract) -> None:

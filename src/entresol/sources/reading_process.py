@@ -56,10 +56,7 @@ def read_apart(paths: Sequence[str]) -> Iterator[CompiledContract]:
 
 
 class ReadingProcess:
-    """A process that reads, and returns what it has read one by one.
-
-    Remembers: the process. Fails: with an `OSError` if it ends early.
-    """
+    """A process that reads, and returns what it has read one by one. Fails: with an `OSError` if it ends early."""
 
     def __init__(
         self, module: str, *arguments: str, given: Any = b"", seconds: float = MAX_SECONDS
@@ -140,10 +137,7 @@ def _received(stream: Any) -> Iterator[CompiledContract | Compilation | str]:
 
 
 class ContractWriter(logging.Handler):
-    """Writes contracts, each source once, and what is logged meanwhile.
-
-    Remembers: the sources that were written. Assumes: one thread.
-    """
+    """Writes contracts, each source once, and what is logged meanwhile. Assumes: one thread."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(logging.WARNING)

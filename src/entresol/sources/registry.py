@@ -32,8 +32,7 @@ _NEVER: Final = object()
 class SourceRegistry:
     """The contracts of folders, which are read when one is needed first and after they have changed, and of clients.
 
-    Remembers: contracts, and which one the last codes were. Assumes: `find` is called on a thread that may read files.
-    Fails: never; a file that is not an output is logged.
+    Assumes: `find` is called on a thread that may read files. Fails: never; a file that is not an output is logged.
     """
 
     def __init__(

@@ -32,10 +32,7 @@ DEFINED_BYTES: Final = 300
 
 
 class SourceFile:
-    """A source of a compilation; without its text nothing in it is found.
-
-    Remembers: the text, and what was asked for once. Any thread may use it.
-    """
+    """A source of a compilation; without its text nothing in it is found. Any thread may use it."""
 
     def __init__(self, name: str, text: bytes | None) -> None:
         self.name = name

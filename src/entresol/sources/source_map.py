@@ -44,10 +44,7 @@ UNMAPPED: Final = Span(NO_SOURCE, NO_SOURCE, NO_SOURCE)
 
 
 class Spans:
-    """Spans in the order of a code.
-
-    Remembers: twelve bytes of each, a tenth of what a `Span` takes. Fails: never; what has no place is unmapped.
-    """
+    """Spans in the order of a code. Fails: never; what has no place is unmapped."""
 
     def __init__(self) -> None:
         self._numbers = array("i")
@@ -70,11 +67,7 @@ class Spans:
 
 
 class SourceMap:
-    """The span, and the kind of jump, of each instruction of a code.
-
-    Remembers: a span for each entry that names one, up to the last instruction. Fails: never; what is malformed is not
-    mapped.
-    """
+    """The span, and the kind of jump, of each instruction of a code. Fails: never; what is malformed is not mapped."""
 
     def __init__(self, code: bytes, compressed: str) -> None:
         self._offsets = offsets_of(code)

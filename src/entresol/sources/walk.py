@@ -45,10 +45,7 @@ class OpenFunction(NamedTuple):
 
 
 class FrameWalk:
-    """What is known of one call frame: its contract, and how far it came.
-
-    Remembers: its open functions and its last steps.
-    """
+    """What is known of one call frame: its contract, and how far it came."""
 
     def __init__(self, frame: CallFrame, contract: CompiledContract | None) -> None:
         self.frame = frame
@@ -139,10 +136,7 @@ class FrameWalk:
 
 
 class CreatedCodes:
-    """The codes of created contracts by their accounts, while an execution is followed.
-
-    Remembers: those of frames that have ended, and what the open frames would undo.
-    """
+    """The codes of created contracts by their accounts, while an execution is followed."""
 
     def __init__(self) -> None:
         self._codes: dict[str, bytes | None] = {}
@@ -170,10 +164,7 @@ class CreatedCodes:
 
 
 class Walker:
-    """Follows an execution, and returns its outermost frame with the inner ones that matter.
-
-    Remembers: the frames that are open, and contracts that the execution has created.
-    """
+    """Follows an execution, and returns its outermost frame with the inner ones that matter."""
 
     def __init__(self, sources: SourceRegistry, code_of: Callable[[Address], bytes]) -> None:
         self._sources = sources

@@ -79,8 +79,8 @@ class NodeState:
 
     A file that this node wrote has all of its chains and restores them. Another one replaces the chain that it is
     loaded into, over the state of its genesis, and resets the others; on an L2 that settles only its accounts are
-    taken, as edits, because batches consist of blocks that the node has executed.
-    Remembers and persists: nothing of its own. `prepare` and the work of `dump` may run on any thread.
+    taken, as edits, because batches consist of blocks that the node has executed. `prepare` and the work of `dump` may
+    run on any thread.
     """
 
     def __init__(self, node_chains: NodeChains, settling: Collection[Chain] = ()) -> None:

@@ -76,12 +76,10 @@ class CacheSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ForkCache:
     """The values of one fork that were read before, by this process or another.
 
-    One thread reads and puts; a thread of its own writes. Before `bind`, or a `start` that found something, it is empty.
-    Remembers: values that are not written yet. Persists: every value, soon after it was put; a process that is killed
-    loses the last moments. Nothing in it says where the values came from: no URL, header or key.
-    Assumes: `block` is the hash of the block whose values they are, the anchor or an earlier one.
-    Fails: `ForkCacheConflict` if a value is another than the cached one. A disk that is full or fails is reported once,
-    and the fork goes on; `problem` has it.
+    One thread reads and puts; a thread of its own writes. Before `bind`, or a `start` that found something, it is
+    empty. Nothing in it says where the values came from: no URL, header or key. Assumes: `block` is the hash of the
+    block whose values they are, the anchor or an earlier one. Fails: `ForkCacheConflict` if a value is another than the
+    cached one. A disk that is full or fails is reported once, and the fork goes on; `problem` has it.
     """
 
     def __init__(

@@ -168,9 +168,8 @@ def _at(block: bytes) -> str:
 class ForkDatabase:
     """The rows of one fork, in a file that several processes may have open, or in memory. Any thread.
 
-    Persists: every row, in the transaction of `insert`; a process that is killed loses only transactions that it has
-    not finished. Power that fails may lose the last ones, and damages nothing (WAL, `synchronous=NORMAL`).
-    Fails: `ForkCacheFailed`, which names the file.
+    Power that fails may lose the last ones, and damages nothing (WAL, `synchronous=NORMAL`). Fails: `ForkCacheFailed`,
+    which names the file.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None, fork: Fork) -> None:

@@ -27,9 +27,8 @@ COLLECT_SECONDS: Final = 0.05
 class RowWriter:
     """Writes rows on a thread of its own: a transaction may wait for the disk, and for other processes.
 
-    Remembers: rows that are not written yet; `get` finds them. Persists: nothing itself, `write` does.
-    Assumes: `write` is all or nothing. Fails: never; what could not be written is `problem`, and rows of a failed
-    write are tried again, apart from conflicts, which another process's value wins. A thread that dies is a problem that
+    Assumes: `write` is all or nothing. Fails: never; what could not be written is `problem`, and rows of a failed write
+    are tried again, apart from conflicts, which another process's value wins. A thread that dies is a problem that
     stays.
     """
 

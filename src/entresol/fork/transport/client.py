@@ -67,12 +67,7 @@ class Patience(msgspec.Struct, frozen=True):
 
 
 class Attempts:
-    """The attempts of one request.
-
-    Remembers: how many failed, and the time that is left, which begins with the first attempt: what waits for our own
-    limit of compute units does not wait for the remote. Fails: with the last failure, once there is no attempt or no
-    time left.
-    """
+    """The attempts of one request. Fails: with the last failure, once there is no attempt or no time left."""
 
     def __init__(self, endpoints: Endpoints, patience: Patience, method: str, units: int) -> None:
         self._endpoints = endpoints
@@ -151,8 +146,7 @@ class Attempts:
 class ClientThread:
     """An event loop on a thread of its own.
 
-    Any thread may give it work. Remembers: whether it takes more. Fails: with `RuntimeError` once it is being stopped;
-    work that runs then is cancelled.
+    Any thread may give it work. Fails: with `RuntimeError` once it is being stopped; work that runs then is cancelled.
     """
 
     def __init__(self, name: str) -> None:
@@ -230,8 +224,7 @@ class Guard(NamedTuple):
 class ForkClient:
     """Asks a remote chain.
 
-    Remembers: connections, how large a batch may be, for a while, and what waits. Assumes: one event loop. Fails: with
-    `RemoteFailed`; none of them has a secret of URL or headers.
+    Assumes: one event loop. Fails: with `RemoteFailed`; none of them has a secret of URL or headers.
     """
 
     def __init__(

@@ -44,8 +44,8 @@ _TRACE_COST: Final = 40
 class RemoteEndpoint:
     """One URL of a remote.
 
-    Remembers: connections, how often in a row it failed, and until when it is left alone. Its representation, and
-    everything that it says, has scheme, host and port only; of one that a client named, errors quote nothing.
+    Its representation, and everything that it says, has scheme, host and port only; of one that a client named, errors
+    quote nothing.
     """
 
     def __init__(
@@ -109,10 +109,7 @@ class RemoteEndpoint:
 
 
 class Endpoints:
-    """All URLs of a remote, in turn.
-
-    Remembers: whose turn it is, and which hosts were given at the start: headers go only to those.
-    """
+    """All URLs of a remote, in turn."""
 
     def __init__(  # noqa: PLR0913 - independent parts
         self,
@@ -215,8 +212,7 @@ def is_local(url: str) -> bool:
 class RateLimit:
     """Lets requests pass at a rate of compute units a second.
 
-    Remembers: what is left of ten seconds. A request that costs more than that passes, and those after it wait until it
-    is paid for. Assumes: one event loop.
+    A request that costs more than that passes, and those after it wait until it is paid for. Assumes: one event loop.
     """
 
     def __init__(

@@ -60,8 +60,8 @@ _LOWEST: Final = "0x1"
 class ProvenBlocks:
     """Reads blocks and receipts that follow from the anchor.
 
-    Remembers: those that were read last. Assumes: the loop of the client. Fails: with `RemoteLied` for what is false,
-    with `Unprovable` for what nothing shows, and with other kinds of `RemoteFailed`.
+    Assumes: the loop of the client. Fails: with `RemoteLied` for what is false, with `Unprovable` for what nothing
+    shows, and with other kinds of `RemoteFailed`.
     """
 
     def __init__(self, client: ForkClient, past: PastBlocks, hashes: HashesOf) -> None:

@@ -56,8 +56,8 @@ OfBlock: TypeAlias = Callable[[ProvenBlock], Any]
 class VerifiedReads:
     """Answers methods about blocks at or below the anchor, and the one after it.
 
-    Remembers: what `ProvenBlocks` does. Assumes: the loop of the client. Fails: with `RemoteLied`, `Unprovable`, or
-    another `RemoteFailed`; nothing that the remote says is passed on without its proof.
+    Assumes: the loop of the client. Fails: with `RemoteLied`, `Unprovable`, or another `RemoteFailed`; nothing that the
+    remote says is passed on without its proof.
     """
 
     def __init__(self, client: ForkClient, past: PastBlocks, hashes: HashesOf) -> None:

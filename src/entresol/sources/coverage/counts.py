@@ -56,10 +56,7 @@ class BranchCount(NamedTuple):
 
 
 class SourceCoverage:
-    """What ran of a source.
-
-    Remembers: how often, by part, and which parts have code at all.
-    """
+    """What ran of a source."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class Coverage:
     """What ran of the sources of contracts.
 
-    Remembers: the sources by name and text, so that contracts and compilations which share one are counted together.
     Assumes: the contracts that have run are among those that it was made of.
     """
 

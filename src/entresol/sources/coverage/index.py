@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class PartsIndex:
-    """The parts of a source by their places; each part has a number, its place in the list of its kind.
-
-    Remembers: the parts.
-    """
+    """The parts of a source by their places; each part has a number, its place in the list of its kind."""
 
     def __init__(self, parts: SourceParts) -> None:
         self.parts = parts

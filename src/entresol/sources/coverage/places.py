@@ -86,10 +86,7 @@ def places_of(
 
 
 class _CodeReader:
-    """Reads the instructions of a code.
-
-    Remembers: the instructions, and what they belong to.
-    """
+    """Reads the instructions of a code."""
 
     def __init__(
         self, compiled: CompiledCode, index_of: Callable[[int], PartsIndex | None]

@@ -121,11 +121,7 @@ def solidity_parts(text: bytes) -> SourceParts:
 
 
 class _SourceReader:
-    """Reads a source in Solidity.
-
-    Remembers: the text, and what was found. Fails: never; the text has been compiled, so what is not understood is
-    skipped.
-    """
+    """Reads a source in Solidity. Fails: never; the text has been compiled, so what is not understood is skipped."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text

@@ -35,11 +35,7 @@ class SourceToken(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a text without its comments.
-
-    Remembers: the tokens, and the bracket that closes each one that opens. Fails: never; a bracket that is not closed
-    ends with the text.
-    """
+    """The tokens of a text without its comments. Fails: never; a bracket that is not closed ends with the text."""
 
     def __init__(self, text: bytes) -> None:
         self.all = [

@@ -14,10 +14,7 @@ MAX_DISTINCT: Final = 1_024
 
 
 class Amounts(msgspec.Struct):
-    """Amounts of gas, counted.
-
-    Remembers: at most `MAX_DISTINCT` of them; number, sum, least and most are always exact.
-    """
+    """Amounts of gas, counted."""
 
     count: int = 0
     total: int = 0

@@ -47,10 +47,7 @@ class FileCounts:
 
 
 class SourceCounts:
-    """What ran of all sources that are known.
-
-    Remembers: counts of lines and functions. Fails: never; the gas of code that belongs to no line is `unmapped`.
-    """
+    """What ran of all sources that are known. Fails: never; the gas of code that belongs to no line is `unmapped`."""
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, bytes | None], FileCounts] = {}

@@ -99,10 +99,7 @@ class _Encoded(msgspec.Struct):
 
 
 class ProfileTotals:
-    """The sum of profiles.
-
-    Remembers: counts of codes and functions, up to limits. Assumes: one thread at a time.
-    """
+    """The sum of profiles. Assumes: one thread at a time."""
 
     def __init__(self, max_functions: int = MAX_FUNCTIONS) -> None:
         self._max_functions = max_functions

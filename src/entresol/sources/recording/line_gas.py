@@ -29,10 +29,7 @@ class _Pending(msgspec.Struct, gc=False):
 
 
 class GasByLine:
-    """The gas of each line, as far as steps were followed.
-
-    Remembers: sums, and the last step of each open frame.
-    """
+    """The gas of each line, as far as steps were followed."""
 
     def __init__(self) -> None:
         self.lines: dict[tuple[int, int], LineGas] = {}

@@ -28,10 +28,7 @@ class OpenedFunction(msgspec.Struct, frozen=True, gc=False):
 
 
 class OpenFunctions:
-    """The functions that are open in one call frame, as a chain that steps share.
-
-    Remembers: the innermost one.
-    """
+    """The functions that are open in one call frame, as a chain that steps share."""
 
     def __init__(self, walk: FrameWalk, places: StepPlaces) -> None:
         self.innermost: OpenedFunction | None = None

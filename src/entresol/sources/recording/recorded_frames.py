@@ -43,10 +43,7 @@ class RecordedFrame(msgspec.Struct, gc=False):
 
 
 class RecordedFrames:
-    """The frames of one execution.
-
-    Remembers: as many of the first as there is room for, without what is inside of them.
-    """
+    """The frames of one execution."""
 
     def __init__(self, outermost: CallFrame) -> None:
         self.frames: list[RecordedFrame] = []

@@ -140,10 +140,7 @@ def _stack_trace(walker: Walker, root: FrameWalk) -> StackTrace | None:
 
 
 class _Recorder:
-    """Keeps the first and the last steps of an execution that is followed, and sums of all of them.
-
-    Remembers: what the recording will have, and the frames that are open.
-    """
+    """Keeps the first and the last steps of an execution that is followed, and sums of all of them."""
 
     def __init__(self, walker: Walker, root: FrameWalk, total: int, storage: SlotLog) -> None:
         self._walker = walker

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class KeptCodes:
-    """Codes by their accounts, for what steps copy of them; an account may have another one later.
-
-    Remembers: as many bytes as there is room for.
-    """
+    """Codes by their accounts, for what steps copy of them; an account may have another one later."""
 
     def __init__(self) -> None:
         self.kept_bytes = 0

@@ -27,8 +27,8 @@ class RecordingKey(NamedTuple):
 class Recordings:
     """Recordings by what they are of, as many as there is room for.
 
-    Remembers: the ones that were used last. Fails: with `DeadlinePassed` if others take too long, or as recording does.
-    Any thread may use it; one recording is made at a time, since making one takes memory.
+    Fails: with `DeadlinePassed` if others take too long, or as recording does. Any thread may use it; one recording is
+    made at a time, since making one takes memory.
     """
 
     def __init__(self) -> None:

@@ -29,10 +29,7 @@ NOWHERE: Final = StepPlace()
 
 
 class SourceList:
-    """The sources that an execution is in, by the numbers that its steps have.
-
-    Remembers: as many as are shown, with as many bytes of texts.
-    """
+    """The sources that an execution is in, by the numbers that its steps have."""
 
     def __init__(self) -> None:
         self.files: list[SourceFile] = []
@@ -60,10 +57,7 @@ class SourceList:
 
 
 class StepPlaces:
-    """The places of the instructions of each code of an execution.
-
-    Remembers: those that were asked for.
-    """
+    """The places of the instructions of each code of an execution."""
 
     def __init__(self, sources: SourceList) -> None:
         self._sources = sources

@@ -50,10 +50,7 @@ class SlotValue(NamedTuple):
 
 
 class SlotLog:
-    """The accesses of one execution, in their order.
-
-    Remembers: accesses up to a number, the values of slots, and what the open frames would undo.
-    """
+    """The accesses of one execution, in their order."""
 
     def __init__(self, value_before: Callable[[SlotKey], int]) -> None:
         """Start on the state that the transaction was executed on."""

@@ -76,10 +76,7 @@ def _steps_before(
 
 
 class _FrameMemory:
-    """The memory of a frame while its steps are followed.
-
-    Remembers: its content, and what the last call has returned. Fails: with `_Unknown`.
-    """
+    """The memory of a frame while its steps are followed. Fails: with `_Unknown`."""
 
     def __init__(self, recording: ExecutionRecording, frame: int) -> None:
         self.content = bytearray()

@@ -149,10 +149,7 @@ def _position(step: RecordedStep, opened: OpenedFunction, located: Located) -> i
 
 
 class _Reader:
-    """Reads values from the stack, memory and call data before a step.
-
-    Remembers: what it has decoded.
-    """
+    """Reads values from the stack, memory and call data before a step."""
 
     def __init__(self, recording: ExecutionRecording, number: int, step: RecordedStep) -> None:
         self.step = step

@@ -88,10 +88,7 @@ class _Item(NamedTuple):
 
 
 class StorageNames:
-    """Names slots of one layout.
-
-    Remembers: how much it has looked at. Fails: never; what is malformed, or too much, has no names.
-    """
+    """Names slots of one layout. Fails: never; what is malformed, or too much, has no names."""
 
     def __init__(
         self, layout: StorageLayout, preimages: Mapping[int, bytes], values: Mapping[int, int]
