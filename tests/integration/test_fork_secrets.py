@@ -38,7 +38,8 @@ SECRETS: Final = (
     *(HEADER, CLIENTS, BASIC),
 )
 PAGES: Final = ("/health", "/metrics", "/openrpc.json", "/")
-QUICK: Final = ("--fork-timeout", "1", "--fork-retries", "0")
+QUICK: Final = ("--fork-timeout", "1000", "--fork-retries", "0")
+"""In milliseconds, as anvil has them."""
 
 
 def secret_url(url: str) -> str:
@@ -136,7 +137,7 @@ def fork_with_secrets(
         monkeypatch.setenv("ENTRESOL_FORK_SECRETIVE", secret_url(proxy.url))
         monkeypatch.setenv("ENTRESOL_FORK_HEADER", f"x-key: Bearer {HEADER}")
         monkeypatch.setenv("ENTRESOL_CACHE_DIR", str(folder / "caches"))
-        named = ("--fork-url", f"secretive@{remote.number}", *QUICK)
+        named = ("--fork-url", f"secretive@{remote.number}")
         written = ("--config-out", str(folder / "config.json"))
         with inprocess_anvil(*flags, *named, *written, output=output) as node:
             yield proxy, node, shown
@@ -179,7 +180,7 @@ def test_secrets_are_nowhere(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with remote_anvil(is_real=False) as remote:
-        context = fork_with_secrets(remote, monkeypatch, tmp_path, "anvil", "-vvv")
+        context = fork_with_secrets(remote, monkeypatch, tmp_path, "anvil", "-vvv", *QUICK)
         with context as (proxy, node, shown):
             for fault in FAULTS:
                 ask_in_vain(shown, proxy, node, fault)
@@ -207,7 +208,8 @@ def test_secrets_are_nowhere(
 def test_secrets_are_not_in_the_log_of_everything_nor_in_the_directory_of_a_chain(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    flags = ("--log-level", "debug", "--data-dir", str(tmp_path / "chain"))
+    flags = ("--fork-timeout", "1", "--fork-retries", "0", "--log-level", "debug")
+    flags = (*flags, "--data-dir", str(tmp_path / "chain"))
     with remote_anvil(is_real=False) as remote:
         context = fork_with_secrets(remote, monkeypatch, tmp_path, *flags)
         with context as (proxy, node, shown):

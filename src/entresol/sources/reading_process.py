@@ -10,9 +10,9 @@ from contextlib import suppress
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from entresol.sources.added_contracts import Compilation
 from entresol.sources.compiled import CompiledContract
 from entresol.sources.folders import read_contracts, stamp_of
+from entresol.sources.registry import Compilation
 from entresol.sources.source_file import SourceFile
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from entresol.chain.chain import Chain
 from entresol.errors import EntresolError, MethodFailed
 from entresol.execution.profile import PROFILE, Profile, decode_profile
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_block
-from entresol.sources.coverage.counts import SourceCoverage
-from entresol.sources.coverage.coverage import Coverage
+from entresol.sources.coverage.coverage import Coverage, SourceCoverage
 from entresol.sources.folders import read_contracts
 from entresol.sources.registry import SourceRegistry
 from tests.support.chain.api_client import running_api

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.sources.added_contracts import Compilation
 from entresol.sources.compilation import compilation_of
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
+from entresol.sources.registry import Compilation
 
 SLACK = 64_000
 """Bytes of caches of the decoder and the interpreter, however much they decode."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.sources import file_reader, folders
+from entresol.sources import folders
 from entresol.sources.folders import check_paths, read_contracts, stamp_of
 from tests.support.contracts.stack_trace_cases import FOLDER, output_of
 
@@ -173,7 +173,7 @@ def test_outputs_of_one_folder_share_their_input_and_are_charged_once(
     for number in range(4):
         written(tmp_path / f"json/before-{number}.json", content)
     total = sum(it.stat().st_size for it in (tmp_path / "json").iterdir())
-    monkeypatch.setattr(file_reader, "MAX_TOTAL_BYTES", total)
+    monkeypatch.setattr(folders, "MAX_TOTAL_BYTES", total)
     found = [
         contract
         for contract in read_contracts([str(tmp_path / "json")])
@@ -187,7 +187,7 @@ def test_outputs_of_one_folder_share_their_input_and_are_charged_once(
 def test_files_beyond_the_total_are_not_read_for_that_reason(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_reader, "MAX_TOTAL_BYTES", 1_000)
+    monkeypatch.setattr(folders, "MAX_TOTAL_BYTES", 1_000)
     assert not list(read_contracts([str(hardhat_2(tmp_path))]))
     assert "all files together have more than 1,000 bytes" in caplog.text
 

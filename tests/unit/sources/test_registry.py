@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.sources import added_contracts, registry
-from entresol.sources.added_contracts import AddedContracts, Compilation
+from entresol.sources import registry
 from entresol.sources.compiled import CompiledCode, CompiledContract
-from entresol.sources.registry import SourceRegistry
+from entresol.sources.registry import AddedContracts, Compilation, SourceRegistry
 
 
 def contract(name: str, code: bytes) -> CompiledContract:
@@ -64,7 +63,7 @@ def test_without_sources_nothing_is_found() -> None:
 
 
 def test_contracts_beyond_the_limit_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(added_contracts, "MAX_ADDED", 2)
+    monkeypatch.setattr(registry, "MAX_ADDED", 2)
     known = SourceRegistry()
     for number in range(3):
         known.add(compiled(contract(str(number), bytes([number + 1]))))
@@ -75,7 +74,7 @@ def test_contracts_beyond_the_limit_are_forgotten(monkeypatch: pytest.MonkeyPatc
 def test_the_oldest_compilations_are_forgotten_beyond_the_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(added_contracts, "MAX_ADDED_BYTES", 10)
+    monkeypatch.setattr(registry, "MAX_ADDED_BYTES", 10)
     added = AddedContracts()
     names = []
     for name, size in [("A", 5), ("B", 5), ("C", 1), ("D", 99), ("E", 10)]:

@@ -53,7 +53,7 @@ def is_sent_raw(fields: dict[str, Any]) -> bool:
 
 def type_of(fields: dict[str, Any]) -> int:
     """Return the type of a transaction; raise `MalformedValue` if it is none."""
-    return 0 if fields.get("type") is None else member(fields, "type", Quantity.parse)
+    return 0 if fields.get("type") is None else int(member(fields, "type", Quantity.parse))
 
 
 def payload_of(fields: dict[str, Any]) -> EthereumTransaction | None:

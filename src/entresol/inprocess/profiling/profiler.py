@@ -17,8 +17,7 @@ from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides, state_overrides
-from entresol.sources.profile.block_profiles import block_profiles
-from entresol.sources.profile.totals import ProfileTotals
+from entresol.sources.profile.totals import ProfileTotals, block_profiles
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

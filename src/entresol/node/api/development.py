@@ -53,7 +53,7 @@ from entresol.rpc.services.sources.gas_reports import GasReports
 from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import NoForks
-from entresol.sources.recording.recordings import Recordings
+from entresol.sources.recording.recording import Recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

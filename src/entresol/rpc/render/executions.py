@@ -29,8 +29,7 @@ from entresol.sources.step_state.function_variables import variables_at
 from entresol.sources.step_state.storage_names import StorageNames
 
 if TYPE_CHECKING:
-    from entresol.sources.recording.recorded_frames import RecordedFrame
-    from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
+    from entresol.sources.recording.recording import ExecutionRecording, RecordedFrame, RecordedStep
     from entresol.sources.recording.storage_log import SlotAccess, SlotValue
     from entresol.sources.step_state.call_stack import OpenCall
 

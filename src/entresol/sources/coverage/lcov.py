@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from entresol.sources.coverage.counts import FunctionCount, SourceCoverage
+    from entresol.sources.coverage.coverage import FunctionCount, SourceCoverage
 
 
 def lcov_of(files: Iterable[tuple[str, SourceCoverage]]) -> str:

@@ -6,29 +6,161 @@ tree is the oracle of the tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.sources.coverage.parts import (
-    CHECK,
-    CONDITIONAL,
-    DO,
-    IF,
-    LOOP,
-    SELECTION,
-    SHORT_CIRCUIT,
-    BranchPart,
-    FunctionPart,
-    Range,
-    SourceParts,
-    StatementPart,
-)
-from entresol.sources.coverage.tokens import ASSIGNMENTS, OPENING, Tokens
 from entresol.sources.definitions import CONSTRUCTOR, FALLBACK, RECEIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.sources.coverage.tokens import Tokens
+OPENING: Final = {b"(": b")", b"[": b"]", b"{": b"}"}
+
+ASSIGNMENTS: Final = frozenset(
+    (b"=", b"+=", b"-=", b"*=", b"/=", b"%=", b"|=", b"&=", b"^=", b"<<=", b">>=", b">>>=")
+)
+
+_TOKEN: Final = re.compile(
+    rb"//[^\n\r]*+|/\*.*?(?:\*/|\Z)"
+    rb"|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
+    rb"|[A-Za-z_$][\w$]*+|[0-9][\w.]*+"
+    rb"|>>>=|<<=|>>=|>>>|&&|\|\||==|!=|<=|>=|=>|->|:=|\+\+|--|\*\*|<<|>>|[-+*/%|&^]=|\S",
+    re.DOTALL,
+)
+"""What opens matches even if it is not closed: nothing is read twice, so that time is linear for any text."""
+
+
+class SourceToken(NamedTuple):
+    """A word, a number, a text or an operator, and where it is."""
+
+    text: bytes
+    start: int
+    end: int
+
+
+class Tokens:
+    """The tokens of a text without its comments. Fails: never; a bracket that is not closed ends with the text."""
+
+    def __init__(self, text: bytes) -> None:
+        self.all = [
+            SourceToken(match[0], match.start(), match.end())
+            for match in _TOKEN.finditer(text)
+            if match[0][:2] not in (b"//", b"/*")
+        ]
+        self._closing = _closing(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def text(self, at: int) -> bytes:
+        """Return the token at a place; nothing beyond the last."""
+        return self.all[at].text if at < len(self.all) else b""
+
+    def after(self, at: int) -> int:
+        """Return the place after a token, or after the brackets that it opens."""
+        return self._closing.get(at, at) + 1
+
+    def closing(self, at: int) -> int:
+        """Return where the bracket is closed that opens at a place."""
+        return self._closing.get(at, at)
+
+    def top(self, start: int, end: int) -> Iterator[int]:
+        """Yield the places of tokens that are in no brackets; of brackets the opening one."""
+        at = start
+        while at < end:
+            yield at
+            at = self.after(at)
+
+    def find(self, wanted: bytes, start: int, end: int) -> int:
+        """Return the first place of a token that is in no brackets; `end` if there is none."""
+        return next(
+            (place for place in self.top(start, end) if self.all[place].text == wanted), end
+        )
+
+    def parts(self, separator: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts between separators that are in no brackets, unless they are empty."""
+        first = start
+        for place in self.top(start, end):
+            if self.all[place].text == separator:
+                if first < place:
+                    yield first, place
+                first = place + 1
+        if first < end:
+            yield first, end
+
+    def range(self, start: int, end: int) -> Range:
+        """Return the text of the tokens from one place up to another."""
+        end = min(end, len(self.all))
+        if start >= end:
+            return Range(0, 0)
+        return Range(self.all[start].start, self.all[end - 1].end)
+
+
+def _closing(tokens: list[SourceToken]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.text in OPENING:
+            opened.append(at)
+        elif opened and token.text == OPENING[tokens[opened[-1]].text]:
+            found[opened.pop()] = at
+    return found | dict.fromkeys(opened, len(tokens) - 1)
+
+
+IF = "if"
+LOOP = "loop"
+DO = "do"
+CHECK = "check"
+CONDITIONAL = "conditional"
+SHORT_CIRCUIT = "short circuit"
+SELECTION = "selection"
+
+
+class Range(NamedTuple):
+    """A part of a text, in bytes."""
+
+    start: int
+    end: int
+
+    def contains(self, start: int, end: int) -> bool:
+        """Return whether a part is inside."""
+        return self.start <= start and end <= self.end
+
+
+class FunctionPart(NamedTuple):
+    """A function, or a modifier, that has a body."""
+
+    name: str
+    """With the contract that it is part of: `Token.transfer`."""
+    whole: Range
+    body: Range
+
+
+class StatementPart(NamedTuple):
+    """A statement; of one that has others inside, what is evaluated before them."""
+
+    start: int
+    evaluated: Range
+    """What belongs to it alone: of an `if` its condition."""
+
+
+class BranchPart(NamedTuple):
+    """A place where an execution goes on in one of several ways."""
+
+    kind: str
+    """`if`, `loop`, `do`, `check`, `conditional`, `short circuit`, or `selection`: of a clause of `try`."""
+    whole: Range
+    condition: Range | None
+    arms: tuple[Range | None, ...]
+    """What each way leads to, if it is written; of a condition the way if it holds first."""
+
+
+class SourceParts(NamedTuple):
+    """What can be executed of a source, by where it starts."""
+
+    functions: list[FunctionPart]
+    statements: list[StatementPart]
+    branches: list[BranchPart]
 
 
 CHECKS: Final = frozenset((b"require", b"assert"))

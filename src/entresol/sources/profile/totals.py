@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import msgspec
 
+from entresol.errors import DeadlinePassed, TraceTooLarge
+from entresol.execution.profile import PROFILE, decode_profile
+from entresol.execution.tracing import trace_block
 from entresol.sources.profile.amounts import Amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from entresol.execution.profile import CodeProfile, FrameProfile, Profile
+    from entresol.execution.tracing import SealedBlock, TraceBudget
 
 MAX_CODE_BYTES: Final = 64 << 20
 """Bytes of codes that are remembered; what runs of others is counted as left out."""
@@ -203,3 +207,28 @@ class ProfileTotals:
 def _add(totals: dict[int, int], rows: Iterable[tuple[int, int]]) -> None:
     for pc, number in rows:
         totals[pc] = totals.get(pc, 0) + number
+
+
+class ProfiledTransaction(NamedTuple):
+    """A transaction and all of its gas."""
+
+    profile: Profile
+    gas_used: int
+
+
+def block_profiles(block: SealedBlock, budget: TraceBudget) -> Iterator[ProfiledTransaction | None]:
+    """Yield the profile of each transaction; None for one that took too long, or after which there is no room."""
+    left = len(block.record.transactions)
+    try:
+        for traced in trace_block(block, PROFILE, budget):
+            left -= 1
+            if isinstance(traced.outcome, DeadlinePassed):
+                yield None
+            else:
+                assert traced.outcome.trace is not None
+                yield ProfiledTransaction(
+                    decode_profile(traced.outcome.trace), traced.outcome.gas_used
+                )
+    except (DeadlinePassed, TraceTooLarge):
+        for _ in range(left):
+            yield None

@@ -2,23 +2,149 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.errors import StepNotRecorded
-from entresol.sources.recording.limits import MAX_DATA_BYTES
+from entresol.errors import DeadlinePassed, StepNotRecorded
+from entresol.sources.walk import CREATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from entresol.sources.recording.line_gas import LineGas
-    from entresol.sources.recording.open_functions import OpenedFunction
-    from entresol.sources.recording.recorded_frames import RecordedFrame
-    from entresol.sources.recording.step_places import StepPlace
-    from entresol.sources.recording.storage_log import SlotAccess, SlotLog
+    from entresol.execution.call_frames import CallFrame
+    from entresol.primitives.values import Hash32
+    from entresol.sources.compiled import CompiledContract
+    from entresol.sources.recording.step_places import LineGas, OpenedFunction, StepPlace
+    from entresol.sources.recording.storage_log import SlotAccess, SlotLog, StorageOwner
     from entresol.sources.source_file import SourceFile
     from entresol.sources.stack_trace import StackTrace
+    from entresol.sources.walk import FrameWalk
+
+_DELEGATING = frozenset(("DELEGATECALL", "CALLCODE"))
+
+
+class RecordedFrame(msgspec.Struct, gc=False):
+    """A call frame: what was called, which steps it had, and whose code that was."""
+
+    parent: int | None
+    depth: int
+    frame: CallFrame
+    """As traced, without the inner frames; input and output are cut off if there are too many bytes of them."""
+    storage: StorageOwner
+    """Whose storage it uses."""
+    input_size: int
+    output_size: int
+    has_data: bool
+    """Whether input and output are kept."""
+    first: int | None = None
+    last: int | None = None
+    contract: CompiledContract | None = None
+    function: str | None = None
+
+    @property
+    def is_creation(self) -> bool:
+        """Whether it runs the code that creates a contract."""
+        return self.frame.type in CREATIONS
+
+
+class RecordedFrames:
+    """The frames of one execution."""
+
+    def __init__(self, outermost: CallFrame) -> None:
+        self.frames: list[RecordedFrame] = []
+        self.omitted = 0
+        self.kept_bytes = 0
+        self._indexes: dict[int, int] = {}
+        self._storages: dict[int, StorageOwner] = {}
+        pending: list[tuple[CallFrame, CallFrame | None]] = [(outermost, None)]
+        while pending:
+            frame, outer = pending.pop()
+            self._storages[id(frame)] = self._owner(frame, outer)
+            self._add(frame, None if outer is None else self._indexes[id(outer)])
+            pending += [(call, frame) for call in reversed(frame.calls)]
+
+    def index(self, walk: FrameWalk) -> int:
+        """Return the place of a frame, or of the one around it that has one."""
+        return self._indexes[id(walk.frame)]
+
+    def storage(self, walk: FrameWalk) -> StorageOwner:
+        """Return whose storage a frame uses."""
+        return self._storages[id(walk.frame)]
+
+    def _owner(self, frame: CallFrame, outer: CallFrame | None) -> StorageOwner:
+        if outer is not None and frame.type in _DELEGATING:
+            return self._storages[id(outer)]
+        return len(self._storages) if frame.to is None else frame.to
+
+    def _add(self, frame: CallFrame, parent: int | None) -> None:
+        if len(self.frames) == MAX_FRAMES:
+            assert parent is not None
+            self.omitted += 1
+            self._indexes[id(frame)] = parent
+            return
+        outer = None if parent is None else self.frames[parent]
+        size = len(frame.input) + len(frame.output)
+        has_data = self.kept_bytes + size <= MAX_DATA_BYTES
+        self.kept_bytes += size if has_data else 0
+        self.frames.append(
+            RecordedFrame(
+                parent,
+                1 if outer is None else outer.depth + 1,
+                frame,
+                self._storages[id(frame)],
+                len(frame.input) // 2 - 1,
+                len(frame.output) // 2 - 1,
+                has_data,
+            )
+        )
+        self._indexes[id(frame)] = len(self.frames) - 1
+
+    def close(self) -> list[RecordedFrame]:
+        """Return the frames, without what is only needed while steps are followed."""
+        for frame in self.frames:
+            frame.frame = without_inner(frame.frame, keep_data=frame.has_data)
+        self._indexes.clear()
+        self._storages.clear()
+        return self.frames
+
+
+def without_inner(frame: CallFrame, *, keep_data: bool) -> CallFrame:
+    """Return a frame without its inner frames and logs."""
+    data = {} if keep_data else {"input": "0x", "output": "0x"}
+    return msgspec.structs.replace(frame, calls=[], logs=[], **data)
+
+
+MAX_STEPS: Final = 20_000
+"""Steps that are kept; of more, as many of the first as of the last."""
+
+MAX_FOLLOWED: Final = 250_000
+"""Steps of an execution that is followed to its end; of a longer one, only the first that are kept."""
+
+MAX_TRACE_BYTES: Final = 64 << 20
+"""Bytes of struct logs that are followed: with stacks about 200,000 steps, without them more than are followed."""
+
+MAX_STACK_BYTES: Final = 24 << 20
+"""Bytes of the stacks that are kept of one execution, as JSON."""
+
+MAX_FRAMES: Final = 5_000
+"""Call frames that are kept; steps of others belong to the frame around them."""
+
+MAX_DATA_BYTES: Final = 4 << 20
+"""Bytes of the inputs and the outputs of frames that are kept."""
+
+MAX_ACCESSES: Final = 20_000
+"""Accesses to storage that are kept."""
+
+MAX_FILES: Final = 200
+MAX_TEXT_BYTES: Final = 4 << 20
+"""Files, and bytes of their texts, that an execution is shown with."""
+
+MAX_RECORDINGS: Final = 16
+MAX_RECORDED_BYTES: Final = 64 << 20
+"""Recordings that are kept at the same time, and the bytes of all of them; the last one is always kept."""
 
 
 class KeptCodes:
@@ -148,3 +274,59 @@ def size_of(ranges: Sequence[StepRange], data_bytes: int, frames: int, accesses:
     steps = sum(len(range_.steps) for range_ in ranges)
     fixed = steps * _STEP_BYTES + frames * _FRAME_BYTES + accesses * _ACCESS_BYTES
     return stacks + fixed + data_bytes
+
+
+class RecordingKey(NamedTuple):
+    """What a recording is of: a transaction of a block, with the sources that were known."""
+
+    block: Hash32
+    transaction: Hash32
+    sources: int
+
+
+class Recordings:
+    """Recordings by what they are of, as many as there is room for.
+
+    Fails: with `DeadlinePassed` if others take too long, or as recording does. Any thread may use it; one recording is
+    made at a time, since making one takes memory.
+    """
+
+    def __init__(self) -> None:
+        self._recordings: OrderedDict[RecordingKey, ExecutionRecording] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+        self._making = Lock()
+
+    def get(
+        self, key: RecordingKey, make: Callable[[], ExecutionRecording], seconds: float
+    ) -> ExecutionRecording:
+        """Return a recording, which is made if it is not there; wait at most some seconds for others that are made."""
+        found = self._find(key)
+        if found is not None:
+            return found
+        if not self._making.acquire(timeout=seconds):
+            raise DeadlinePassed("other executions are recorded: try again")
+        try:
+            found = self._find(key)
+            if found is None:
+                found = make()
+                self._keep(key, found)
+            return found
+        finally:
+            self._making.release()
+
+    def _find(self, key: RecordingKey) -> ExecutionRecording | None:
+        with self._lock:
+            found = self._recordings.get(key)
+            if found is not None:
+                self._recordings.move_to_end(key)
+            return found
+
+    def _keep(self, key: RecordingKey, recording: ExecutionRecording) -> None:
+        with self._lock:
+            self._recordings[key] = recording
+            self._bytes += recording.size
+            while len(self._recordings) > 1 and (
+                len(self._recordings) > MAX_RECORDINGS or self._bytes > MAX_RECORDED_BYTES
+            ):
+                self._bytes -= self._recordings.popitem(last=False)[1].size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from entresol.sources.recording.limits import MAX_ACCESSES
+from entresol.sources.recording.recording import MAX_ACCESSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.sources.frame_places import Located
-    from entresol.sources.recording.open_functions import OpenedFunction
     from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
-    from entresol.sources.recording.step_places import StepPlace
+    from entresol.sources.recording.step_places import OpenedFunction, StepPlace
 
 MAX_CALLS: Final = 100
 """Functions of a call stack; of more, as many of the outermost as of the innermost are returned."""

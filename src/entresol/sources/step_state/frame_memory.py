@@ -10,8 +10,7 @@ from entresol.sources.walk import CALLS, CREATIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from entresol.sources.recording.recorded_frames import RecordedFrame
-    from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
+    from entresol.sources.recording.recording import ExecutionRecording, RecordedFrame, RecordedStep
 
 MAX_MEMORY: Final = 8 << 20
 """Bytes of memory that are built; of a frame with more, none is known."""

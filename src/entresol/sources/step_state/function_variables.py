@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from entresol.sources.frame_places import Located
-    from entresol.sources.recording.open_functions import OpenedFunction
-    from entresol.sources.recording.recorded_frames import RecordedFrame
-    from entresol.sources.recording.recording import ExecutionRecording, RecordedStep
+    from entresol.sources.recording.recording import ExecutionRecording, RecordedFrame, RecordedStep
+    from entresol.sources.recording.step_places import OpenedFunction
 
 MAX_BYTES: Final = 1_000
 """Bytes of a value that is in memory or in the call data; a longer one is cut."""

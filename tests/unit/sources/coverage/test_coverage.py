@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol.sources.coverage.counts import SourceCoverage
-from entresol.sources.coverage.coverage import Coverage
+from entresol.sources.coverage.coverage import Coverage, SourceCoverage
 from entresol.sources.folders import read_contracts
 from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps, peers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.sources.coverage.counts import SourceCoverage
+from entresol.sources.coverage.coverage import SourceCoverage
 from entresol.sources.coverage.lcov import lcov_of
 from entresol.sources.source_file import SourceFile
 from tests.support.sources.covered_contracts import coverage_of_steps

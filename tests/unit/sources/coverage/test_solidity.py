@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol.sources.coverage.parts import SourceParts
-from entresol.sources.coverage.solidity import branches_of, solidity_parts
-from entresol.sources.coverage.tokens import Tokens
+from entresol.sources.coverage.solidity import SourceParts, Tokens, branches_of, solidity_parts
 from tests.support.sources.covered_contracts import FOLDER
 
 TREES: dict[str, Any] = json.loads((FOLDER / "parts.json").read_bytes())

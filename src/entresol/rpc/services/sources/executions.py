@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from entresol.execution.tracing import trace_transaction
-from entresol.sources.recording.recordings import RecordingKey
+from entresol.sources.recording.recording import RecordingKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.primitives.values import Hash32
     from entresol.rpc.services.trace_runner import TraceRunner
-    from entresol.sources.recording.recording import ExecutionRecording
-    from entresol.sources.recording.recordings import Recordings
+    from entresol.sources.recording.recording import ExecutionRecording, Recordings
     from entresol.sources.registry import SourceRegistry
 
 

@@ -87,8 +87,10 @@ class GasReports:
         self, totals: ProfileTotals, block: SealedBlock, end: float, *, is_first: bool
     ) -> bool:
         """Add a block, and return whether it is complete, or as complete as it can be."""
-        from entresol.sources.profile.block_profiles import block_profiles  # noqa: PLC0415
-        from entresol.sources.profile.totals import ProfileTotals  # noqa: PLC0415
+        from entresol.sources.profile.totals import (  # noqa: PLC0415
+            ProfileTotals,
+            block_profiles,
+        )
 
         if not block.record.transactions:
             return True

@@ -9,9 +9,14 @@ import pytest
 
 from entresol.errors import DeadlinePassed
 from entresol.primitives.values import Hash32
-from entresol.sources.recording.limits import MAX_RECORDED_BYTES, MAX_RECORDINGS
-from entresol.sources.recording.recording import ExecutionRecording, KeptCodes
-from entresol.sources.recording.recordings import RecordingKey, Recordings
+from entresol.sources.recording.recording import (
+    MAX_RECORDED_BYTES,
+    MAX_RECORDINGS,
+    ExecutionRecording,
+    KeptCodes,
+    RecordingKey,
+    Recordings,
+)
 from entresol.sources.recording.storage_log import SlotLog
 
 
