@@ -50,7 +50,10 @@ def _result(peer: HttpRpcClient, method: str, params: tuple[object, ...]) -> Any
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Both]:
-    with inprocess_node() as node, running_anvil("--chain-id", "270") as anvil:
+    with (
+        inprocess_node() as node,
+        running_anvil("--chain-id", "270", "--hardfork", "osaka") as anvil,
+    ):
         ours = HttpRpcClient(node.url)
         yield Both(ours, anvil)
         ours.close()
@@ -171,3 +174,41 @@ def test_an_impersonated_account_looks_the_same(both: Both) -> None:
     both.agree("eth_getTransactionCount", STRANGER, "latest")
     both("anvil_stopImpersonatingAccount", STRANGER)
     assert both.agree("eth_sendTransaction", {"from": STRANGER, "to": BOB}) == "rejected"
+
+
+def test_the_configuration_of_the_fork_is_the_same_but_for_system_contracts(both: Both) -> None:
+    ours, theirs = both("eth_config")
+    # Blocks here call none.
+    assert ours["current"].pop("systemContracts") == {}
+    assert theirs["current"].pop("systemContracts")
+    assert ours == theirs
+
+
+def test_a_filled_transaction_is_the_same(both: Both) -> None:
+    price = {"maxFeePerGas": "0x77359400", "maxPriorityFeePerGas": "0x1"}
+    ours, theirs = both("eth_fillTransaction", {**WHOLE, **price})
+    assert ours["raw"] == theirs["raw"]
+    assert {key: ours["tx"].get(key) for key in theirs["tx"]} == theirs["tx"]
+
+
+def test_raw_transactions_and_codes_are_the_same(both: Both) -> None:
+    sent = both("eth_sendTransactionSync", {**WHOLE, "gasPrice": "0x77359400"})
+    raws = [
+        peer("debug_getRawTransaction", it["transactionHash"])
+        for peer, it in zip(both, sent, strict=True)
+    ]
+    assert raws[0] == raws[1]
+    # Its code is a zero byte.
+    both("eth_sendTransactionSync", {"from": BOB, "data": "0x60016000f3"})
+    hashed = "bc36789e7a1e281436464229828f817d6612f7b477d66591ff96a9e064bcc98a"
+    assert both.agree("debug_codeByHash", f"0x{hashed}") == "0x00"
+    assert both.agree("debug_codeByHash", "0x" + "12" * 32) == "0x"
+
+
+def test_any_account_that_can_pay_sends_without_a_signature(both: Both) -> None:
+    call = {"from": STRANGER, "to": BOB, "gas": "0x7530"}
+    assert both.agree("eth_sendUnsignedTransaction", call) == "rejected"
+    both("anvil_setBalance", STRANGER, hex(10**18))
+    sent = both("eth_sendUnsignedTransaction", call)
+    for peer, it in zip(both, sent, strict=True):
+        assert peer("eth_getTransactionByHash", it)["from"] == STRANGER

@@ -35,10 +35,6 @@ ACCOUNTS = derive(DEVELOPMENT_MNEMONIC, 4)
 SECRET = ACCOUNTS[0].secret
 SENDER = str(ACCOUNTS[0].address)
 RECIPIENT = "0x" + "11" * 20
-READER = "0x" + "22" * 20
-READER_CODE = "0x5f495f524a60205260405ff3"
-"""Returns BLOBHASH(0) and BLOBBASEFEE."""
-HISTORY = "0x0000f90827f1c53a10cb7a02335b175320002935"
 FORK_FIELDS = (
     "withdrawals", "withdrawalsRoot", "blobGasUsed", "excessBlobGas", "parentBeaconBlockRoot",
     "requestsHash",
@@ -133,16 +129,6 @@ def test_a_blob_transaction_has_the_same_objects(peers: Peers, form: Form) -> No
     assert alike(peers, "eth_getBalance", SENDER, "latest")
 
 
-def test_a_reverted_block_takes_its_blobs_along(peers: Peers) -> None:
-    snapshots = [peer("evm_snapshot") for peer in peers]
-    sidecar = sample_sidecar(3)
-    sent = send(peers, blob_transaction(SECRET, sidecar))
-    for peer, snapshot in zip(peers, snapshots, strict=True):
-        peer("evm_revert", snapshot)
-    assert alike(peers, "anvil_getBlobsByTransactionHash", sent) is None
-    assert alike(peers, "anvil_getBlobByHash", "0x" + sidecar.hashes[0].hex()) is None
-
-
 def test_headers_have_the_fields_of_the_fork(peers: Peers) -> None:
     send(peers, blob_transaction(SECRET, sample_sidecar(1, 2, 3)))
     ours, theirs = (peer("eth_getBlockByNumber", "latest", False) for peer in peers)
@@ -168,28 +154,6 @@ def test_older_forks_have_no_blobs(fork: str) -> None:
         assert alike(peers, "eth_blobBaseFee") == "0x0"
 
 
-def test_the_hash_of_the_parent_is_in_the_history_contract(peers: Peers) -> None:
-    # A new chain has no such contract here: with it no block is empty, and reverting thousands takes long.
-    code = peers.anvil("eth_getCode", HISTORY, "latest")
-    peers.ours("anvil_setCode", HISTORY, code)
-    for peer in peers:
-        peer("evm_mine")
-    head = int(peers.ours("eth_blockNumber"), 16)
-    for peer in peers:
-        parent = peer("eth_getBlockByNumber", hex(head - 1), False)["hash"]
-        stored = peer("eth_getStorageAt", HISTORY, hex(head - 1), "latest")
-        assert stored == (parent if code != "0x" else "0x" + "00" * 32)
-
-
-def test_code_sees_the_hashes_and_the_price(peers: Peers) -> None:
-    for peer in peers:
-        peer("anvil_setCode", READER, READER_CODE)
-    name = "0x" + sample_sidecar(1).hashes[0].hex()
-    call = {"from": SENDER, "to": READER, "blobVersionedHashes": [name]}
-    assert alike(peers, "eth_call", call, "latest") == name + (1).to_bytes(32).hex()
-    assert alike(peers, "eth_call", {"to": READER}, "latest") == "0x" + (1).to_bytes(64).hex()
-
-
 BLOB_FIELDS = {
     "from": SENDER,
     "to": RECIPIENT,
@@ -213,16 +177,6 @@ def test_the_node_signs_and_sends_blobs(peers: Peers, form: Form) -> None:
     assert alike(peers, "anvil_getBlobsByTransactionHash", sent) == sidecar.json()["blobs"]
     again = rejections(peers, "eth_sendRawTransaction", signed)
     assert "nonce too low" in again[0]
-
-
-@pytest.mark.parametrize("missing", ["blobs", "commitments", "proofs"])
-def test_a_sidecar_that_is_not_whole_is_rejected(peers: Peers, missing: str) -> None:
-    sidecar = sample_sidecar(1)
-    fields = {**BLOB_FIELDS, **sidecar.json(), "maxFeePerBlobGas": "0x1"}
-    fields["blobVersionedHashes"] = ["0x" + name.hex() for name in sidecar.hashes]
-    del fields[missing]
-    for method in ("eth_sendTransaction", "eth_signTransaction", "eth_fillTransaction"):
-        assert "missing sidecar" in rejections(peers, method, fields)[0]
 
 
 def _other_proof() -> bytes:
@@ -282,38 +236,6 @@ def _is_settled(peer: Anvil) -> bool:
     return bool(peer("txpool_status")["pending"] == "0x0")
 
 
-def test_a_block_has_as_many_blobs_as_the_fork_allows(peers: Peers) -> None:
-    for peer in peers:
-        peer("evm_setAutomine", False)
-    try:
-        for account in ACCOUNTS:
-            send(peers, blob_transaction(account.secret, sample_sidecar(1, 2, 3)))
-        for _ in range(3):
-            for peer in peers:
-                peer("evm_mine")
-            blocks = [peer("eth_getBlockByNumber", "latest", False) for peer in peers]
-            ours, theirs = ((len(block["transactions"]), block["blobGasUsed"]) for block in blocks)
-            assert ours == theirs
-    finally:
-        for peer in peers:
-            peer("evm_setAutomine", True)
-
-
-def test_fees_are_alike_while_blocks_are_below_the_target(peers: Peers) -> None:
-    for nonce, count in enumerate([1, 2, 3, 0, 1, 3, 2, 0, 3]):
-        if count:
-            raw = blob_transaction(
-                SECRET, sample_sidecar(*range(count)), nonce=nonce - (nonce > 3) - (nonce > 7)
-            )
-            send(peers, raw)
-        else:
-            for peer in peers:
-                peer("evm_mine")
-        assert alike(peers, "eth_blobBaseFee") == "0x1"
-    history = alike(peers, "eth_feeHistory", "0x9", "latest", [], but=frozenset({"reward"}))
-    assert len(set(history["blobGasUsedRatio"])) == 4
-
-
 def page(peer: Anvil, path: str) -> tuple[int, Any]:
     """Return the status and the document of a page of the beacon API."""
     try:
@@ -344,9 +266,3 @@ def test_readers_of_blobs_find_them_by_block(peers: Peers) -> None:
     ours, theirs = (page(peer, "blob_sidecars/head") for peer in peers)
     assert ours == theirs
     assert ours[0] == 410
-
-
-def test_the_genesis_of_the_beacon_chain_is_that_of_the_chain(peers: Peers) -> None:
-    ours, theirs = (page(peer, "genesis")[1]["data"] for peer in peers)
-    assert ours.keys() == theirs.keys()
-    assert int(ours["genesis_time"]) == peers.ours("anvil_getGenesisTime")

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from entresol._native import Account, Rules, Snapshot
-from entresol.errors import ExecutionReverted
-from entresol.execution.calls import CallRequest, call, estimate_gas
+from entresol.execution.calls import CallRequest, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.values import Address
 from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.in_memory_state import EMPTY_CODE, InMemoryState
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
 from tests.support.hex_data import word
-from tests.support.rpc_client import RpcError
 
 pytestmark = pytest.mark.peer
 
@@ -25,8 +23,6 @@ SENDER = Address.parse("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 STRANGER = Address(b"\x42" * 20)
 BALANCE = 10_000 * 10**18
 WITH_TRANSACTIONS = False
-
-ECHO_REVERT = "36 5f 5f 37 36 5f fd"
 
 
 def contract(number: int) -> Address:
@@ -77,28 +73,6 @@ def as_json(request: CallRequest) -> dict[str, Any]:
     fields = {"from": str(request.sender), "value": hex(request.value)}
     fields["data"] = "0x" + request.data.hex()
     return fields if request.to is None else {**fields, "to": str(request.to)}
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        bytes.fromhex("08c379a0") + word(32) + word(2) + b"no".ljust(32, b"\x00"),
-        *[bytes.fromhex("4e487b71") + word(code) for code in (0, 1, 0x11, 0x12, 0x21, 0x22)],
-        *[bytes.fromhex("4e487b71") + word(code) for code in (0x31, 0x32, 0x41, 0x51, 0x99)],
-    ],
-)
-def test_reverts_are_worded_alike(peer: Anvil, data: bytes) -> None:
-    evm_env = deploy(peer, [ECHO_REVERT])
-    request = CallRequest(sender=SENDER, to=contract(0), data=data)
-    with pytest.raises(ExecutionReverted) as ours:
-        call(evm_env, request)
-    with pytest.raises(RpcError) as theirs:
-        peer("eth_call", as_json(request), "latest")
-    assert (str(ours.value), "0x" + ours.value.data.hex()) == (
-        theirs.value.message,
-        theirs.value.data,
-    )
 
 
 def chain(depth: int, *inner: Step) -> list[list[Step]]:

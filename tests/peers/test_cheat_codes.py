@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from entresol._native import keccak256
 from tests.support.anvil import running_anvil
 from tests.support.cheat_codes import (
     ALICE,
     CHEAT_CODES,
     DIFFERENCES,
-    RANDOM,
     REVERTS,
     START,
     STRANGER,
@@ -146,18 +144,6 @@ def test_time_moves_as_far_after_quick_transactions(peers: Peers, layer: str) ->
 
     assert moved(getattr(peers, layer)) in {60, 61}
     assert moved(peers.anvil) in {60, 61}
-
-
-@pytest.mark.parametrize("layer", ["l1", "l2"])
-def test_prevrandao_is_derived_in_the_same_way(peers: Peers, layer: str) -> None:
-    for peer in (getattr(peers, layer), peers.anvil):
-        peer("anvil_setCode", STRANGER, RANDOM)
-        peer("evm_mine")
-        block = peer("eth_getBlockByNumber", "latest", False)
-        parent = bytes.fromhex(block["parentHash"][2:])
-        derived = keccak256(parent + int(block["number"], 16).to_bytes(8, "little"))
-        assert block["mixHash"] == "0x" + derived.hex()
-        assert peer("eth_call", {"to": STRANGER}, "latest") == block["mixHash"]
 
 
 @pytest.mark.parametrize("layer", ["l1", "l2"])

@@ -69,16 +69,6 @@ def same(remote: RemoteHardhat, fork: Anvil, method: str, *params: Any) -> None:
     assert found == remote.node(method, *params), (method, params)
 
 
-def test_its_own_blocks_go_on_from_the_state_of_the_remote(
-    remote: RemoteHardhat, fork: Anvil
-) -> None:
-    assert fork("eth_chainId") == remote.node("eth_chainId")
-    assert int(fork("eth_blockNumber"), 16) == remote.number + 1
-    assert int(fork("eth_getStorageAt", remote.counter, "0x0", "latest"), 16) == 4
-    assert fork("eth_getBalance", STRANGER, "latest") == "0x7"
-    assert fork("eth_getTransactionCount", remote.account, "latest") == "0x6"
-
-
 @pytest.mark.parametrize("number", [0, 1, 2, 4, 5, MANY, MANY + 4])
 def test_the_past_is_that_of_the_remote(remote: RemoteHardhat, fork: Anvil, number: int) -> None:
     block = hex(number)
@@ -124,9 +114,3 @@ def test_what_it_cannot_trace_is_traced_here(remote: RemoteHardhat, fork: Anvil)
         assert int(trace["output"], 16) == count
     block = fork("eth_getTransactionByHash", remote.calls[0])["blockNumber"]
     assert len(fork("trace_block", block)) == 1
-
-
-def test_what_it_has_above_the_fork_is_hidden(remote: RemoteHardhat, fork: Anvil) -> None:
-    later = remote.node("eth_getBlockByNumber", "latest", False)
-    assert fork("eth_getBlockByHash", later["hash"], False) is None
-    assert fork("eth_getTransactionReceipt", later["transactions"][0]) is None

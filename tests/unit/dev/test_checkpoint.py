@@ -119,18 +119,6 @@ def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     assert len(list(chain.pool.best())) == 3
 
 
-def test_an_empty_pool_stays_empty_and_accepts_what_was_reverted(chain: Chain) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    seal(chain, 2)
-    plan = reverts.plan_restore(checkpoint)
-    assert isinstance(plan, RevertPlan)
-    plan.apply()
-    assert (chain.number, len(chain.pool)) == (0, 0)
-    seal(chain, 1)
-    assert balance(chain, NOBODY) == 1
-
-
 def test_a_pool_that_was_empty_loses_what_arrives_while_the_revert_is_prepared(
     chain: Chain,
 ) -> None:

@@ -10,13 +10,11 @@ import pytest
 from entresol._native import recover
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import ZK_STACK_ACCOUNTS
-from entresol.chain.ledger import rebuild
 from entresol.dev.keyring import MAX_IMPERSONATED, Keyring
-from entresol.errors import AccountsLocked, InsufficientFunds, TransactionRuleBroken, UnknownAccount
+from entresol.errors import AccountsLocked, TransactionRuleBroken, UnknownAccount
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from entresol.storage.store import Store
 from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
 from tests.support.chain.dev_chain import transaction as signed
 
@@ -130,17 +128,6 @@ def test_a_contract_sends_what_it_did_not_sign(tmp_path: Path) -> None:
     again.close()
 
 
-def test_the_indexes_of_such_a_block_can_be_rebuilt(tmp_path: Path) -> None:
-    chain = open_chain(tmp_path / "chain")
-    sent = InlineSequencer(chain).send(impersonate(payload(), ALICE))
-    chain.close()
-    store = Store.open(tmp_path / "chain")
-    rebuild(store)
-    assert store.locate_transaction(sent) == (1, 0)
-    assert store.hash_by_nonce(ALICE, 0) == sent
-    store.close()
-
-
 def test_a_contract_still_cannot_send_what_a_key_signed(manual: Chain) -> None:
     manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
     with pytest.raises(TransactionRuleBroken, match="sender not an eoa"):
@@ -155,19 +142,6 @@ def test_code_under_a_sender_bars_what_its_key_signed_and_nothing_else(manual: C
     manual.add(unsigned)
     manual.add(signed(1))
     manual.edit(ALICE, lambda state: state.set_code(ALICE, b"\x00"))
-    assert list(manual.pool) == [unsigned]
-
-
-def test_an_impersonated_sender_pays_like_any_other(manual: Chain) -> None:
-    with pytest.raises(InsufficientFunds):
-        manual.add(impersonate(payload(), Address(b"\xdd" * 20)))
-
-
-def test_a_rewound_chain_has_it_pending_again(manual: Chain) -> None:
-    unsigned = impersonate(payload(), ALICE)
-    manual.add(unsigned)
-    manual.builder.seal()
-    manual.history.rewind(0)
     assert list(manual.pool) == [unsigned]
 
 

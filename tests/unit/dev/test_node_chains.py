@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.events import BlocksReverted
 from entresol.dev.control import DevControl
 from entresol.dev.node_chains import NodeChains, NodeHeads, close_all
 from entresol.dev.reverts import Checkpoints, Reverts
@@ -206,15 +205,6 @@ def test_a_rollback_of_l1_takes_all_l2s_back(several: tuple[Chain, Chain, Chain]
     assert (l1.number, first.number, second.number) == (0, 1, 0)
 
 
-def test_l2s_on_a_foreign_l1_are_rolled_back_alone(chains: tuple[Chain, Chain]) -> None:
-    first, second = chains
-    node_chains = NodeChains(*map(Reverts, chains), foreign_l1=True)
-    for chain in (first, second, first):
-        chain.builder.seal()
-    node_chains.plan_roll_back(first, 2).apply()
-    assert (first.number, second.number) == (0, 1)
-
-
 def test_what_operators_have_in_the_pool_of_l1_is_dropped_when_an_l2_is_rolled_back(
     chains: tuple[Chain, Chain],
 ) -> None:
@@ -249,16 +239,6 @@ def test_a_reset_leaves_nothing_but_the_genesis(chains: tuple[Chain, Chain]) -> 
         assert balance(chain, ALICE) == balance(chain, ALICE, 0) > 1
         assert chain.instance_id != instance
     assert not checkpoints.restore(snapshot)
-
-
-def test_subscribers_see_all_blocks_go(chains: tuple[Chain, Chain]) -> None:
-    chain, _ = chains
-    for nonce in range(3):
-        InlineSequencer(chain).send(transaction(nonce))
-    events = chain.events.subscribe()
-    NodeChains(Reverts(chain)).reset()
-    reverted = [it for it in events.take()[0] if isinstance(it, BlocksReverted)]
-    assert [record.header().number for it in reverted for record in it.records] == [3, 2, 1, 0]
 
 
 def test_a_snapshot_of_a_block_that_is_gone_on_one_chain_is_gone_on_both(
@@ -376,15 +356,6 @@ def test_what_was_reverted_is_forgotten(chains: tuple[Chain, Chain]) -> None:
     assert journal.at(second, 1) == (1, 1)
     assert journal.at(second, 2) == (1, 2)
     assert journal.at(first, 2) is None
-
-
-def test_what_came_before_the_start_is_not_known(chains: tuple[Chain, Chain]) -> None:
-    first, _ = chains
-    first.builder.seal()
-    first.builder.seal()
-    journal = NodeHeads(chains)
-    assert journal.at(first, 1) is None
-    assert journal.at(first, 2) == (2, 0)
 
 
 def test_the_oldest_are_dropped(chains: tuple[Chain, Chain]) -> None:

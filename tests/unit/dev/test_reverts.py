@@ -116,15 +116,6 @@ def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
     assert removed.head == 0
 
 
-def test_subscribers_learn_of_reverted_blocks_that_were_empty(chain: Chain) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    chain.builder.seal()
-    subscription = chain.events.subscribe()
-    reverts.restore(checkpoint)
-    assert subscription.take() == ([BlocksReverted((), 0)], 0)
-
-
 def test_a_restore_comes_after_the_block_that_is_being_written(manual: Chain) -> None:
     reverts = Reverts(manual)
     checkpoint = reverts.checkpoint()

@@ -68,14 +68,6 @@ def test_a_past_block_is_known_by_number_and_hash_and_none_is_above(node: Remote
         assert asyncio.run(remote.past_block(-1)) is None
 
 
-def test_blocks_that_may_be_replaced_are_known_by_hash(
-    node: RemoteNode, remote: RemoteChain
-) -> None:
-    assert remote.hash_at(BLOCKS - 3) == block_hash(node, BLOCKS - 3)
-    assert remote.hash_at(0) is None
-    assert remote.hash_at(BLOCKS + 1) is None
-
-
 def test_what_follows_from_a_block_by_its_number_is_taken_only_while_the_remote_has_it(
     node: RemoteNode,
 ) -> None:
@@ -98,13 +90,6 @@ def test_what_follows_from_a_block_by_its_number_is_taken_only_while_the_remote_
         assert node.proxy.batches == [2]
         assert asyncio.run(balance()) == hex(BALANCE)
         assert node.proxy.posts == 1
-
-
-def test_what_follows_from_a_final_block_is_read_alone(
-    node: RemoteNode, remote: RemoteChain
-) -> None:
-    asyncio.run(remote.read("eth_getBalance", [str(HOLDER), "0x3"], at=3))
-    assert (node.proxy.posts, node.proxy.batches) == (1, [])
 
 
 def test_a_block_below_the_fork_that_is_gone_is_an_error_that_says_so(node: RemoteNode) -> None:

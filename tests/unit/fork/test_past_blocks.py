@@ -48,16 +48,6 @@ def test_headers_that_are_not_linked_are_rejected(node: RemoteNode) -> None:
         assert "its child names" in problem(remote.table, [("hash", 5)], RemoteMalformed)
 
 
-def test_a_chain_may_begin_above_block_zero(node: RemoteNode) -> None:
-    first = BLOCKS - 3
-    node.proxy.lies["eth_getBlockByNumber"] = lambda params, it: (
-        None if params[0].startswith("0x") and int(params[0], 16) < first else it
-    )
-    with node.fork() as remote:
-        known = [remote.hash_at(it) for it in range(first, BLOCKS + 1)]
-    assert known == [block_hash(node, it) for it in range(first, BLOCKS + 1)]
-
-
 def test_a_header_without_a_parent_is_linked_to_none(node: RemoteNode) -> None:
     """As Hardhat has them, after blocks that it mines many at a time."""
     unlinked = {hex(BLOCKS), hex(BLOCKS - 1), hex(BLOCKS - 2), hex(10)}

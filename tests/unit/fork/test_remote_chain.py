@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,15 +16,9 @@ from entresol.errors import (
     RemoteUnreachable,
 )
 from entresol.fork import remote_use
-from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain
-from entresol.fork.settings import ForkSettings
-from entresol.fork.table_feed import remote_snapshot
-from entresol.primitives.values import Address
-from tests.support.anvil import running_anvil
 from tests.support.fork import faults
 from tests.support.fork.faults import Reorganisation
-from tests.support.fork.proxy import faulty_proxy
 from tests.support.fork.remote_node import (
     ACCOUNT,
     BLOCKS,
@@ -119,13 +113,6 @@ def test_another_url_has_to_have_the_same_chain_and_anchor(
         asyncio.run(remote.set_url(node.proxy.url))
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a", "ws://a", "a", "http://", ""])
-def test_only_http_is_a_url(remote: RemoteChain, url: str) -> None:
-    with pytest.raises(RemoteUnreachable, match="http"):
-        asyncio.run(remote.set_url(url))
-    assert wanted(remote.table, [ACCOUNT]) is None
-
-
 def test_closing_fails_what_waits(node: RemoteNode) -> None:
     node.proxy.latency = 0.0
     with node.fork() as remote:
@@ -135,29 +122,3 @@ def test_closing_fails_what_waits(node: RemoteNode) -> None:
     assert isinstance(remote.table.failure([ACCOUNT]), RemoteUnreachable)
     with pytest.raises(RemoteUnreachable, match="closed"):
         read(remote, "eth_blockNumber")
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("settings", [{}, {"verify": True}, {"by_number": True}], ids=str)
-def test_anvil_is_a_remote(settings: dict[str, Any]) -> None:
-    contract = Address(b"\xaa" * 20)
-    with running_anvil() as anvil, faulty_proxy(anvil.url) as proxy:
-        anvil("anvil_setCode", str(contract), "0x6001")
-        for number in range(1, 20):
-            value = "0x" + number.to_bytes(32, "big").hex()
-            anvil("anvil_setStorageAt", str(contract), hex(number), value)
-        anvil("anvil_mine", "0x50")
-        remote = RemoteChain.open(ForkSettings(urls=(proxy.url,), **settings), ForkCache.memory())
-        try:
-            assert (remote.anchor.chain_id, remote.anchor.number) == (31_337, 80)
-            assert remote.hardfork == "osaka"
-            slots = [("slot", bytes(contract), number.to_bytes(32, "big")) for number in range(30)]
-            keys = [("account", bytes(contract)), ("account", bytes(20)), ("hash", 3), ("hash", 79)]
-            assert wanted(remote.table, [*slots, *keys]) is None  # type: ignore[list-item]
-            state = remote_snapshot(remote.table)
-            assert state.slot(bytes(contract), (19).to_bytes(32, "big")) == (19).to_bytes(32, "big")
-            block = asyncio.run(remote.past_block(3))
-            assert block is not None
-            assert str(block.hash) == anvil("eth_getBlockByNumber", "0x3", False)["hash"]
-        finally:
-            remote.close()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.errors import NotRecorded, RemoteFailed
 from entresol.fork import remote_use
 from entresol.fork.remote_chain import RemoteChain
-from entresol.fork.remote_use import MAX_READS, RemoteUse, kind_of
+from entresol.fork.remote_use import MAX_READS, RemoteUse
 from tests.support.fork import faults
 from tests.support.fork.remote_node import (
     ACCOUNT,
     CONTRACT,
     HOLDER,
     RemoteNode,
-    read,
     slot_of,
     slots_of,
     wanted,
@@ -54,19 +52,6 @@ def test_a_remote_that_is_away_is_unreachable_until_it_responds(node: RemoteNode
         assert (remote.use.is_reachable, remote.use.unreachable_seconds) == (True, 0.0)
 
 
-def test_a_rate_limit_is_counted_and_does_not_make_the_remote_unreachable(
-    node: RemoteNode,
-) -> None:
-    with node.fork(timeout=0.2) as remote:
-        node.proxy.fault = faults.too_many_requests()
-        with pytest.raises(RemoteFailed):
-            read(remote, "eth_gasPrice")
-        use = remote.use
-        assert use.retries["rate_limit"] >= 1
-        assert (use.is_reachable, use.errors) == (True, {"remote_rejected": 1})
-        assert use.waited_seconds > 0
-
-
 def test_the_list_of_reads_is_bounded_and_the_newest_is_first() -> None:
     use = RemoteUse()
     use.read(("slot", str(number), 32) for number in range(10_000))
@@ -85,10 +70,6 @@ def test_a_remote_that_does_not_respond_is_away_since_the_first_time() -> None:
     assert use.report().unreachable_seconds == 15
     use.responded()
     assert use.report().unreachable_seconds == 0
-
-
-def test_the_kind_of_an_error_is_the_name_of_its_class() -> None:
-    assert kind_of(NotRecorded("it", "entresol")) == "not_recorded"
 
 
 def test_what_waits_is_visible_and_logged_once(

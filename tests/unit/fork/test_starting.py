@@ -199,15 +199,6 @@ def test_a_remote_that_does_not_respond_to_what_is_read_ahead_is_waited_for_once
     assert node.proxy.methods["eth_getTransactionCount"] == 1
 
 
-def test_accounts_that_were_read_ahead_are_cached(node: RemoteNode, tmp_path: Path) -> None:
-    RemoteChain.open(node.settings(), cache_of(tmp_path), [bytes(HOLDER)]).close()
-    offline = RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
-    try:
-        assert wanted(offline.table, [ACCOUNT]) is None
-    finally:
-        offline.close()
-
-
 def test_nothing_is_read_ahead_of_a_fork_that_verifies(node: RemoteNode) -> None:
     settings = node.settings(verify=True)
     remote = RemoteChain.open(settings, ForkCache.memory(), [bytes(HOLDER)])
@@ -215,10 +206,6 @@ def test_nothing_is_read_ahead_of_a_fork_that_verifies(node: RemoteNode) -> None
         assert not remote.table.known(ACCOUNT)
     finally:
         remote.close()
-
-
-def test_the_hardfork_is_that_of_the_remote(node: RemoteNode, remote: RemoteChain) -> None:
-    assert remote.hardfork == node.chain.rules.fork
 
 
 def without_requests(_params: list[Any], block: dict[str, Any]) -> dict[str, Any]:
@@ -243,12 +230,6 @@ def test_blocks_before_a_hardfork_of_the_remote_are_of_the_one_before(
         assert offline.hardfork == expected
     finally:
         offline.close()
-
-
-def test_a_start_while_the_remote_is_gone_fails(node: RemoteNode) -> None:
-    node.proxy.fault = faults.dropped
-    with pytest.raises(RemoteUnreachable, match="eth_"), node.fork():
-        pass
 
 
 def test_a_cache_of_what_was_not_proven_is_none_for_a_fork_that_verifies(

@@ -150,12 +150,6 @@ def test_an_empty_account_is_absent_and_asked_for_once(
     assert node.proxy.posts == 1
 
 
-def test_many_slots_of_an_account_are_one_proof(node: RemoteNode, remote: RemoteChain) -> None:
-    assert wanted(remote.table, slots_of(range(250))) is None
-    assert dict(node.proxy.methods) == {"eth_getProof": 1}
-    assert [value(remote, it) for it in (0, 1, 249)] == [0, 2, 498]
-
-
 def test_slots_come_in_batches_where_the_remote_proves_nothing(node: RemoteNode) -> None:
     node.proxy.not_served("eth_getProof")
     with node.fork(batch_size=50) as remote:
@@ -282,20 +276,3 @@ def test_a_value_that_no_chain_has_is_malformed(
     text = problem(remote.table, keys, RemoteMalformed)
     assert method in text
     assert len(text) < 500
-
-
-def test_code_over_24_kib_is_legal(node: RemoteNode, remote: RemoteChain) -> None:
-    node.proxy.lies["eth_getCode"] = lambda *_: "0x" + "5b" * 500_000
-    assert wanted(remote.table, [ACCOUNT]) is None
-    account = remote_snapshot(remote.table).account(bytes(HOLDER))
-    assert account is not None
-    assert account.code_hash == keccak256(b"\x5b" * 500_000)
-
-
-def test_code_that_does_not_have_its_hash_is_malformed(
-    node: RemoteNode, remote: RemoteChain
-) -> None:
-    node.proxy.lies["eth_getCode"] = lambda *_: "0x60"
-    assert "does not have the hash" in problem(
-        remote.table, [("account", bytes(CONTRACT)), *slots_of(range(5))], RemoteMalformed
-    )

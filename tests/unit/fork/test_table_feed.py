@@ -10,30 +10,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from entresol.errors import (
-    ForkCacheConflict,
     RemoteFailed,
     RemoteMalformed,
     RemoteUnreachable,
 )
 from entresol.fork import remote_values, table_feed
-from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain, _closed
 from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.local_rows import on_thread
 from tests.support.fork.remote_node import (
     ACCOUNT,
-    CONTRACT,
     HOLDER,
     RemoteNode,
-    slot_of,
     slots_of,
-    value,
     wanted,
 )
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:
-    from entresol._native import RemoteKey
+    pass
 
 
 def test_what_is_missed_at_the_same_time_is_one_request(
@@ -66,17 +61,6 @@ def test_a_key_that_failed_does_not_keep_what_the_remote_responded(
         failure = failure.__context__
 
 
-def test_a_remote_that_changes_its_mind_is_an_error(node: RemoteNode) -> None:
-    cache = ForkCache.memory()
-    with node.fork(cache) as remote:
-        assert wanted(remote.table, [ACCOUNT]) is None
-        cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x07"})
-        assert wanted(remote.table, slots_of([9])) is None
-        assert value(remote, 9) == 7
-        with pytest.raises(ForkCacheConflict):
-            cache.put_slots(bytes(remote.anchor.hash), {(bytes(CONTRACT), slot_of(9)): b"\x08"})
-
-
 def test_only_some_groups_of_keys_are_fetched_at_the_same_time(
     node: RemoteNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,12 +77,6 @@ def test_a_wait_ends_after_two_timeouts_of_silence_and_ten_in_all(node: RemoteNo
     with node.fork(timeout=3.0) as remote:
         for table in (remote.table, remote.table_at(3)):
             assert (table.silence, table.total) == (6.0, 30.0)
-
-
-def test_many_accounts_are_all_put(remote: RemoteChain) -> None:
-    many: list[RemoteKey] = [("account", number.to_bytes(20, "big")) for number in range(500)]
-    assert wanted(remote.table, many) is None
-    assert remote.table.entries == 500
 
 
 def test_what_is_read_one_after_the_other_does_not_wait_for_more(

@@ -75,25 +75,6 @@ def test_a_definition_is_as_long_as_the_compilers() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "contract",
-        "contract A {",
-        "function f(",
-        "/* open",
-        "contract A { function f() { ",
-        "}}}",
-        '"',
-        "abstract",
-        "abstract contract",
-        "=;",
-    ],
-)
-def test_a_source_that_ends_too_early_is_read_as_far_as_it_goes(text: str) -> None:
-    assert len(solidity_definitions(text.encode())) <= 2
-
-
-@pytest.mark.parametrize(
     "unclosed",
     [
         '\\"' * 500_000,

@@ -142,20 +142,6 @@ def test_names_and_numbers_that_are_too_long_lose_only_their_file(tmp_path: Path
     assert any(contract.name == "Calls" for contract in read_contracts([str(out)]))
 
 
-def test_offsets_of_vyper_that_are_too_long_are_left_out(tmp_path: Path) -> None:
-    output = json.loads((FOLDER / "vyper/output.json").read_text())
-    for contracts in output["contracts"].values():
-        for contract in contracts.values():
-            contract["evm"]["deployedBytecode"]["sourceMap"]["pc_pos_map"]["9" * 5_000] = [
-                1,
-                0,
-                1,
-                1,
-            ]
-    written(tmp_path / "output.json", output)
-    assert [contract.name for contract in read_contracts([str(tmp_path)])] == ["T"]
-
-
 def test_pipes_and_folders_are_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     artifacts = hardhat_2(tmp_path)
     os.mkfifo(artifacts / "pipe.json")
@@ -192,11 +178,6 @@ def test_files_beyond_the_total_are_not_read_for_that_reason(
     assert "all files together have more than 1,000 bytes" in caplog.text
 
 
-def test_a_path_that_cannot_be_one_is_an_error() -> None:
-    with pytest.raises(InvalidConfig, match="no such file or folder"):
-        check_paths(["n" * 300])
-
-
 def test_a_file_that_is_too_large_is_not_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,14 +185,6 @@ def test_a_file_that_is_too_large_is_not_read(
     artifacts = hardhat_2(tmp_path)
     assert not list(read_contracts([str(artifacts)]))
     assert "ab.json is not read: it is too large" in caplog.text
-
-
-def test_files_beyond_the_limit_are_not_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folders, "MAX_FILES", 1)
-    list(read_contracts([str(foundry(tmp_path))]))
-    assert "more than 1 JSON files" in caplog.text
 
 
 @pytest.mark.parametrize(

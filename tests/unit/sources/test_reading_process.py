@@ -43,12 +43,6 @@ def test_contracts_are_the_same_as_if_they_were_read_here(folder: Path) -> None:
     assert apart
 
 
-def test_contracts_of_a_compilation_share_their_sources(folder: Path) -> None:
-    contracts = list(read_apart([str(folder / "plain-output.json")]))
-    assert len({id(contract.sources) for contract in contracts}) == 1
-    assert len(contracts) > 1
-
-
 def test_what_is_not_read_is_logged_here(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     list(read_apart([str(folder)]))

@@ -55,22 +55,6 @@ def test_the_longest_code_that_fits_creates_the_contract() -> None:
     assert found.name == "long"
 
 
-def test_without_sources_nothing_is_found() -> None:
-    known = SourceRegistry.of_paths(())
-    assert known.is_empty
-    assert known.find(b"\x01") is None
-    assert known.find(b"") is None
-
-
-def test_contracts_beyond_the_limit_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "MAX_ADDED", 2)
-    known = SourceRegistry()
-    for number in range(3):
-        known.add(compiled(contract(str(number), bytes([number + 1]))))
-    assert known.find(b"\x01") is None
-    assert known.find(b"\x03") is not None
-
-
 def test_the_oldest_compilations_are_forgotten_beyond_the_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

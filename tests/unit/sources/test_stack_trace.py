@@ -122,28 +122,12 @@ def test_a_frame_names_contract_function_line_and_address(
     assert len(set(addresses)) == 3
 
 
-def test_a_library_function_is_shown_with_its_library_and_a_free_one_with_none(
-    api: ApiClient, contracts: FailingContracts
-) -> None:
-    library = contracts.transaction(case("internal function of a library"))
-    free = contracts.transaction(case("free function"))
-    traces = [api("entresol_getCallStackTrace", it)["frames"][-1] for it in (library, free)]
-    assert [trace["contract"] for trace in traces] == ["Checks", None]
-
-
 def test_a_sealed_transaction_has_the_trace_of_its_call(
     api: ApiClient, contracts: FailingContracts
 ) -> None:
     failing = contracts.transaction(case("super calls"))
     called = api("entresol_getCallStackTrace", failing)
     assert api("entresol_getStackTrace", api("eth_sendTransaction", failing)) == called
-
-
-def test_contracts_are_found_on_a_node_that_has_other_sources_too() -> None:
-    with running_api() as client:
-        for settings in ("optimized", "plain"):
-            contracts = FailingContracts(client, settings)
-        assert contracts.lines(case("internal functions")) == right_lines()["internal functions"]
 
 
 def test_a_contract_without_a_source_is_shown_by_its_address() -> None:

@@ -11,10 +11,9 @@ from entresol.dev.state_file.anvil_json import (
     transaction_fields,
 )
 from entresol.errors import MalformedValue
-from entresol.primitives.transactions import impersonate, load
+from entresol.primitives.transactions import load
 from entresol.primitives.transactions.ethereum import EthereumTransaction
-from tests.support.chain.dev_chain import ALICE
-from tests.support.chain.sample_chain import SampleChain, payloads
+from tests.support.chain.sample_chain import SampleChain
 
 
 def test_every_type_of_ethereum_is_read_as_it_was_written() -> None:
@@ -27,12 +26,6 @@ def test_every_type_of_ethereum_is_read_as_it_was_written() -> None:
             kinds.add(payload.type)
     sample.chain.close()
     assert kinds == {0, 1, 2, 4}
-
-
-def test_an_impersonated_transaction_is_read_as_it_was_written() -> None:
-    transaction = impersonate(payloads()["fee_market"], ALICE)
-    payload = read_payload(transaction_fields(transaction))
-    assert load(payload.encode(), ALICE) == transaction
 
 
 @pytest.mark.parametrize("code", ["00", "5b", "605b5b", "7f" + "5b" * 31, "ef0100" + "ab" * 20])

@@ -25,7 +25,6 @@ from entresol.fork.cache.cache_files import (
     FilePlace,
     NoPlace,
     WantedFork,
-    cached_forks,
 )
 from entresol.fork.cache.fork_cache import (
     CacheSettings,
@@ -86,14 +85,6 @@ def test_a_cache_without_a_disk_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
         kept = [cache.response("eth_getLogs", b"[%d]" % number) == text for number in range(6)]
         assert kept == [True] * 3 + [False] * 3
         check(cache)
-
-
-def test_an_absent_slot_and_a_zero_one_are_told_apart(tmp_path: Path) -> None:
-    with closing(cache_at(tmp_path)) as cache:
-        cache.put_slots(FORK.hash, {(ADDRESS, SLOT): bytes(32)})
-        cache.flush()
-        found = cache.slots(FORK.hash, [(ADDRESS, SLOT), (ADDRESS, bytes(32))])
-    assert found == {(ADDRESS, SLOT): b""}
 
 
 def test_the_largest_nonce_and_balance_fit(tmp_path: Path) -> None:
@@ -164,15 +155,6 @@ def test_a_file_of_one_fork_knows_where_it_stands(tmp_path: Path) -> None:
             cache.start(WantedFork(number=OTHER.number))
         with pytest.raises(ForkCacheMismatch):
             cache.bind(OTHER)
-
-
-def test_a_directory_has_a_file_for_each_fork(tmp_path: Path) -> None:
-    with closing(cache_at(tmp_path)) as cache:
-        fill(cache)
-        cache.bind(OTHER)
-        assert cache.hashes([FORK.number - 1]) == {}
-        assert cache.start() is None
-    assert {cached_fork.fork for cached_fork in cached_forks(tmp_path)} == {FORK, OTHER}
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -344,15 +326,6 @@ def test_a_start_without_a_remote_needs_a_recorded_fork(tmp_path: Path, place: s
     ):
         cache.start(WantedFork(number=7))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_a_remote_a_directory_of_one_fork_says_which_one_it_is(tmp_path: Path) -> None:
-    with closing(cache_at(tmp_path)) as cache:
-        fill(cache)
-    with closing(cache_at(tmp_path, None, is_offline=True)) as cache:
-        found = cache.start()
-    assert found is not None
-    assert found.fork == FORK
 
 
 def test_code_that_has_lost_a_bit_is_read_again(tmp_path: Path) -> None:

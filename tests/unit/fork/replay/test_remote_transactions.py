@@ -10,9 +10,7 @@ import pytest
 
 from entresol.errors import MalformedValue
 from entresol.fork.replay.remote_transactions import NOT_EXECUTED, is_sent_raw, read_transaction
-from entresol.primitives.transactions import BlobTransaction, sign
-from entresol.primitives.values import Address, Hash32
-from tests.support.chain.sample_chain import SECRETS, SENDERS, SampleChain, sample_chain
+from tests.support.chain.sample_chain import SampleChain, sample_chain
 
 ETHEREUM = ("legacy", "unprotected", "access_list", "fee_market", "set_code", "creation", "failure")
 
@@ -50,42 +48,6 @@ def test_a_transaction_with_data_instead_of_input_is_read(sample: SampleChain) -
     fields = sample.transaction("access_list")
     fields["data"] = fields.pop("input")
     assert read_transaction(fields).transaction == sample.sent["access_list"]
-
-
-def test_a_blob_transaction_is_read() -> None:
-    payload = BlobTransaction(
-        chain_id=1,
-        nonce=3,
-        gas_limit=21_000,
-        to=Address(bytes(20)),
-        max_fee_per_gas=9,
-        max_priority_fee_per_gas=1,
-        max_fee_per_blob_gas=7,
-        blob_hashes=(Hash32(b"\x01" * 32),),
-    )
-    sent = sign(payload, SECRETS[0], sender=SENDERS[0])
-    signed = sent.payload
-    assert isinstance(signed, BlobTransaction)
-    fields: dict[str, Any] = {
-        "type": "0x3",
-        "hash": str(sent.hash),
-        "from": str(SENDERS[0]),
-        "to": "0x" + "00" * 20,
-        "chainId": "0x1",
-        "nonce": "0x3",
-        "gas": hex(21_000),
-        "value": "0x0",
-        "input": "0x",
-        "maxFeePerGas": "0x9",
-        "maxPriorityFeePerGas": "0x1",
-        "maxFeePerBlobGas": "0x7",
-        "blobVersionedHashes": ["0x" + "01" * 32],
-        "accessList": [],
-        "v": hex(signed.y_parity),
-        "r": hex(signed.r),
-        "s": hex(signed.s),
-    }
-    assert read_transaction(fields).transaction == sent
 
 
 def test_a_transaction_of_the_zk_stack_is_read_by_its_raw_bytes(sample: SampleChain) -> None:

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from entresol._native import keccak256, rlp_encode
@@ -168,15 +167,6 @@ def test_a_block_that_is_too_far_from_the_anchor_to_be_linked_is_named(
         assert wanted(remote.table_at(10), [ACCOUNT]) is None
 
 
-def test_logs_are_those_of_the_receipts_whatever_the_remote_finds(spending: RemoteNode) -> None:
-    (log,) = spending.api("eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x1"})
-    spending.proxy.lies["eth_getLogs"] = lambda _, __: []
-    with spending.fork(verify=True) as remote:
-        (found,) = read(remote, "eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x1"})
-        assert found.items() <= log.items()
-        assert spending.proxy.methods["eth_getLogs"] == 0
-
-
 def test_logs_of_more_blocks_than_are_in_memory_at_the_same_time_are_all_there() -> None:
     with running_api() as api:
         for nonce in range(2 * proven_chain.AT_ONCE + 2):
@@ -257,19 +247,6 @@ def test_a_remote_without_receipts_of_blocks_is_asked_for_each(spending: RemoteN
     with spending.fork(verify=True) as remote:
         assert len(read(remote, "eth_getBlockReceipts", "0x1")) == 2
         assert spending.proxy.methods["eth_getTransactionReceipt"] == 2
-
-
-def test_the_anchor_has_only_what_is_proven_of_it(node: RemoteNode) -> None:
-    def lie(_: object, block: Any) -> Any:
-        return block | {"totalDifficulty": "0x77", "size": "0x77", "anything": 1}
-
-    for method in ("eth_getBlockByNumber", "eth_getBlockByHash"):
-        node.proxy.lies[method] = lie
-    with node.fork(verify=True) as remote:
-        anchor = msgspec.json.decode(remote.anchor.json)
-        assert "totalDifficulty" not in anchor
-        assert "anything" not in anchor
-        assert anchor["size"] == node.api("eth_getBlockByNumber", "latest", False)["size"]
 
 
 def test_raw_bytes_of_a_block_are_those_that_were_hashed(spending: RemoteNode) -> None:

@@ -148,32 +148,6 @@ def test_constructors_initialisers_and_what_they_call_are_counted() -> None:
     }
 
 
-def test_contracts_that_share_a_source_are_counted_together() -> None:
-    assert functions("Inheritance") == {
-        "Base.touch": 2,
-        "Base.replaced": 1,
-        "Light.name": 1,
-        "Light.weight": 1,
-        "Light.replaced": 1,
-        "Heavy.name": 0,
-        "Heavy.touch": 1,
-        "Heavy.weight": 1,
-    }
-
-
-def test_functions_of_libraries_count_wherever_their_code_is() -> None:
-    assert functions("Libraries") == {
-        "half": 1,
-        "neverCalled": 0,
-        "Inner.add": 1,
-        "Inner.unusedInner": 0,
-        "Outer.clamp": 1,
-        "Outer.unusedOuter": 0,
-        "Libraries.count": 1,
-        "Libraries.clamped": 1,
-    }
-
-
 def test_what_never_ran_has_no_lines_and_ways_that_ran() -> None:
     paths = [str(FOLDER / "plain-output.json")]
     found = Coverage(read_contracts(paths)).files

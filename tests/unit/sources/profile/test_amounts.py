@@ -5,19 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entresol.sources.profile.amounts import MAX_DISTINCT, Amounts, amounts_of
+from entresol.sources.profile.amounts import MAX_DISTINCT, amounts_of
 
 
 def test_number_sum_least_most_average_and_median_are_known() -> None:
     amounts = amounts_of([(30, 1), (10, 2), (50, 1)])
     assert (amounts.count, amounts.total, amounts.least, amounts.most) == (4, 100, 10, 50)
     assert (amounts.average, amounts.median) == (25, 20)
-
-
-def test_without_any_all_are_zero() -> None:
-    amounts = Amounts()
-    amounts.merge(Amounts())
-    assert (amounts.count, amounts.least, amounts.median, amounts.average) == (0, 0, 0, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 3))), st.integers(0, 20))
@@ -40,10 +34,3 @@ def test_of_many_amounts_the_median_is_near_and_the_rest_exact() -> None:
     assert len(amounts.distinct) <= MAX_DISTINCT
     assert (amounts.least, amounts.most, amounts.count) == (21_000, 21_000 + count - 1, count)
     assert abs(amounts.median - (21_000 + count // 2)) <= amounts.width
-
-
-def test_many_amounts_can_be_merged_with_few() -> None:
-    amounts = amounts_of((it, 1) for it in range(2 * MAX_DISTINCT))
-    few = amounts_of([(5, 1)])
-    few.merge(amounts)
-    assert (few.count, few.most, few.width) == (2 * MAX_DISTINCT + 1, 2 * MAX_DISTINCT - 1, 2)

@@ -29,23 +29,12 @@ def test_a_line_has_how_often_it_ran_and_its_gas(counts: SourceCounts) -> None:
     assert found.executions == 1
 
 
-def test_the_gas_of_calls_is_told_from_the_lines_own(counts: SourceCounts) -> None:
-    found = line(counts, "Prices.withTax(prices[item], tax)")
-    assert found is not None
-    assert found.call_gas == 4 * 1_337
-    assert found.gas_with_calls == found.gas + found.call_gas
-
-
 def test_the_lines_of_a_proxys_target_are_counted_where_they_are_written(
     counts: SourceCounts,
 ) -> None:
     found = line(counts, "        prices.push(price);")
     assert found is not None
     assert found.executions == 3
-
-
-def test_lines_that_did_not_run_have_none(counts: SourceCounts) -> None:
-    assert line(counts, "receive() external payable {}") is None
 
 
 def test_functions_have_the_gas_of_their_lines_also_private_ones(counts: SourceCounts) -> None:
