@@ -208,8 +208,8 @@ def test_secrets_are_nowhere(
 def test_secrets_are_not_in_the_log_of_everything_nor_in_the_directory_of_a_chain(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    flags = ("--fork-timeout", "1", "--fork-retries", "0", "--log-level", "debug")
-    flags = (*flags, "--data-dir", str(tmp_path / "chain"))
+    patience = ("--fork-timeout", "1", "--fork-retries", "0")
+    flags = (*patience, "--log-level", "debug", "--data-dir", str(tmp_path / "chain"))
     with remote_anvil(is_real=False) as remote:
         context = fork_with_secrets(remote, monkeypatch, tmp_path, *flags)
         with context as (proxy, node, shown):

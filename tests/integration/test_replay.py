@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from entresol._native import address_of, public_key
 from entresol.chain.rules import ChainRules
 from entresol.cli.main import main
 from tests.support.anvil import Anvil, fresh_anvil
-from tests.support.chain.varied_chain import CODES, REVERTER, SENDERS, varied_chain
+from tests.support.chain.varied_chain import CODES, REVERTER, SENDERS, SIGNER, varied_chain
 from tests.support.inprocess_node import inprocess_anvil
 
 pytestmark = pytest.mark.peer
@@ -28,6 +29,8 @@ def block(anvil: Anvil) -> int:
     """Return a block with a transaction of every type and every ending."""
     for sender in SENDERS:
         anvil("anvil_setBalance", str(sender), hex(10**21))
+    # Anvil refunds an authorization of an account that does not exist as if it did (EIP-7702).
+    anvil("anvil_setBalance", "0x" + address_of(public_key(SIGNER)).hex(), "0x1")
     for address, code in CODES.items():
         anvil("anvil_setCode", str(address), "0x" + bytes.fromhex(code).hex())
     anvil("evm_setAutomine", False)

@@ -21,8 +21,8 @@ from entresol.primitives.transactions import (
     FeeMarketTransaction,
     LegacyTransaction,
     SetCodeTransaction,
-    SignedPayload,
 )
+from entresol.primitives.transactions.envelope import Payload
 from entresol.primitives.values import Address, Hash32
 
 KINDS: Final[dict[int, Any]] = {
@@ -37,7 +37,7 @@ _FIRST_V: Final = 27
 _FIRST_PROTECTED_V: Final = 35
 
 
-def payload_fields(payload: SignedPayload) -> dict[str, Any]:
+def payload_fields(payload: Payload) -> dict[str, Any]:
     """Return the members that the encoding of a transaction has."""
     is_legacy = payload.type == LegacyTransaction.type
     fields: dict[str, Any] = {
@@ -106,7 +106,9 @@ def read_payload(item: dict[str, Any]) -> EthereumTransaction:
         fields["chain_id"] = _legacy_chain_id(item, v)
     else:
         fields["chain_id"] = required(item, "chainId", read_number)
-        fields["access_list"] = optional(item, "accessList", _read_access_list, ())
+        fields["access_list"] = optional(
+            item, "accessList", _read_access_list, tuple[Access, ...]()
+        )
     if kind == BlobTransaction.type:
         fields["max_fee_per_blob_gas"] = required(item, "maxFeePerBlobGas", read_number)
         hashes = required(item, "blobVersionedHashes", read_list)

@@ -98,8 +98,6 @@ def _regular_content(path: Path, limit: int) -> bytes | None:
     return None if content is None or len(content) > limit else content
 
 
-log = logging.getLogger(__name__)
-
 MAX_FILES: Final = 20_000
 MAX_FILE_BYTES: Final = 512 << 20
 """Hardhat's build information has the syntax trees of all sources."""

@@ -73,14 +73,14 @@ class TracedStep(Step, gc=False, rename={"gas_cost": "gasCost"}):
         return [int(word, 16) for word in found] if len(found) == count else None
 
 
-_decode: Final = msgspec.json.Decoder(list[TracedStep]).decode
+_decode_steps: Final = msgspec.json.Decoder(list[TracedStep]).decode
 _words: Final = msgspec.json.Decoder(list[str]).decode
 
 
 def traced_steps(trace: bytes) -> Iterator[TracedStep]:
     """Yield the steps of a trace; raise `StepsTooLong` at the end if it is not complete."""
     for part in parts_of(trace, MAX_TRACE_BYTES):
-        yield from _decode(part)
+        yield from _decode_steps(part)
 
 
 PREIMAGES: Final = b'{"tracer":"keccak256PreimageTracer"}'
