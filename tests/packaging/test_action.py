@@ -103,13 +103,6 @@ def test_a_node_runs_after_the_step_and_says_where(installed: ActionRunner) -> N
     assert "Layer 2: " + outputs["l2-url"] in ran.stdout
 
 
-def test_a_variable_of_the_job_is_no_setting_of_a_node(installed: ActionRunner) -> None:
-    assert installed.start(FLAGS="--no-l1").returncode == 0
-    variables = installed.written("GITHUB_ENV")
-    assert [name for name in variables if name.startswith("ENTRESOL_")] == []
-    assert variables["DEVNET_L1_URL"] == ""
-
-
 def test_it_stops_once_and_shows_its_log_if_the_job_has_failed(installed: ActionRunner) -> None:
     installed.start()
     url = installed.written("GITHUB_OUTPUT")["l2-url"]

@@ -11,12 +11,7 @@ import pytest
 
 from tests.support.docs.pages import Block, blocks_of
 from tests.support.node_process import running_node
-from tests.support.packages.distribution import (
-    built,
-    commit_in,
-    newcomer_environment,
-    run_shell,
-)
+from tests.support.packages.distribution import built, commit_in, newcomer_environment, run_shell
 
 TUTORIAL: Final = "docs/tutorials/first-deposit.md"
 START: Final = "entresol\n"

@@ -16,15 +16,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from entresol.cli.parsers import commit_of
 from tests.support.docs.pages import ROOT
-from tests.support.packages.distribution import (
-    INSTALL_SECONDS,
-    SOURCES,
-    built,
-    commit_in,
-    package_files,
-)
+from tests.support.packages.distribution import INSTALL_SECONDS, built, package_files
 
 NATIVE: Final = "entresol/_native.abi3.so"
 COMMIT: Final = "entresol/commit.txt"
@@ -58,18 +51,6 @@ def test_it_has_the_package_the_crate_and_the_commit(wheel: ZipFile) -> None:
     package = package_files()
     assert files.keys() == package.keys()
     assert [name for name in files if files[name] != package[name].read_bytes()] == []
-
-
-def test_it_names_the_commit_if_git_does() -> None:
-    pattern = r"[0-9a-f]{12}" if commit_of(SOURCES / "entresol") is not None else ""
-    assert re.fullmatch(pattern, commit_in(built("*.whl")))
-
-
-def test_the_package_has_what_the_node_reads_at_run_time(wheel: ZipFile) -> None:
-    names = set(wheel.namelist())
-    assert "entresol/py.typed" in names
-    assert "entresol/contracts/Bridgehub.json" in names
-    assert "entresol/explorer/static/index.html" in names
 
 
 def test_it_is_described_and_licensed(wheel: ZipFile) -> None:

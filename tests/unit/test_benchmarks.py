@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-import json
-import os
 import re
-import time
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from benchmarks.harness import Target
-from benchmarks.processor_time import cpu_seconds
+from benchmarks.harness import Peer, Row, Target, table
 from benchmarks.read_chain import ReadChain, SettledChain
 from benchmarks.read_requests import ETH, NOT_READS, REQUESTS, ZKS, bodies
 
@@ -21,30 +16,20 @@ READ_CHAIN = ReadChain(2_000, HASHES, HASHES, HASHES[:64])
 SETTLED_CHAIN = SettledChain(200, 50, HASHES, [(1, it[:42], it) for it in HASHES], HASHES)
 
 
-@pytest.mark.parametrize(
-    ("target", "value", "held"),
-    [
-        (Target(10, "at most"), 10, True),
-        (Target(10, "at most"), 10.1, False),
-        (Target(10, "at least"), 10, True),
-        (Target(10, "at least"), 9.9, False),
-    ],
-)
-def test_a_bound_belongs_to_its_target(target: Target, value: float, held: bool) -> None:
-    assert target.held_by(value) is held
-
-
-def test_the_processor_time_of_threads_that_have_ended_counts() -> None:
-    until = time.process_time() + 0.02
-
-    def compute() -> None:
-        while time.process_time() < until:
-            pass
-
-    thread = Thread(target=compute)
-    thread.start()
-    thread.join()
-    assert cpu_seconds(os.getpid()) >= until
+def test_the_table_is_aligned_and_judges() -> None:
+    rows = [
+        Row(
+            what="call", value=4.4, unit="µs", peer=Peer("anvil", 8.8), target=Target(15, "at most")
+        ),
+        Row(what="transfers", value=12_345.6, unit="/s", target=Target(15_000, "at least")),
+        Row(what="fraction", value=0.01234, unit="s", note="once"),
+    ]
+    assert table(rows).splitlines() == [
+        "what        value  unit  peer          ratio  target                   note",
+        "call         4.40  µs    8.80 (anvil)  0.50x  at most 15.0     held",
+        "transfers  12,346  /s                         at least 15,000  MISSED",
+        "fraction   0.0123  s                                                   once",
+    ]
 
 
 def test_every_read_method_has_a_row() -> None:
@@ -61,11 +46,3 @@ def test_no_two_requests_of_a_row_are_the_same(name: str) -> None:
     params = [body.partition(b'"params":')[2] for body in made]
     assert len(params) == REQUESTS >= 10_000
     assert len(set(params)) == (1 if params[0] == b"[]}" else REQUESTS)
-
-
-@pytest.mark.parametrize(
-    "name", ["eth_call", "eth_estimateGas", "eth_feeHistory", "eth_getBalance", "eth_getStorageAt"]
-)
-def test_the_parameters_of_a_state_read_are_all_different(name: str) -> None:
-    params = islice(ETH[name].params(READ_CHAIN), REQUESTS)
-    assert len({json.dumps(param) for param in params}) == REQUESTS

@@ -27,15 +27,6 @@ def test_every_contract_can_be_loaded_and_deployed(name: str) -> None:
     )
 
 
-def test_a_contract_is_loaded_once() -> None:
-    assert contracts.artifact("TestERC20") is contracts.artifact("TestERC20")
-
-
-def test_an_unknown_contract_is_not_found() -> None:
-    with pytest.raises(FileNotFoundError):
-        contracts.artifact("Nothing")
-
-
 def test_the_storage_layout_names_each_variable_and_its_slot() -> None:
     layout = {it.label: (it.slot, it.type) for it in contracts.artifact("TestERC20").storage_layout}
     assert layout["totalSupply"] == (0, "uint256")

@@ -38,6 +38,36 @@ def test_each_way_to_name_a_module_is_a_use_of_it(tmp_path: Path, text: str) -> 
     assert "the_crate::b" in used(graph, "the_crate::a")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/// As [`crate::b::Thing`].\nstruct Mine;",
+        "/* use crate::b; */",
+        'const TEXT: &str = "use crate::b;";',
+        'const TEXT: &str = r#"use crate::"b";"#;',
+        "#[cfg(test)]\nmod tests { use crate::b::Thing; fn check() {} }",
+        "#[cfg(test)]\nuse crate::b::Thing;",
+        "fn first<'a>(b: &'a [u8; 1]) -> &'a u8 { &b[0] }",
+    ],
+)
+def test_comments_texts_and_tests_use_nothing(tmp_path: Path, text: str) -> None:
+    sources = {"src/lib.rs": "mod a; mod b;", "src/b.rs": "", "src/a.rs": text}
+    assert used(read(tmp_path, sources), "the_crate::a") == set()
+
+
+def test_a_child_that_takes_a_siblings_name_from_the_parent_is_in_a_circle(tmp_path: Path) -> None:
+    sources = {
+        "src/lib.rs": "mod a;",
+        "src/a/mod.rs": "mod one; mod two; pub use one::One; pub use two::Two;",
+        "src/a/one.rs": "pub struct One;",
+        "src/a/two.rs": "use super::One; pub struct Two(One);",
+    }
+    found = circles(read(tmp_path, sources))
+    assert [[written(module) for module in circle] for circle in found] == [
+        ["the_crate::a", "the_crate::a::two"]
+    ]
+
+
 def test_modules_that_use_each_other_through_others_are_one_circle(tmp_path: Path) -> None:
     sources = {
         "src/lib.rs": "mod a; mod b; mod c; mod d;",

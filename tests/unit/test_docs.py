@@ -145,11 +145,6 @@ def test_the_page_of_the_site_has_the_responses_of_a_fresh_node(recorded: Record
     }
 
 
-def test_hardhats_names_share_the_examples_of_anvils(known: dict[str, Example]) -> None:
-    assert example_of("hardhat_setBalance", known) is known["anvil_setBalance"]
-    assert example_of("hardhat_unheardOf", known) is None
-
-
 def test_every_setting_is_on_its_page() -> None:
     page = settings_page()
     assert page == (DOCS / "config.md").read_text(encoding="utf-8"), "run `make docs`"
@@ -355,13 +350,6 @@ def test_the_floors_are_those_of_the_import_contract() -> None:
     contract = settings["tool"]["importlinter"]["contracts"][0]
     layers = [re.sub(r"[()]", "", layer) for layer in contract["layers"]]
     assert ["__main__", *shown.splitlines()] == layers
-
-
-def test_there_are_twelve_files_to_read_first() -> None:
-    page = (DOCS / "reading.md").read_text(encoding="utf-8")
-    files = re.findall(r"^\d+\. \[`([^`]+)`\]\(([^)]+)\)", page, re.MULTILINE)
-    assert len(files) == 12
-    assert all(target.endswith(name) and (DOCS / target).is_file() for name, target in files)
 
 
 TESTED = (ROOT / "docs" / "anvil.md").read_text(encoding="utf-8")

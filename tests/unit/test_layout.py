@@ -13,8 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.support.run.tiers import LONG
 from tools import crate_modules
 
@@ -166,23 +164,6 @@ def test_no_test_sleeps() -> None:
     assert sleeping == [], "wait for what has to happen: tests/support/polling.py, an event"
 
 
-def test_what_may_sleep_is_there() -> None:
-    assert [name for name in SLEEPS if not (ROOT / name).exists()] == []
-
-
-@pytest.mark.parametrize(
-    ("code", "lines"),
-    [
-        ("import time\ntime.sleep(0.1)", [2]),
-        ("import asyncio\nasync def f():\n    await asyncio.sleep(1)", [3]),
-        ("from time import sleep\nsleep(seconds)", [2]),
-        ("import asyncio\nasyncio.sleep(0)\nworker.sleep(1)", []),
-    ],
-)
-def test_sleeps_are_found(code: str, lines: list[int]) -> None:
-    assert list(sleeps_in(ast.parse(code))) == lines
-
-
 def test_no_test_listens_on_a_fixed_port() -> None:
     fixed = [
         f"{path.relative_to(ROOT)}:{line}"
@@ -191,20 +172,6 @@ def test_no_test_listens_on_a_fixed_port() -> None:
         for line in fixed_ports_in(tree_of(path))
     ]
     assert fixed == [], "port 0 is a free one"
-
-
-@pytest.mark.parametrize(
-    ("code", "lines"),
-    [
-        ("serve(port=8545)", [1]),
-        ("socket.bind(('127.0.0.1', 3050))", [1]),
-        ("run('--port', '3050')", [1]),
-        ("flags = [\n'--l1-port=8545',\n'--port', '70000']", [2]),
-        ("serve(port=0)\nrun('--port', '0', '--port', str(port))\nsocket.bind(('', 0))", []),
-    ],
-)
-def test_fixed_ports_are_found(code: str, lines: list[int]) -> None:
-    assert list(fixed_ports_in(ast.parse(code))) == lines
 
 
 def test_what_is_long_is_there() -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
+from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY, started
 from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api
-from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
+from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
+from tests.support.rpc_client import RpcError
 
 WORD = "0x" + "11" * 32
 TARGET = "0x" + "c1" * 20
@@ -58,19 +60,6 @@ def test_a_wide_range_of_logs_leaves_the_loop(client: ApiClient, blocks: int, qu
     assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
 
 
-def test_a_block_with_many_logs_is_offloaded_until_it_is_cached(client: ApiClient) -> None:
-    emit(client, 1, each=200)
-    block = {"fromBlock": "0x1", "toBlock": "0x1"}
-    at_once, logs = ask(client, "eth_getLogs", block)
-    assert (at_once, len(logs)) == (False, 200)
-    assert ask(client, "eth_getLogs", block) == (True, logs)
-
-
-def test_a_filter_with_many_addresses_leaves_the_loop(client: ApiClient) -> None:
-    addresses = [f"0x{number:040x}" for number in range(100)]
-    assert ask(client, "eth_getLogs", {"address": addresses}) == (False, [])
-
-
 def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: ApiClient) -> None:
     wide = client("eth_newFilter", WIDE)
     emit(client, 20)
@@ -88,11 +77,17 @@ def test_a_long_block_is_offloaded_until_it_is_cached(client: ApiClient, method:
     assert ask(client, method, *params) == (True, response)
 
 
-@pytest.mark.parametrize(("slots", "quick"), [(2, True), (100, False)])
-def test_proofs_of_many_slots_leave_the_loop(client: ApiClient, slots: int, quick: bool) -> None:
-    keys = [hex(number) for number in range(slots)]
-    at_once, proof = ask(client, "eth_getProof", str(ALICE), keys, "latest")
-    assert (at_once, len(proof["storageProof"])) == (quick, slots)
+def test_a_filter_with_too_many_changes_is_removed() -> None:
+    chain = open_chain()
+    client = ApiClient(chain, limits=LimitsConfig(log_limit=10))
+    wide = client("eth_newFilter", WIDE)
+    emit(client, 20)
+    for _ in range(2):
+        with pytest.raises(RpcError, match="filter not found"):
+            client("eth_getFilterChanges", wide)
+    assert client("eth_uninstallFilter", wide) is False
+    client.api.close()
+    chain.close()
 
 
 @pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
@@ -132,7 +127,11 @@ def test_long_parameters_are_decoded_beside_other_requests(client: ApiClient) ->
     ],
 )
 def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
-    client: ApiClient, monkeypatch: pytest.MonkeyPatch, method: str, params: list[object], runs: int
+    client: ApiClient,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    params: list[object],
+    runs: int,
 ) -> None:
     for nonce in range(50):
         client.chain.add(transaction(nonce))
@@ -152,42 +151,49 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     assert len(transitions) == runs
 
 
+def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient) -> None:
+    for count in range(1, 4):
+        client.chain.add(transaction(count - 1))
+        for full in (False, True):
+            block = client("eth_getBlockByNumber", "pending", full)
+            assert len(block["transactions"]) == count
+
+
 async def _waiting(*waits: asyncio.Future[int]) -> int:
     return sum([await wait for wait in waits])
 
 
-def test_a_coroutine_that_waits_goes_on_where_it_was() -> None:
-    async def run() -> int:
-        loop = asyncio.get_running_loop()
-        first, second = loop.create_future(), loop.create_future()
-        second.set_result(40)
-        deferred = started(_waiting(first, second))
-        assert isinstance(deferred, Awaitable)
-        loop.call_soon(first.set_result, 2)
-        return await deferred
-
-    assert asyncio.run(run()) == 42
+async def test_a_coroutine_that_waits_goes_on_where_it_was() -> None:
+    loop = asyncio.get_running_loop()
+    first, second = loop.create_future(), loop.create_future()
+    second.set_result(40)
+    deferred = started(_waiting(first, second))
+    assert isinstance(deferred, Awaitable)
+    loop.call_soon(first.set_result, 2)
+    assert await deferred == 42
 
 
-def test_an_error_that_a_coroutine_waits_for_is_its_own() -> None:
-    async def run() -> None:
-        failing = asyncio.get_running_loop().create_future()
-        deferred = started(_waiting(failing))
-        assert isinstance(deferred, Awaitable)
-        failing.set_exception(ValueError("late"))
-        await deferred
-
+async def test_an_error_that_a_coroutine_waits_for_is_its_own() -> None:
+    failing = asyncio.get_running_loop().create_future()
+    deferred = started(_waiting(failing))
+    assert isinstance(deferred, Awaitable)
+    failing.set_exception(ValueError("late"))
     with pytest.raises(ValueError, match="late"):
-        asyncio.run(run())
+        await deferred
 
 
 async def _result_of(future: asyncio.Future[bytes]) -> bytes:
     return await future
 
 
-def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> None:
-    async def scenario() -> bytes | Awaitable[bytes]:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        return started(_result_of(future), lambda: future.set_result(b"sent"))
+async def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> None:
+    future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    assert started(_result_of(future), lambda: future.set_result(b"sent")) == b"sent"
 
-    assert asyncio.run(scenario()) == b"sent"
+
+async def test_a_started_coroutine_that_a_flush_does_not_end_goes_on_where_it_was() -> None:
+    future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    response = started(_result_of(future), lambda: None)
+    assert isinstance(response, Awaitable)
+    future.set_result(b"later")
+    assert await response == b"later"

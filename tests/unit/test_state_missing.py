@@ -58,26 +58,22 @@ def test_short_work_is_called_again_on_the_event_loop_for_each_value(fork: Fork)
     assert fork.threads == [get_ident()] * 3
 
 
-def test_short_work_begins_again_without_a_task(fork: Fork) -> None:
+async def test_short_work_begins_again_without_a_task(fork: Fork) -> None:
     """As the methods do that are run until they are suspended."""
+    loop = asyncio.get_running_loop()
+    begun: asyncio.Future[Awaitable[int]] = loop.create_future()
 
-    async def main() -> int:
-        loop = asyncio.get_running_loop()
-        begun: asyncio.Future[Awaitable[int]] = loop.create_future()
+    def receive() -> None:
+        try:
+            result = started(retried(fork.wealth))
+        except RuntimeError as error:
+            begun.set_exception(error)
+        else:
+            assert is_awaitable(result)
+            begun.set_result(result)
 
-        def receive() -> None:
-            try:
-                result = started(retried(fork.wealth))
-            except RuntimeError as error:
-                begun.set_exception(error)
-            else:
-                assert is_awaitable(result)
-                begun.set_result(result)
-
-        loop.call_soon(receive)
-        return await (await begun)
-
-    assert asyncio.run(main()) == 200 * 10**18
+    loop.call_soon(receive)
+    assert await (await begun) == 200 * 10**18
 
 
 def test_a_value_that_never_comes_is_waited_for_only_so_long(

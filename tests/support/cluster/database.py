@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 
 from entresol.chain.chain import Chain
-from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.replication.postgres.journal import ClusterJournal, LogWriter, PoolRows, read_pool
 from entresol.replication.postgres.lease import take_lease
 from entresol.replication.postgres.sequencer import ClusterSealer
 from entresol.replication.postgres.tables import PostgresLog
 from entresol.replication.shared_store import Follower
-from tests.support.cluster.postgres import Postgres
-from tests.support.polling import PATIENCE_SECONDS
 
 LEASE_SECONDS = 60.0
 """Longer than any test, so that a lease expires only where a test wants it."""
@@ -56,16 +52,3 @@ class EmptyCluster:
         journal = ClusterJournal(chain, LogWriter(connection, held, LEASE_SECONDS), lambda _: None)
         rows = PoolRows(chain, await read_pool(connection))
         return ClusterSealer(chain, journal, rows, LEASE_SECONDS / 3)
-
-
-def play(postgres: Postgres, scenario: Callable[[EmptyCluster], Awaitable[None]]) -> None:
-    """Run a scenario on a new cluster."""
-
-    async def whole() -> None:
-        cluster = EmptyCluster(url)
-        async with cluster.connected() as connection:
-            await tables.create(connection)
-        await scenario(cluster)
-
-    url = postgres.new_database()
-    asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))

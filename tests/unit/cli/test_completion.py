@@ -12,7 +12,6 @@ import pytest
 
 from entresol.cli.completion import script
 from entresol.cli.parsers import PARSERS, SHELLS
-from entresol.cli.short_help import COMMANDS
 from tests.support.polling import PATIENCE_SECONDS
 
 COMPLETED: Final = {
@@ -49,10 +48,6 @@ def test_fish_offers_the_one_word_that_fits(typed: str, tmp_path: Path) -> None:
     (line,) = ran.stdout.splitlines()
     before, _, _ = typed.rpartition(" ")
     assert f"{before} {line.partition(chr(9))[0]}".strip() == COMPLETED[typed]
-
-
-def test_every_command_is_completed() -> None:
-    assert COMMANDS.keys() == PARSERS.keys()
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -47,17 +47,6 @@ def test_a_line_is_printed_once_a_second_and_at_the_end() -> None:
     ]
 
 
-def test_blocks_of_a_batch_that_takes_long_are_progress() -> None:
-    blocks = (DerivationProgress(batch=4, block=it, committed=5) for it in (10, 10, 30, 30))
-    lines = printed(*zip((0.0, 0.5, 2.0, 4.0), blocks, strict=True))
-    assert lines == ["batch 4 of 5, block 30: 10 blocks a second"]
-
-
-def test_a_long_time_is_in_minutes_or_hours() -> None:
-    assert printed((0.0, progress(0, 901)), (10.0, progress(1, 901)))[0].endswith("2 h 30 min left")
-    assert printed((0.0, progress(0, 10)), (10.0, progress(1, 10)))[0].endswith("1 min 30 s left")
-
-
 def test_the_summary_names_what_a_node_will_execute_again() -> None:
     found = DerivedChain(
         chain_id=270,

@@ -38,11 +38,6 @@ def test_forks_are_listed(forks: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert lines[3].endswith(f"in {forks}")
 
 
-def test_an_empty_directory_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cache", "list", "--fork-cache", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"no forks in {tmp_path}\n"
-
-
 @pytest.mark.usefixtures("forks")
 def test_the_values_of_a_fork_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache", "show", "1-19000000"]) == 0
@@ -93,13 +88,6 @@ def test_a_fork_is_exported_and_what_was_read_since_is_added(
     assert main(["cache", "export", str(file), "1-19000000"]) == 0
     assert capsys.readouterr().out.startswith(f"{file}: 11 values")
     assert main(["cache", "show", str(file)]) == 0
-
-
-def test_one_file_is_exported(tmp_path: Path) -> None:
-    record(tmp_path / "one.sqlite", FORK)
-    file = str(tmp_path / "one.sqlite")
-    assert main(["cache", "export", str(tmp_path / "f.sqlite"), "--fork-cache", file]) == 0
-    assert main(["cache", "show", "--fork-cache", file]) == 0
 
 
 @pytest.mark.parametrize(

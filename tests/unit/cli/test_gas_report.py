@@ -16,14 +16,7 @@ from entresol import Devnet
 from entresol.cli.main import main
 from entresol.rpc.services.sources import gas_reports
 from tests.support.contracts.shop import OUTPUT, ShopRun
-from tests.support.sources.covered_contracts import FOLDER, CoveredContracts, Step
 
-VAULT: list[Step] = [
-    ["deploy", "Vault", [7]],
-    ["send", "Vault", "sign", [5]],
-    ["send", "Vault", "fill", [3]],
-    ["fail", "Vault", "pay", [1, True]],
-]
 BUILD = "  build                                2  136,268  136,268  136,268  136,268"
 
 
@@ -96,45 +89,11 @@ def test_blocks_can_be_chosen(net: Devnet, capsys: pytest.CaptureFixture[str]) -
     assert one[0]["executions"] == 1
 
 
-def test_json_has_the_figures_of_the_table(net: Devnet, capsys: pytest.CaptureFixture[str]) -> None:
-    (chain,) = json.loads(printed(capsys, "--l2-url", net.l2.url, "--json"))
-    factory = next(it for it in chain["contracts"] if it["name"] == "Factory")
-    assert factory["functions"] == [
-        {
-            "name": "build",
-            "caller": None,
-            "calls": 2,
-            "failed": 0,
-            "min": 136_268,
-            "avg": 136_268,
-            "median": 136_268,
-            "max": 136_268,
-            "total": 272_536,
-        }
-    ]
-
-
 def test_a_source_is_shown_with_its_gas(net: Devnet, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "--l2-url", net.l2.url, "--lines", "Shop.sol")
     line = "        2          710       45,694 │         made.set(1);"
     assert line in text.splitlines()
     assert "nothing ran of" in printed(capsys, "--l2-url", net.l2.url, "--lines", "Else.sol")
-
-
-def test_contracts_in_vyper_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    sources = FOLDER / "vyper"
-    with entresol.devnet(l1=False, sources=[str(sources)]) as net:
-        CoveredContracts(net.l2.request, "vyper").take(VAULT)
-        table = printed(capsys, "--l2-url", net.l2.url).splitlines()
-        text = printed(capsys, "--l2-url", net.l2.url, "--lines", "Vault.vy").splitlines()
-    assert table[:2] == ["Vault (Vault.vy)", "  deployed once: 269,487 gas, 886 bytes"]
-    assert "  pay           1  21,860  21,860  21,860  21,860       1" in table
-    assert "  sign          1  21,510  21,510  21,510  21,510" in table
-    shown = [line.partition("│ ")[2] for line in text]
-    assert [
-        line for line in (sources / "Vault.vy").read_text().splitlines() if line not in shown
-    ] == []
-    assert "        3       48,886              │         self.items.append(i)" in text
 
 
 def test_a_data_directory_is_read_with_sources_and_stays_as_it_is(

@@ -38,21 +38,6 @@ def test_a_replay_takes_the_flags_of_its_remote_with_their_aliases() -> None:
     assert (flags["hash"], flags["offline"]) == (HASH, True)
 
 
-def test_a_derivation_lists_only_what_it_reads() -> None:
-    text = derive_parser().format_help()
-    for flag in (
-        "--l1-url",
-        "--bridgehub",
-        "--chain-id",
-        "--l1-from-block",
-        "--genesis",
-        "--data-dir",
-    ):
-        assert flag in text
-    assert "--port" not in text
-    assert len(text.splitlines()) < 60
-
-
 @pytest.mark.parametrize("flag", ["--port", "--operator-key", "--gas-limit", "--fork-url"])
 def test_a_derivation_rejects_flags_of_a_node_and_says_why(flag: str) -> None:
     with pytest.raises(InvalidConfig, match="derive starts no node"):

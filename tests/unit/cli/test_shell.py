@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import rlcompleter
 from collections.abc import Iterator
 
 import pytest
@@ -37,12 +36,6 @@ def test_each_of_several_chains_has_a_client_and_a_bridge_by_position_and_by_id(
     assert names["l1"].eth.chain_id == 31337
 
 
-def test_the_tabulator_completes_the_names_of_chains(net: Devnet) -> None:
-    completer = rlcompleter.Completer(namespace_of(net))
-    found = [completer.complete("l2", number) for number in range(5)]
-    assert found == ["l2", "l2s", "l2_6565", "l2_6566", None]
-
-
 def test_one_of_each_token_that_pays_for_gas_is_there_by_its_symbol(net: Devnet) -> None:
     names = namespace_of(net)
     assert (names["ether"], names["zoo"]) == (10**18, 10**6)
@@ -50,14 +43,6 @@ def test_one_of_each_token_that_pays_for_gas_is_there_by_its_symbol(net: Devnet)
     before = names["l2_6566"].eth.get_balance(bob)
     bridge.deposit(2 * names["zoo"], to=bob)
     assert names["l2_6566"].eth.get_balance(bob) == before + 2 * 10**6
-
-
-def test_the_banner_names_each_chain_and_what_pays_for_gas(net: Devnet) -> None:
-    banner = banner_of(net)
-    for layer, symbol in zip(net.l2s, ("ETH", "ZOO"), strict=True):
-        assert f"L2: {layer.url}, chain {layer.chain_id}, gas in {symbol}" in banner
-    assert "ether, zoo   one of each" in banner
-    assert "l2_6565, bridge_6565, l2_6566, bridge_6566" in banner
 
 
 def test_a_symbol_that_is_no_name_is_a_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from entresol.cli.main import main
 from entresol.cli.parsers import PARSERS, node_parser
-from entresol.cli.short_help import COMMANDS, SHORT_HELP
+from entresol.cli.short_help import COMMANDS
 from entresol.node.config.schema import SETTINGS
 
 LINES, COLUMNS = 40, 80
@@ -34,16 +34,6 @@ def test_the_help_of_the_program_has_every_command(capsys: pytest.CaptureFixture
     assert COMMANDS.keys() == PARSERS.keys()
     text = printed(capsys, "-h")
     assert [command for command in COMMANDS if f"\n  {command} " not in text] == []
-
-
-@pytest.mark.parametrize("command", [it for it in SHORT_HELP if it])
-def test_the_short_help_says_where_all_flags_are(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = printed(capsys, command, "--help")
-    assert f"entresol {command} --help-all" in text
-    everything = printed(capsys, command, "--help-all")
-    assert len(everything) > len(text)
 
 
 def test_all_flags_are_in_the_long_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,13 +21,6 @@ def test_a_deposit_arrives(net: Devnet) -> None:
     assert net.l2.w3.eth.get_balance(bob) == before + ETHER
 
 
-def test_a_deposit_may_call_a_contract(net: Devnet) -> None:
-    bob = net.accounts[1].address
-    done = net.bridge.deposit(0, to=bob, sender=net.accounts[2].address, data=b"hello")
-    sent = net.l2.w3.eth.get_transaction(done.l2["transactionHash"])
-    assert (bytes(sent["input"]), sent["from"]) == (b"hello", net.accounts[2].address)
-
-
 def test_a_message_is_proven(net: Devnet) -> None:
     message = net.bridge.send_message(b"hello", sender=net.accounts[3].address)
     proof = net.bridge.prove(message)

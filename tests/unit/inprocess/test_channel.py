@@ -63,7 +63,3 @@ def test_a_subscriber_that_does_not_read_is_disconnected() -> None:
     assert not connection.send(b"more")
     assert connection.closed
     assert received[-1] is None
-
-
-def test_a_connection_without_a_receiver_accepts_nothing() -> None:
-    assert not InProcessConnection().send(b"one")

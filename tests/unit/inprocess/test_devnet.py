@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import subprocess
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 
-import entresol
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import DevnetStopped, InvalidConfig, MethodFailed, StoreForeign
 from entresol.inprocess.devnet import Devnet, devnet, devnet_config
@@ -88,35 +86,21 @@ def test_nothing_is_left_when_it_has_stopped(
     net.stop()
 
 
-def test_it_is_an_asynchronous_context_too() -> None:
-    async def use() -> None:
-        async with devnet(l1=False) as net:
-            assert await net.l2.async_w3.eth.block_number == 0
-            # A synchronous client in a coroutine does not wait for itself.
-            assert net.l2.w3.eth.block_number == 0
-
-    asyncio.run(use())
+async def test_it_is_an_asynchronous_context_too() -> None:
+    async with devnet(l1=False) as net:
+        assert await net.l2.async_w3.eth.block_number == 0
+        # A synchronous client in a coroutine does not wait for itself.
+        assert net.l2.w3.eth.block_number == 0
 
 
-def test_a_cancelled_start_leaves_nothing() -> None:
+async def test_a_cancelled_start_leaves_nothing() -> None:
     before = names_of_threads()
-
-    async def cancel() -> None:
-        task = asyncio.create_task(devnet(l1=False).__aenter__())
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel())
+    task = asyncio.create_task(devnet(l1=False).__aenter__())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     eventually(lambda: "entresol devnet" not in names_of_threads() - before)
-
-
-def test_several_run_beside_each_other(net: Devnet) -> None:
-    with devnet(l1=False, chain_id=999) as other:
-        other.l2.request("evm_mine")
-        assert (other.l2.chain_id, net.l2.request("eth_blockNumber")) == (999, "0x0")
-        assert other.l2.url != net.l2.url
 
 
 def test_a_devnet_without_an_l1_has_none() -> None:
@@ -124,11 +108,6 @@ def test_a_devnet_without_an_l1_has_none() -> None:
         assert net.layers == (net.l2,)
         with pytest.raises(InvalidConfig, match="started with l1=False"):
             _ = net.l1
-
-
-def test_a_layer_needs_a_running_devnet() -> None:
-    with pytest.raises(DevnetStopped, match="inside of"):
-        _ = devnet().l2
 
 
 def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
@@ -157,14 +136,6 @@ def test_a_wrong_setting_is_named(settings: dict[str, SettingValue], problem: st
     assert str(raised.value).startswith(problem)
 
 
-def test_a_type_checker_knows_the_names_of_settings() -> None:
-    """It reports an ignored error that is none."""
-    with pytest.raises(InvalidConfig, match="did you mean block_time"):
-        devnet(block_tim=3)  # type: ignore[call-arg]
-    with pytest.raises(InvalidConfig, match="did you mean block_time"):
-        EntresolProvider(block_tim=3)  # type: ignore[call-arg]
-
-
 def test_settings_are_those_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTRESOL_CHAIN_ID", "5")
     config = devnet_config({"gas_limit": 10**9, "abi": ("a", "b"), "data_dir": Path("x")})
@@ -174,20 +145,6 @@ def test_settings_are_those_of_the_configuration(monkeypatch: pytest.MonkeyPatch
         "x",
     )
     assert (config.chain.chain_id, config.server.port, config.log.silent) == (270, 0, True)
-
-
-def test_a_chain_in_a_directory_goes_on(tmp_path: Path) -> None:
-    for block in range(2):
-        with devnet(data_dir=tmp_path, l1=False) as net:
-            assert int(net.l2.request("eth_blockNumber"), 16) == block
-            net.l2.request("evm_mine")
-
-
-def test_it_writes_its_configuration_for_other_programs(tmp_path: Path) -> None:
-    file = tmp_path / "devnet.json"
-    with devnet(config_out=file) as net:
-        written = json.loads(file.read_text(encoding="utf-8"))
-        assert (written["http_url"], written["l1"]["http_url"]) == (net.l2.url, net.l1.url)
 
 
 def test_it_is_silent_and_leaves_logging_alone() -> None:
@@ -201,28 +158,11 @@ assert logging.getLogger().handlers == []
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
 
 
-def test_its_log_can_be_shown() -> None:
-    shown = run("""
-import entresol, logging
-with entresol.devnet(l1=False, silent=False) as net:
-    net.l2.request("eth_gasPrice")
-    logging.getLogger("entresol.node").warning("a warning")
-""")
-    assert shown.returncode == 0, shown.stderr
-    assert "eth_gasPrice" in shown.stdout
-    assert "a warning" in shown.stderr
-
-
 def test_a_program_that_does_not_stop_it_ends_all_the_same(tmp_path: Path) -> None:
     code = "import entresol; net = entresol.devnet().start(); print(net.l2.request('net_version'))"
     shown = run(code, TMPDIR=str(tmp_path))
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "270\n", "")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_warnings_of_a_node_reach_configured_loggers(caplog: pytest.LogCaptureFixture) -> None:
-    logging.getLogger("entresol.node").warning("a warning")
-    assert caplog.messages == ["a warning"]
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
@@ -234,11 +174,6 @@ print(sorted(it for it in set(sys.modules) - before if it.partition(".")[0] in (
 assert {"devnet", "EntresolProvider"} <= set(dir(entresol))
 """)
     assert (shown.stdout, shown.stderr) == ("['entresol']\n", "")
-
-
-def test_the_package_has_no_other_names() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'devnets'"):
-        _ = entresol.devnets  # type: ignore[attr-defined]
 
 
 def test_it_works_without_web3_except_for_clients() -> None:
@@ -274,13 +209,6 @@ def test_several_chains_have_a_bridge_each_and_one_snapshot() -> None:
         assert balances() == [1, 2]
         assert net.revert(snapshot)
         assert balances() == [0, 0]
-
-
-def test_each_chain_may_have_settings_of_its_own(tmp_path: Path) -> None:
-    config = devnet_config({"chains": [{"chain_id": 7}, {"chain_id": 8, "init": tmp_path}]})
-    assert [chain.chain.chain_id for chain in config.chains] == [7, 8]
-    assert [chain.chain.init for chain in config.chains] == [None, str(tmp_path)]
-    assert [chain.server.port for chain in config.chains] == [0, 0]
 
 
 def test_the_ports_of_a_preset_are_left_to_nodes_on_the_command_line() -> None:
@@ -395,10 +323,7 @@ CHANGES: dict[str, tuple[tuple[tuple[str, Any], ...], Callable[[DevnetLayer], An
     "the offset of the clock": ((("evm_increaseTime", (10**6,)),), is_pending_late),
     "the time": ((("evm_setTime", (FAR,)),), is_pending_late),
     "the time of the next block": ((("evm_setNextBlockTimestamp", (FAR,)),), is_pending_late),
-    "the time between blocks": (
-        (("anvil_setBlockTimestampInterval", (10**6,)),),
-        is_pending_late,
-    ),
+    "the time between blocks": ((("anvil_setBlockTimestampInterval", (10**6,)),), is_pending_late),
     "a pending transaction": (
         (("evm_setAutomine", (False,)), ("eth_sendTransaction", ({"to": NOBODY},))),
         result_of("txpool_status"),
@@ -434,28 +359,9 @@ def test_a_filter_is_that_of_one_test(net: Devnet) -> None:
         net.l2.request("eth_getFilterChanges", of_test)
 
 
-def test_accounts_that_were_impersonated_before_still_are(net: Devnet) -> None:
-    net.l2.request("anvil_impersonateAccount", NOBODY)
-    with net.isolated():
-        net.l2.request("anvil_stopImpersonatingAccount", NOBODY)
-    assert NOBODY in net.l2.request("eth_accounts")
-    net.l2.request("anvil_stopImpersonatingAccount", NOBODY)
-
-
-def test_the_log_is_on_again() -> None:
-    with devnet(l1=False, silent=False) as net:
-        with net.isolated():
-            net.l2.request("anvil_setLoggingEnabled", False)
-        assert net._log is not None
-        assert net._log.is_enabled
-
-
 @pytest.mark.parametrize(
     ("settings", "mode"),
-    [
-        ({"l1_delay": 0.5}, MiningMode.DELAYED),
-        ({"l1_block_time": 1_000.5}, MiningMode.INTERVAL),
-    ],
+    [({"l1_delay": 0.5}, MiningMode.DELAYED), ({"l1_block_time": 1_000.5}, MiningMode.INTERVAL)],
     ids=["delayed", "interval"],
 )
 def test_the_mode_of_the_settings_is_restored(settings: dict[str, Any], mode: MiningMode) -> None:
@@ -498,3 +404,11 @@ def test_what_stays_is_settled_by_each_test_anew(net: Devnet) -> None:
         )
         assert receipt["l1BatchNumber"] is None
         assert net.l2.request("zks_getL1BatchDetails", 1) is None
+
+
+def test_a_type_checker_knows_the_names_of_settings() -> None:
+    """It reports an ignored error that is none."""
+    with pytest.raises(InvalidConfig, match="did you mean block_time"):
+        devnet(block_tim=3)  # type: ignore[call-arg]
+    with pytest.raises(InvalidConfig, match="did you mean block_time"):
+        EntresolProvider(block_tim=3)  # type: ignore[call-arg]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from web3 import Web3
 from web3.exceptions import ContractLogicError
 
-from entresol import Devnet, devnet
-from entresol.errors import MethodFailed
+from entresol import Devnet
 from entresol.inprocess.failures import MAX_RECORDED, FailedRequest, FailureRecorder
 from tests.support.evm.console import console_call, logging_code
 
@@ -29,21 +26,12 @@ def test_a_request_is_recorded_with_what_it_printed(net: Devnet) -> None:
     assert net.console.between(failed.console) == ["[L2 eth_call] it is noon"]
 
 
-def test_a_request_of_an_asynchronous_client_is_recorded(net: Devnet) -> None:
-    async def call() -> None:
-        await net.l1.new_async_w3().eth.call({"data": CODE})
-
+async def test_a_request_of_an_asynchronous_client_is_recorded(net: Devnet) -> None:
     with pytest.raises(ContractLogicError):
-        asyncio.run(call())
+        await net.l1.new_async_w3().eth.call({"data": CODE})
     failed = last_request(net)
     assert (failed.layer, failed.method) == ("L1", "eth_call")
     assert net.console.between(failed.console) == ["[L1 eth_call] it is noon"]
-
-
-def test_a_request_without_a_client_is_recorded(net: Devnet) -> None:
-    with pytest.raises(MethodFailed):
-        net.l2.request("eth_nothing", 1)
-    assert last_request(net).method == "eth_nothing"
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -77,7 +65,3 @@ def test_texts_are_short_and_have_no_keys(net: Devnet) -> None:
     sent = net.bridge.send_message(b"hello")
     assert repr(sent).startswith(f"<message of {sent.sender}, 5 bytes, sent by transaction 0x")
     assert repr(net.bridge.deposit(1)).startswith("<deposit, sent by transaction 0x")
-
-
-def test_a_devnet_that_does_not_run_says_so() -> None:
-    assert repr(devnet()) == "<devnet that does not run>"

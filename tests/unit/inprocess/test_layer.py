@@ -8,11 +8,6 @@ from entresol import Devnet
 from entresol.errors import MethodFailed
 
 
-def test_a_request_returns_the_result(net: Devnet) -> None:
-    assert net.l2.request("net_version") == "270"
-    assert net.l2.request("eth_getBlockByNumber", "latest", False)["number"] == "0x0"
-
-
 def test_an_error_is_raised_with_code_and_data(net: Devnet) -> None:
     with pytest.raises(MethodFailed, match=r"eth_nothing: .* \(-32601\)") as raised:
         net.l2.request("eth_nothing")
@@ -28,7 +23,3 @@ def test_a_client_is_made_once_and_others_on_request(net: Devnet) -> None:
     assert net.l2.async_w3 is net.l2.async_w3
     assert net.l2.new_w3() is not net.l2.w3
     assert net.l2.new_async_w3() is not net.l2.async_w3
-
-
-def test_it_says_what_it_is(net: Devnet) -> None:
-    assert repr(net.l1) == f"<L1 31337 at {net.l1.url}>"

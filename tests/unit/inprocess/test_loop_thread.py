@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -34,15 +32,6 @@ def test_a_response_may_come_at_once_or_later(loop: LoopThread) -> None:
     assert loop.submit(lambda: b"now").result() == b"now"
     assert loop.submit(lambda: later(b"later")).result() == b"later"
     assert loop.submit(lambda: None).result() is None
-
-
-def test_everything_runs_on_its_thread(loop: LoopThread) -> None:
-    def name() -> bytes:
-        return threading.current_thread().name.encode()
-
-    with ThreadPoolExecutor(4) as pool:
-        served = [pool.submit(lambda: loop.submit(name).result()) for _ in range(8)]
-    assert {it.result() for it in served} == {b"a loop"}
 
 
 def test_what_the_work_raises_is_raised(loop: LoopThread) -> None:

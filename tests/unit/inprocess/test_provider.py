@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from web3 import HTTPProvider, Web3
@@ -39,16 +39,6 @@ def layer(net: Devnet, request: pytest.FixtureRequest) -> Any:
 def test_a_response_is_that_of_http(layer: Any, method: Any, params: list[Any]) -> None:
     ours = EntresolProvider(layer).make_request(method, params)
     assert ours == HTTPProvider(layer.url).make_request(method, params)
-
-
-def test_a_batch_has_its_responses_in_order(layer: Any) -> None:
-    w3, http = Web3(EntresolProvider(layer)), Web3(HTTPProvider(layer.url))
-    for client in (w3, http):
-        with client.batch_requests() as batch:
-            batch.add(client.eth.get_block(0))
-            batch.add(client.eth.get_transaction_count(Web3.to_checksum_address("0x" + "11" * 20)))
-            block, nonce = cast("list[Any]", batch.execute())
-        assert (block["number"], nonce) == (0, 0)
 
 
 def test_a_batch_that_is_too_long_is_one_error(layer: Any) -> None:
@@ -99,9 +89,3 @@ def test_its_own_chain_stops_when_nothing_refers_to_it() -> None:
 def test_settings_of_a_given_layer_are_rejected(net: Devnet) -> None:
     with pytest.raises(TypeError, match="of a chain of its own"):
         EntresolProvider(net.l2, chain_id=5)
-
-
-def test_closing_leaves_the_devnet_of_a_given_layer_alone(net: Devnet) -> None:
-    provider = EntresolProvider(net.l2)
-    provider.close()
-    assert provider.is_connected()

@@ -17,64 +17,29 @@ def client(net: Devnet) -> AsyncWeb3[Any]:
     return AsyncWeb3(AsyncEntresolProvider(net.l2))
 
 
-def test_calls_need_no_connection(net: Devnet) -> None:
-    async def call() -> list[Any]:
-        w3 = client(net)
-        return [await w3.eth.chain_id, await w3.eth.block_number, await w3.is_connected()]
-
-    assert asyncio.run(call()) == [270, 0, True]
-
-
-def test_a_client_may_move_to_another_event_loop(net: Devnet) -> None:
+async def test_a_client_may_move_to_another_event_loop(net: Devnet) -> None:
     w3 = client(net)
-
-    async def call() -> int:
-        return await w3.eth.chain_id
-
-    assert [asyncio.run(call()) for _ in range(2)] == [270, 270]
+    assert [(await w3.eth.chain_id) for _ in range(2)] == [270, 270]
 
 
-def test_a_response_is_that_of_http(net: Devnet) -> None:
+async def test_a_response_is_that_of_http(net: Devnet) -> None:
     calls: list[tuple[Any, list[Any]]] = [
         ("eth_getBlockByNumber", ["latest", True]),
         ("eth_nothing", []),
         ("eth_call", [{"data": "0x60aa5f526001601ffd"}, "latest"]),
     ]
-
-    async def compare() -> None:
-        ours, http = AsyncEntresolProvider(net.l2), AsyncHTTPProvider(net.l2.url)
-        try:
-            for method, params in calls:
-                expected = await http.make_request(method, params)
-                assert await ours.make_request(method, params) == expected
-            expected_batch = await http.make_batch_request(calls)
-            assert await ours.make_batch_request(calls) == expected_batch
-            too_long: Any = [("eth_chainId", [])] * 501
-            rejected: Any = await ours.make_batch_request(too_long)
-            assert rejected["error"] == (await http.make_batch_request(too_long))["error"]  # type: ignore[call-overload]
-        finally:
-            await http.disconnect()
-
-    asyncio.run(compare())
-
-
-def test_errors_are_raised_as_web3_raises_them(net: Devnet) -> None:
-    async def send() -> None:
-        await client(net).eth.send_raw_transaction(b"\x12\x34")
-
-    with pytest.raises(Web3RPCError, match="transaction type not supported: 0x12"):
-        asyncio.run(send())
-
-
-def test_a_batch_has_its_responses_in_order(net: Devnet) -> None:
-    async def call() -> list[Any]:
-        w3 = client(net)
-        async with w3.batch_requests() as batch:
-            batch.add(w3.eth.get_block(0))
-            batch.add(w3.eth.get_block("latest"))
-            return list(await batch.async_execute())
-
-    assert [it["number"] for it in asyncio.run(call())] == [0, 0]
+    ours, http = AsyncEntresolProvider(net.l2), AsyncHTTPProvider(net.l2.url)
+    try:
+        for method, params in calls:
+            expected = await http.make_request(method, params)
+            assert await ours.make_request(method, params) == expected
+        expected_batch = await http.make_batch_request(calls)
+        assert await ours.make_batch_request(calls) == expected_batch
+        too_long: Any = [("eth_chainId", [])] * 501
+        rejected: Any = await ours.make_batch_request(too_long)
+        assert rejected["error"] == (await http.make_batch_request(too_long))["error"]  # type: ignore[call-overload]
+    finally:
+        await http.disconnect()
 
 
 def test_subscriptions_are_notified(net: Devnet) -> None:
@@ -93,33 +58,24 @@ def test_subscriptions_are_notified(net: Devnet) -> None:
     assert asyncio.run(listen()) == [1, 2, 3]
 
 
-def test_subscriptions_need_a_connection(net: Devnet) -> None:
-    async def subscribe() -> None:
+async def test_subscriptions_need_a_connection(net: Devnet) -> None:
+    with pytest.raises((ProviderConnectionError, Web3RPCError)):
         await client(net).eth.subscribe("newHeads")
 
-    with pytest.raises((ProviderConnectionError, Web3RPCError)):
-        asyncio.run(subscribe())
 
-
-def test_subscriptions_end_with_the_connection(net: Devnet) -> None:
-    async def listen() -> None:
-        async with client(net) as w3:
-            await w3.eth.subscribe("newHeads")
-
-    asyncio.run(listen())
+async def test_subscriptions_end_with_the_connection(net: Devnet) -> None:
+    async with client(net) as w3:
+        await w3.eth.subscribe("newHeads")
     # Nothing is sent to the loop that has ended.
     net.l2.request("evm_mine")
     assert net.l2.request("eth_blockNumber") == "0x1"
 
 
-def test_a_stopped_devnet_is_not_connected() -> None:
-    async def use() -> None:
-        async with devnet(l1=False) as net:
-            w3 = client(net)
-        assert not await w3.is_connected()
-        with pytest.raises(DevnetStopped):
-            await w3.is_connected(show_traceback=True)
-        with pytest.raises(DevnetStopped):
-            await w3.eth.block_number
-
-    asyncio.run(use())
+async def test_a_stopped_devnet_is_not_connected() -> None:
+    async with devnet(l1=False) as net:
+        w3 = client(net)
+    assert not await w3.is_connected()
+    with pytest.raises(DevnetStopped):
+        await w3.is_connected(show_traceback=True)
+    with pytest.raises(DevnetStopped):
+        await w3.eth.block_number

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import logging
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.node.base_tokens import (
-    TokenRequest,
-    development_base_tokens,
-    warn_of_coarse_prices,
-)
+from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 
@@ -134,18 +129,3 @@ def test_a_token_with_few_decimals_gets_a_warning_with_what_a_transfer_costs(
         warn_of_coarse_prices(270, token, 1)
 
     assert "a transfer on chain 270 costs at least 0.021000 ZOO" in caplog.text
-
-
-def test_a_token_whose_units_are_fine_enough_gets_no_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    (token,) = tokens({**ZOO, "base_token_ratio": "3000"})
-    with caplog.at_level(logging.WARNING):
-        warn_of_coarse_prices(270, token, 300_000_000_000)
-        warn_of_coarse_prices(270, ETHER_TOKEN, 1)
-
-    assert not caplog.text
-
-
-def test_a_request_without_settings_is_for_ether() -> None:
-    assert TokenRequest.of(ChainConfig()) == TokenRequest(None, Fraction(1), 18)

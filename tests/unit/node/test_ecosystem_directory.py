@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from entresol.cli.data_directory import back_up, rebuild_chains, verify_chains
-from entresol.errors import EntresolError, InvalidConfig, StoreFailed, StoreForeign, StoreLocked
+from entresol.errors import EntresolError, InvalidConfig, StoreForeign, StoreLocked
 from entresol.l1.contracts import Bridgehub, ZkChain
 from entresol.node import ecosystem_directory
 from entresol.node.config.schema import SETTINGS, NodeConfig
@@ -155,25 +154,11 @@ def test_a_chain_that_has_blocks_gets_no_new_l1(tmp_path: Path) -> None:
     assert not (path / "l1").exists()
 
 
-def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").touch()
-    rejected(configured(tmp_path), StoreForeign, "choose an empty or missing directory")
-
-
 def test_one_folder_that_cannot_be_used_leaves_no_other_created(tmp_path: Path) -> None:
     path = _interrupted(tmp_path)
     (path / "272").mkdir()
     (path / "272" / "notes.txt").touch()
     rejected(configured(path), StoreForeign, f"{path / '272'} is not empty")
-
-
-def test_one_folder_without_permission_leaves_no_other_created(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _interrupted(tmp_path)
-    (path / "272").mkdir()
-    monkeypatch.setattr(os, "access", lambda found, _mode: found != path / "272")
-    rejected(configured(path), StoreFailed, f"{path / '272'} cannot be used: Permission denied")
 
 
 def _interrupted(path: Path) -> Path:

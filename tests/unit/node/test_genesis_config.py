@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from entresol.contracts import Artifact, artifact
 from entresol.errors import GenesisMismatch, InvalidConfig
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.dev_features import development_accounts, funded_accounts, init_signers
+from entresol.node.dev_features import funded_accounts, init_signers
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.settlement_layer import configured_contracts
@@ -188,27 +187,10 @@ def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:
         open_layer_one(config, (layer_two,))
 
 
-def test_without_accounts_a_chain_has_as_many_as_it_was_created_with(tmp_path: Path) -> None:
-    with opened(configured(tmp_path, accounts=13)):
-        pass
-    config = configured(tmp_path)
-    with opened(config) as (layer_two, _):
-        funded = funded_accounts(config.chain, layer_two.genesis)
-    assert funded == development_accounts(ChainConfig(accounts=13))
-
-
 def test_accounts_that_are_not_funded_on_a_remote_l1_are_no_difference(tmp_path: Path) -> None:
     for config in (configured(tmp_path), configured(tmp_path, l1=REMOTE)):
         with opened(config) as (layer_two, _):
             assert len(funded_accounts(config.chain, layer_two.genesis)) == 12
-
-
-def test_a_new_chain_begins_now_on_both_layers() -> None:
-    before = int(time.time())
-    with opened(NodeConfig()) as (layer_two, layer_one):
-        assert layer_one is not None
-        assert layer_two.head.timestamp == layer_one.head.timestamp
-        assert before <= layer_two.head.timestamp <= time.time()
 
 
 def test_the_time_of_a_genesis_is_not_compared_unless_a_flag_gives_it(tmp_path: Path) -> None:
@@ -289,13 +271,6 @@ def test_the_flag_overrides_the_time_of_a_genesis_file(tmp_path: Path) -> None:
         with opened(config) as (layer_two, layer_one):
             assert layer_one is not None
             assert (layer_two.genesis.timestamp, layer_one.genesis.timestamp) == (expected,) * 2
-
-
-def test_clocks_start_at_the_time_of_the_flag() -> None:
-    with opened(NodeConfig(chain=ChainConfig(timestamp=1_000))) as chains:
-        for chain in chains:
-            assert chain is not None
-            assert 1_000 <= chain.clock.now() < 1_060
 
 
 def test_the_clock_of_an_opened_chain_continues_from_the_last_block(tmp_path: Path) -> None:

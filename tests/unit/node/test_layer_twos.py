@@ -32,11 +32,6 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_without_a_flag_there_is_one_chain_with_the_settings_of_the_node() -> None:
-    config = configured(chain_id=300, port=PORT)
-    assert layer_two_configs(config) == (config,)
-
-
 def test_a_number_of_chains_counts_up_from_the_id_and_the_port_of_the_node() -> None:
     assert ids_and_ports(configured(chains="3", chain_id=300, port=PORT)) == [
         (300, PORT),
@@ -173,11 +168,6 @@ def test_each_of_several_chains_has_a_folder_by_its_id(tmp_path: Path) -> None:
         for layer_two_config in layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
     ]
     assert folders == [str(tmp_path / "270"), str(tmp_path / "271")]
-
-
-def test_one_chain_is_in_the_directory_itself(tmp_path: Path) -> None:
-    (only,) = layer_two_configs(configured(chains="1", data_dir=str(tmp_path)))
-    assert only.chain.data_dir == str(tmp_path)
 
 
 def test_a_genesis_file_has_the_id_of_its_chain(tmp_path: Path) -> None:

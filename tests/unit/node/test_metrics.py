@@ -11,7 +11,6 @@ from entresol.node.metrics import (
     chain_samples,
     labelled,
     memory_samples,
-    problem_samples,
     render,
     request_memory,
     server_samples,
@@ -61,14 +60,6 @@ def test_samples_of_one_of_several_chains_have_its_label_first() -> None:
         'entresol_b{chain="270",part="x y"} 2.5',
     ]
     assert labelled(text, "") == text
-
-
-def test_a_problem_of_one_of_several_chains_has_the_label_of_that_one() -> None:
-    samples = render(problem_samples({"270": None, "271": "no ether"}))
-    assert labelled(samples, "270").splitlines()[-2:] == [
-        'entresol_chain_problem{chain="270"} 0',
-        'entresol_chain_problem{chain="271"} 1',
-    ]
 
 
 def test_a_chain_reports_its_head_and_pending_transactions() -> None:

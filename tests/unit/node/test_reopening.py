@@ -41,52 +41,43 @@ async def ask(port: int, method: str) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, sent)
 
 
-def test_another_chain_is_served_at_the_same_port() -> None:
-    async def run() -> None:
-        reopening = Reopening(with_chain(chain_id=5), opened)
-        node = await opened(reopening.config, reopening)
-        reopening.attach(node)
-        await node.start()
-        try:
-            port, before = node.layer_two.port, node.chain
-            assert await ask(port, "eth_chainId") == "0x5"
-            await reopening.reopen(with_chain(chain_id=6))
-            assert await ask(port, "eth_chainId") == "0x6"
-            assert node.layer_two.port == port
-            assert node.chain is not before
-            assert reopening.ports == {port}
-        finally:
-            await reopening.close()
-            await node.stop()
-
-    asyncio.run(run())
+async def test_another_chain_is_served_at_the_same_port() -> None:
+    reopening = Reopening(with_chain(chain_id=5), opened)
+    node = await opened(reopening.config, reopening)
+    reopening.attach(node)
+    await node.start()
+    try:
+        port, before = node.layer_two.port, node.chain
+        assert await ask(port, "eth_chainId") == "0x5"
+        await reopening.reopen(with_chain(chain_id=6))
+        assert await ask(port, "eth_chainId") == "0x6"
+        assert node.layer_two.port == port
+        assert node.chain is not before
+        assert reopening.ports == {port}
+    finally:
+        await reopening.close()
+        await node.stop()
 
 
-def test_chains_that_cannot_be_opened_leave_the_node_as_it_was() -> None:
-    async def run() -> None:
-        reopening = Reopening(with_chain(chain_id=5), opened)
-        node = await opened(reopening.config, reopening)
-        reopening.attach(node)
-        await node.start()
-        try:
-            with pytest.raises(Exception, match="mnemonic"):
-                await reopening.reopen(with_chain(mnemonic="no words"))
-            assert await ask(node.layer_two.port, "eth_chainId") == "0x5"
-        finally:
-            await node.stop()
-
-    asyncio.run(run())
+async def test_chains_that_cannot_be_opened_leave_the_node_as_it_was() -> None:
+    reopening = Reopening(with_chain(chain_id=5), opened)
+    node = await opened(reopening.config, reopening)
+    reopening.attach(node)
+    await node.start()
+    try:
+        with pytest.raises(Exception, match="mnemonic"):
+            await reopening.reopen(with_chain(mnemonic="no words"))
+        assert await ask(node.layer_two.port, "eth_chainId") == "0x5"
+    finally:
+        await node.stop()
 
 
-def test_a_chain_on_disk_is_not_replaced() -> None:
-    async def run() -> None:
-        reopening = Reopening(CONFIG, opened)
-        node = await opened(CONFIG, reopening)
-        reopening.attach(node)
-        try:
-            with pytest.raises(ControlRejected, match="--data-dir"):
-                await reopening.reopen(with_chain(data_dir="somewhere"))
-        finally:
-            await node.stop()
-
-    asyncio.run(run())
+async def test_a_chain_on_disk_is_not_replaced() -> None:
+    reopening = Reopening(CONFIG, opened)
+    node = await opened(CONFIG, reopening)
+    reopening.attach(node)
+    try:
+        with pytest.raises(ControlRejected, match="--data-dir"):
+            await reopening.reopen(with_chain(data_dir="somewhere"))
+    finally:
+        await node.stop()

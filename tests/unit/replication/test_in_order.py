@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,7 +13,6 @@ from entresol.errors import ProducerUnavailable
 from entresol.replication import in_order
 from entresol.replication.in_order import InOrder
 from entresol.server.handler import LocalConnection
-from tests.support.polling import PATIENCE_SECONDS
 
 
 def request(number: int, *, has_id: bool = True) -> bytes:
@@ -47,18 +47,14 @@ class Producer:
         return json.dumps([it["id"] for it in found if "id" in it]).encode() or None
 
 
-def play(
-    scenario: Callable[[InOrder, Producer], Awaitable[None]],
-) -> None:
-    async def whole() -> None:
-        producer = Producer()
-        ways = InOrder(producer.forward)
-        try:
-            await scenario(ways, producer)
-        finally:
-            await ways.close()
-
-    asyncio.run(asyncio.wait_for(whole(), PATIENCE_SECONDS))
+@asynccontextmanager
+async def forwarding() -> AsyncIterator[tuple[InOrder, Producer]]:
+    producer = Producer()
+    ways = InOrder(producer.forward)
+    try:
+        yield ways, producer
+    finally:
+        await ways.close()
 
 
 def sent(
@@ -72,8 +68,8 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def test_what_comes_while_a_send_has_no_response_is_forwarded_together() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+async def test_what_comes_while_a_send_has_no_response_is_forwarded_together() -> None:
+    async with forwarding() as (ways, producer):
         client = LocalConnection()
         bodies = [request(number, has_id=number != 2) for number in range(4)]
         tasks = [sent(ways, client, bodies[0])]
@@ -87,27 +83,12 @@ def test_what_comes_while_a_send_has_no_response_is_forwarded_together() -> None
         # It has no place after those any more.
         assert await sent(ways, client, request(4)) == b"4"
 
-    play(scenario)
 
-
-def test_clients_have_no_place_after_each_other() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
-        clients = [LocalConnection() for _ in range(3)]
-        tasks = [sent(ways, client, request(n)) for n, client in enumerate(clients)]
-        await turns()
-        assert producer.bodies == [request(n) for n in range(3)]
-        producer.respond.set()
-        assert [await task for task in tasks] == [b"0", b"1", b"2"]
-
-    play(scenario)
-
-
-def test_one_that_waits_is_ahead_but_delays_the_next_only_for_a_moment(
+async def test_one_that_waits_is_ahead_but_delays_the_next_only_for_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(in_order, "AHEAD_SECONDS", 0.001)
-
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+    async with forwarding() as (ways, producer):
         client = LocalConnection()
         producer.respond.set()
         waiting = sent(ways, client, request(1), waits=True)
@@ -118,11 +99,9 @@ def test_one_that_waits_is_ahead_but_delays_the_next_only_for_a_moment(
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
-    play(scenario)
 
-
-def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+async def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
+    async with forwarding() as (ways, producer):
         producer.batches = False
         client = LocalConnection()
         tasks = [sent(ways, client, request(number)) for number in range(3)]
@@ -131,11 +110,9 @@ def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
         assert [await task for task in tasks] == [b"0", b"1", b"2"]
         assert producer.bodies[2:] == [request(1), request(2)]
 
-    play(scenario)
 
-
-def test_nothing_is_forwarded_again_that_may_have_been_carried_out() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+async def test_nothing_is_forwarded_again_that_may_have_been_carried_out() -> None:
+    async with forwarding() as (ways, producer):
         producer.drops_last = True
         client = LocalConnection()
         tasks = [sent(ways, client, request(number)) for number in range(3)]
@@ -149,27 +126,13 @@ def test_nothing_is_forwarded_again_that_may_have_been_carried_out() -> None:
         ]
         assert len(producer.bodies) == 2
 
-    play(scenario)
 
-
-def test_without_a_producer_each_fails() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
-        producer.problem = "is away"
-        client = LocalConnection()
-        tasks = [sent(ways, client, request(number)) for number in range(3)]
-        await turns()
-        producer.respond.set()
-        failed = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(it) for it in failed] == [ProducerUnavailable] * 3
-
-    play(scenario)
-
-
-def test_batches_and_long_requests_are_forwarded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_batches_and_long_requests_are_forwarded_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(in_order, "MAX_TOGETHER_BYTES", 2 * len(request(0)))
     monkeypatch.setattr(in_order, "MAX_TOGETHER", 3)
-
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+    async with forwarding() as (ways, producer):
         client = LocalConnection()
         batch = b"[" + request(7) + b"]"
         bodies = [request(0), batch, *(request(number) for number in range(1, 4))]
@@ -180,11 +143,9 @@ def test_batches_and_long_requests_are_forwarded_alone(monkeypatch: pytest.Monke
         pair = b"[" + request(1) + b"," + request(2) + b"]"
         assert producer.bodies == [request(0), batch, pair, request(3)]
 
-    play(scenario)
 
-
-def test_a_client_that_is_gone_leaves_the_others_their_responses() -> None:
-    async def scenario(ways: InOrder, producer: Producer) -> None:
+async def test_a_client_that_is_gone_leaves_the_others_their_responses() -> None:
+    async with forwarding() as (ways, producer):
         client = LocalConnection()
         tasks = [sent(ways, client, request(number)) for number in range(3)]
         await turns()
@@ -193,5 +154,3 @@ def test_a_client_that_is_gone_leaves_the_others_their_responses() -> None:
         await turns()
         producer.respond.set()
         assert await tasks[2] == b"2"
-
-    play(scenario)

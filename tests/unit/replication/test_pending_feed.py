@@ -81,29 +81,25 @@ def test_a_replica_that_has_left_gets_nothing() -> None:
     assert len(there.sent) == 1
 
 
-def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
+async def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
     None
 ):
     subscribers = SimpleNamespace(changed=Listeners(), wants_transactions=True)
     member = cast("Any", SimpleNamespace(producer_url=None))
-
-    async def waited() -> list[float]:
-        loop = asyncio.get_running_loop()
-        follower = PendingFollower(member, ChainEvents())
-        follower.serve(subscribers)
+    loop = asyncio.get_running_loop()
+    follower = PendingFollower(member, ChainEvents())
+    follower.serve(subscribers)
+    await follower.ready()
+    subscribers.changed.notify()
+    started = loop.time()
+    times = []
+    for _ in range(3):
         await follower.ready()
+        times.append(loop.time() - started)
         subscribers.changed.notify()
-        started = loop.time()
-        times = []
-        for _ in range(3):
-            await follower.ready()
-            times.append(loop.time() - started)
-            subscribers.changed.notify()
-        member.producer_url = "http://next"
-        await follower.ready()
-        return [*times, loop.time() - started]
-
-    first, _, third, after_takeover = asyncio.run(waited())
+    member.producer_url = "http://next"
+    await follower.ready()
+    first, _, third, after_takeover = [*times, loop.time() - started]
     assert first >= READY_SECONDS
     assert third < first + READY_SECONDS
     assert after_takeover >= third + READY_SECONDS

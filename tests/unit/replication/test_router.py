@@ -71,14 +71,6 @@ def test_the_crate_responds_only_to_what_no_replica_forwards_while_it_serves_rea
     assert not router(ReplicaState.WORKER).is_never_forwarded(Declared(None))
 
 
-def test_a_route_follows_the_state_of_the_replica() -> None:
-    replica = SimpleNamespace(state=ReplicaState.WORKER)
-    followed = ReplicaRouter(NoUpstream(), replica)
-    before = followed.route(Declared(ServedBy.REPLICA))
-    replica.state = ReplicaState.STALE
-    assert (before, followed.route(Declared(ServedBy.REPLICA))) == (Route.HERE, Route.UPSTREAM)
-
-
 def row_of(declared: Declared) -> str:
     """Return the row of the table that a call is in."""
     if declared.needs_connection:

@@ -51,8 +51,7 @@ from tests.support.chain.dev_chain import (
 )
 from tests.support.chain.log_emitter import EmittingChain
 from tests.support.chain.records import dump
-from tests.support.cluster.database import EmptyCluster, play
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster
 
 NEVER = SealingPolicy(max_age=1e9)
 COMMIT = SettlementStep.COMMIT
@@ -88,69 +87,62 @@ async def produce(cluster: EmptyCluster, chain: Chain) -> None:
         await sealer.seal()
 
 
-def test_a_store_that_follows_is_identical_to_the_producers(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        producer, replica = open_chain(), open_chain()
-        Batcher(replica.blocks, replica.batches, NEVER)  # The batch of the genesis.
-        await produce(cluster, producer)
-        async with cluster.connected() as connection:
-            follower = Follower(replica, lambda _: None)
-            assert await follower.catch_up(PostgresLog(connection)) == 11
-            assert await follower.catch_up(PostgresLog(connection)) == 0
-        assert rows_of(replica) == rows_of(producer)
-        assert replica.ledger.store.position.get().seq == 11
-        assert (replica.finality.safe, replica.head.hash()) == (2, producer.head.hash())
-        assert replica.blocks.next_priority_id() == 1
-        replica.verify()
-        producer.close()
-        replica.close()
-
-    play(postgres, scenario)
+async def test_a_store_that_follows_is_identical_to_the_producers(cluster: EmptyCluster) -> None:
+    producer, replica = open_chain(), open_chain()
+    Batcher(replica.blocks, replica.batches, NEVER)  # The batch of the genesis.
+    await produce(cluster, producer)
+    async with cluster.connected() as connection:
+        follower = Follower(replica, lambda _: None)
+        assert await follower.catch_up(PostgresLog(connection)) == 11
+        assert await follower.catch_up(PostgresLog(connection)) == 0
+    assert rows_of(replica) == rows_of(producer)
+    assert replica.ledger.store.position.get().seq == 11
+    assert (replica.finality.safe, replica.head.hash()) == (2, producer.head.hash())
+    assert replica.blocks.next_priority_id() == 1
+    replica.verify()
+    producer.close()
+    replica.close()
 
 
-def test_a_follower_announces_what_the_producer_announces(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        producer, replica = open_chain(), open_chain()
-        heard = [it.events.subscribe() for it in (producer, replica)]
-        await produce(cluster, producer)
-        async with cluster.connected() as connection:
-            await Follower(replica, lambda _: None).catch_up(PostgresLog(connection))
-        announced = [
-            [
-                (type(it), it.hash if isinstance(it, BlockSealed) else it.head)
-                for it in subscription.take()[0]
-                if isinstance(it, BlockSealed | BlocksReverted)
-            ]
-            for subscription in heard
+async def test_a_follower_announces_what_the_producer_announces(cluster: EmptyCluster) -> None:
+    producer, replica = open_chain(), open_chain()
+    heard = [it.events.subscribe() for it in (producer, replica)]
+    await produce(cluster, producer)
+    async with cluster.connected() as connection:
+        await Follower(replica, lambda _: None).catch_up(PostgresLog(connection))
+    announced = [
+        [
+            (type(it), it.hash if isinstance(it, BlockSealed) else it.head)
+            for it in subscription.take()[0]
+            if isinstance(it, BlockSealed | BlocksReverted)
         ]
-        assert announced[0] == announced[1]
-        assert len(announced[0]) == 5
-        producer.close()
-        replica.close()
+        for subscription in heard
+    ]
+    assert announced[0] == announced[1]
+    assert len(announced[0]) == 5
+    producer.close()
+    replica.close()
 
-    play(postgres, scenario)
 
-
-def test_a_follower_that_stopped_anywhere_goes_on_there(postgres: Postgres, tmp_path: Path) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        producer = open_chain()
-        await produce(cluster, producer)
-        async with cluster.connected() as connection:
-            for stop in range(12):
-                replica = open_chain(tmp_path / str(stop))
-                Batcher(replica.blocks, replica.batches, NEVER)
-                for position, entry in (await read_page(connection, START))[:stop]:
-                    apply_entry(replica, entry, position)
-                replica.close()
-                replica = open_chain(tmp_path / str(stop))
-                assert replica.ledger.store.position.get().seq == stop
-                await Follower(replica, lambda _: None).catch_up(PostgresLog(connection))
-                assert rows_of(replica) == rows_of(producer)
-                assert replica.finality == producer.finality
-                replica.close()
-        producer.close()
-
-    play(postgres, scenario)
+async def test_a_follower_that_stopped_anywhere_goes_on_there(
+    cluster: EmptyCluster, tmp_path: Path
+) -> None:
+    producer = open_chain()
+    await produce(cluster, producer)
+    async with cluster.connected() as connection:
+        for stop in range(12):
+            replica = open_chain(tmp_path / str(stop))
+            Batcher(replica.blocks, replica.batches, NEVER)
+            for position, entry in (await read_page(connection, START))[:stop]:
+                apply_entry(replica, entry, position)
+            replica.close()
+            replica = open_chain(tmp_path / str(stop))
+            assert replica.ledger.store.position.get().seq == stop
+            await Follower(replica, lambda _: None).catch_up(PostgresLog(connection))
+            assert rows_of(replica) == rows_of(producer)
+            assert replica.finality == producer.finality
+            replica.close()
+    producer.close()
 
 
 def test_a_replica_has_the_prices_of_a_block_and_of_ether() -> None:
@@ -182,31 +174,30 @@ def test_the_position_is_part_of_the_write_of_its_entry(tmp_path: Path) -> None:
     chain.close()
 
 
-def test_a_block_whose_deposits_do_not_continue_the_chains_is_rejected(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        producer = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, producer)
-            producer.enqueue(deposit(0))
-            await sealer.seal()
-            # A queue that is stale has a deposit again that a block has.
-            producer.enqueue(deposit(0))
-            with pytest.raises(DepositsNotNext):
-                await sealer.seal()
-            assert producer.number == 1
-            assert isinstance(sealer.journal.failure, DepositsNotNext)
-            assert await connection.fetchval("select seq from lease") == 1
-        replica = open_chain()
-        twice = execute_block(replica.ledger, *producer.ledger.record(1).decoded())
-        apply_entry(replica, BlockEntry.of(twice.record, None), START._replace(seq=1))
-        again = execute_block(replica.ledger, *producer.ledger.record(1).decoded())
+async def test_a_block_whose_deposits_do_not_continue_the_chains_is_rejected(
+    cluster: EmptyCluster,
+) -> None:
+    producer = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, producer)
+        producer.enqueue(deposit(0))
+        await sealer.seal()
+        # A queue that is stale has a deposit again that a block has.
+        producer.enqueue(deposit(0))
         with pytest.raises(DepositsNotNext):
-            apply_entry(replica, BlockEntry.of(again.record, None), START._replace(seq=2))
-        assert replica.ledger.store.position.get().seq == 1
-        producer.close()
-        replica.close()
-
-    play(postgres, scenario)
+            await sealer.seal()
+        assert producer.number == 1
+        assert isinstance(sealer.journal.failure, DepositsNotNext)
+        assert await connection.fetchval("select seq from lease") == 1
+    replica = open_chain()
+    twice = execute_block(replica.ledger, *producer.ledger.record(1).decoded())
+    apply_entry(replica, BlockEntry.of(twice.record, None), START._replace(seq=1))
+    again = execute_block(replica.ledger, *producer.ledger.record(1).decoded())
+    with pytest.raises(DepositsNotNext):
+        apply_entry(replica, BlockEntry.of(again.record, None), START._replace(seq=2))
+    assert replica.ledger.store.position.get().seq == 1
+    producer.close()
+    replica.close()
 
 
 class Nobody:
@@ -365,18 +356,6 @@ def test_it_knows_of_edits_and_finality(pair: Pair) -> None:
     account = pair.replica.latest.account(ALICE)
     assert account is not None
     assert account.balance == 7
-
-
-def test_a_chain_that_is_replaced_is_followed(pair: Pair) -> None:
-    pair.seal()
-    pair.catch_up()
-    other = EmittingChain.begin()
-    for _ in range(3):
-        other.builder.seal()
-    Reverts(pair.producer).replace(other.ledger.store)
-    assert pair.catch_up()[-1] == "+3"
-    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
-    other.close()
 
 
 def test_a_request_is_handled_after_what_was_announced_is_applied(pair: Pair) -> None:

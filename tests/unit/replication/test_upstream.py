@@ -68,12 +68,6 @@ async def forward(way: ChannelUpstream, client: Client) -> bytes | None:
     return await way.forward(b"request", client, waits=False, ordered=False)
 
 
-def test_a_request_goes_with_its_layer_and_its_client() -> None:
-    producer, client = Producer(), Client()
-    assert asyncio.run(forward(upstream(producer), client)) == b"{}"
-    assert producer.calls == [(bytes([WorkerCall.REQUEST, LAYER]) + b"request", client)]
-
-
 def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_has_sent() -> None:
     producer, client = Producer(), Client()
     client.peer = "10.0.0.1:5"

@@ -39,20 +39,10 @@ def test_elsewhere_any_name_is_ours_unless_hosts_are_configured(host: str) -> No
     assert not strict.allows(b"localhost")
 
 
-def test_a_star_allows_any_host() -> None:
-    assert HostCheck(ServerConfig(allowed_hosts=("*",))).allows(b"node.example")
-
-
 def test_the_number_of_cached_hosts_is_bounded() -> None:
     check = HostCheck(ServerConfig())
     assert all(check.allows(b"localhost:%d" % port) for port in range(2 * MAX_CACHED_HOSTS))
     assert len(check.allowed) == MAX_CACHED_HOSTS
-
-
-def test_a_rejected_host_is_not_cached() -> None:
-    check = HostCheck(ServerConfig())
-    check.allows(b"evil.example")
-    assert check.allowed == set()
 
 
 def test_an_origin_that_is_not_allowed_gets_no_permission() -> None:
@@ -76,8 +66,7 @@ def test_an_origin_that_is_not_allowed_gets_no_permission() -> None:
     ],
 )
 def test_a_page_is_foreign_unless_it_is_ours_or_named(
-    origin: bytes | None,
-    is_foreign: bool,
+    origin: bytes | None, is_foreign: bool
 ) -> None:
     check = OriginCheck(ServerConfig(cors_origins=("*", "http://named")))
     assert check.is_foreign(origin, b"localhost:3050") is is_foreign

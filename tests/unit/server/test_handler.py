@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -19,13 +18,10 @@ async def _later() -> bytes:
 @pytest.mark.parametrize(
     ("respond", "body"), [(lambda: b"now", b"now"), (_later, b"later")], ids=["now", "later"]
 )
-def test_a_response_is_completed(
+async def test_a_response_is_completed(
     respond: Callable[[], bytes | Awaitable[bytes]], body: bytes
 ) -> None:
-    async def scenario() -> bytes:
-        return await completed(respond())
-
-    assert asyncio.run(scenario()) == body
+    assert await completed(respond()) == body
 
 
 def handler(name: bytes) -> Any:

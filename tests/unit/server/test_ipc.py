@@ -61,15 +61,6 @@ def test_a_few_tokens_are_read_at_once() -> None:
     assert [len(document) for document in documents(splitter)] == [MAX_TOKENS * 4]
 
 
-def test_nothing_is_left_after_clearing() -> None:
-    splitter = DocumentSplitter()
-    splitter.receive(b'{"a": "')
-    documents(splitter)
-    splitter.clear()
-    splitter.receive(b"{}")
-    assert documents(splitter) == [b"{}"]
-
-
 def test_only_the_owner_may_connect(tmp_path: Path) -> None:
     path = tmp_path / "ipc"
     with UnixPath(str(path)).listen():

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from entresol.server.handler import PageResponse
-from entresol.server.pages import SharedPage, StaticFile, no_files
+from entresol.server.pages import SharedPage, StaticFile
 from entresol.server.responses import encode
 
 BODY = b"floors " * 100
@@ -43,19 +43,10 @@ def test_a_client_that_has_the_file_gets_no_body() -> None:
     assert b"content-length" not in encode(response)
 
 
-def test_another_body_and_another_header_have_another_tag() -> None:
-    tags = {STYLE.etag, PAGE.etag, StaticFile.of(b"x", "text/css").etag}
-    assert len(tags) == 3
-
-
 def test_only_a_client_that_accepts_html_gets_a_page() -> None:
     assert PAGE.response(BROWSER) is not None
     assert PAGE.response({b"accept": b"*/*"}) is None
     assert PAGE.response({}) is None
-
-
-def test_no_files_is_empty() -> None:
-    assert no_files() == {}
 
 
 class Pages:
@@ -87,60 +78,50 @@ def rendered(request: pytest.FixtureRequest) -> tuple[Pages, SharedPage]:
     return pages, SharedPage(page)
 
 
-def test_clients_that_come_together_share_a_rendering(rendered: tuple[Pages, SharedPage]) -> None:
-    async def main() -> None:
-        pages, shared = rendered
-        bodies = await asyncio.gather(*(get(shared) for _ in range(MANY)))
-        assert set(bodies) == {b"1", b"2"}
-        assert pages.count == 2
-
-    asyncio.run(main())
-
-
-def test_nobody_gets_a_rendering_that_began_before_the_request(
+async def test_clients_that_come_together_share_a_rendering(
     rendered: tuple[Pages, SharedPage],
 ) -> None:
-    async def main() -> None:
-        pages, shared = rendered
-        for _ in range(3):
-            before = pages.count
-            assert int(await get(shared)) == before + 1
-
-    asyncio.run(main())
+    pages, shared = rendered
+    bodies = await asyncio.gather(*(get(shared) for _ in range(MANY)))
+    assert set(bodies) == {b"1", b"2"}
+    assert pages.count == 2
 
 
-def test_a_client_that_leaves_does_not_take_the_rendering_from_others(
+async def test_nobody_gets_a_rendering_that_began_before_the_request(
     rendered: tuple[Pages, SharedPage],
 ) -> None:
-    async def main() -> None:
-        _, shared = rendered
-        await get(shared)
-        leaving, staying = (asyncio.ensure_future(get(shared)) for _ in range(2))
-        await asyncio.sleep(0)
-        leaving.cancel()
-        assert await staying == b"2"
-
-    asyncio.run(main())
+    pages, shared = rendered
+    for _ in range(3):
+        before = pages.count
+        assert int(await get(shared)) == before + 1
 
 
-def test_a_failure_is_that_of_all_who_wait_and_of_nobody_later() -> None:
-    async def main() -> None:
-        outcomes: list[PageResponse | Exception] = [
-            (200, "", b"1"),
-            ValueError("no page"),
-            (200, "", b"3"),
-        ]
+async def test_a_client_that_leaves_does_not_take_the_rendering_from_others(
+    rendered: tuple[Pages, SharedPage],
+) -> None:
+    _, shared = rendered
+    await get(shared)
+    leaving, staying = (asyncio.ensure_future(get(shared)) for _ in range(2))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    assert await staying == b"2"
 
-        def page() -> PageResponse:
-            outcome = outcomes.pop(0)
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
 
-        shared = SharedPage(page)
-        assert await get(shared) == b"1"
-        failed = await asyncio.gather(get(shared), get(shared), return_exceptions=True)
-        assert [str(it) for it in failed] == ["no page"] * 2
-        assert await get(shared) == b"3"
+async def test_a_failure_is_that_of_all_who_wait_and_of_nobody_later() -> None:
+    outcomes: list[PageResponse | Exception] = [
+        (200, "", b"1"),
+        ValueError("no page"),
+        (200, "", b"3"),
+    ]
 
-    asyncio.run(main())
+    def page() -> PageResponse:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    shared = SharedPage(page)
+    assert await get(shared) == b"1"
+    failed = await asyncio.gather(get(shared), get(shared), return_exceptions=True)
+    assert [str(it) for it in failed] == ["no page"] * 2
+    assert await get(shared) == b"3"

@@ -61,25 +61,6 @@ def test_control_frames_empty_frames_and_small_fragments_are_small(
     assert not splitter.is_small
 
 
-def test_the_rest_of_a_frame_is_not_small() -> None:
-    splitter = FrameSplitter()
-    whole = frame(Opcode.PING, 20)
-    splitter.receive(whole[:10])
-    assert splitter.next_piece() == whole[:10]
-    assert splitter.is_small
-    splitter.receive(whole[10:])
-    assert splitter.next_piece() == whole[10:]
-    assert not splitter.is_small
-
-
-def test_cleared_bytes_are_gone() -> None:
-    splitter = FrameSplitter()
-    splitter.receive(frame(Opcode.PING, 3))
-    splitter.clear()
-    assert len(splitter) == 0
-    assert splitter.next_piece() == b""
-
-
 @pytest.mark.parametrize("size", [0, 5, 125, 126, 65_535, 65_536])
 @pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY])
 def test_a_whole_message_in_one_frame_is_unmasked(opcode: Opcode, size: int) -> None:

@@ -19,14 +19,12 @@ from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error
-from entresol.terminal.console_log import MAX_LINES
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.log_details import LogDetails
 from entresol.terminal.replays import ReplayText
 from entresol.terminal.transactions import TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
-from tests.support.evm.console import CONSOLE, console_call
 from tests.support.polling import eventually
 
 ONE, TWO = "0x" + "11" * 20, "0x" + "22" * 20
@@ -84,30 +82,11 @@ def test_calls_and_events_are_drawn_in_order() -> None:
             f"[5] {TWO}::fallback()",
             "← [Revert] EvmError: Revert",
         ),
-        (
-            frame("SELFDESTRUCT", value="0x1"),
-            f"[5] {ONE}::selfdestruct → {TWO}",
-            "← [Stop]",
-        ),
+        (frame("SELFDESTRUCT", value="0x1"), f"[5] {ONE}::selfdestruct → {TWO}", "← [Stop]"),
     ],
 )
 def test_a_frame_has_a_title_and_an_end(root: CallFrame, first: str, last: str) -> None:
     assert TREE.draw(root) == [first, f"  └─ {last}"]
-
-
-def test_a_call_of_console_log_is_shown_by_its_text() -> None:
-    data = "0x" + console_call("log(string)", "hi").hex()
-    root = frame("STATICCALL", to="0x" + CONSOLE.hex(), input=data)
-    assert TREE.draw(root)[0] == "[5] console::log('hi') [staticcall]"
-
-
-def test_long_data_is_cut() -> None:
-    assert len(TREE.draw(frame(input="0x" + "ab" * 10_000, output="0x" + "cd" * 10_000))[0]) < 700
-
-
-def test_a_tree_of_many_frames_is_cut() -> None:
-    lines = TREE.draw(frame(calls=[frame() for _ in range(5_000)]))
-    assert (len(lines), lines[-1]) == (MAX_LINES + 1, "… (more lines are not shown)")
 
 
 def test_a_thousand_nested_calls_are_drawn() -> None:
@@ -168,23 +147,6 @@ def entries(name: str, verbosity: int) -> list[dict[str, Any]]:
     return [json.loads(it)["fields"] for it in logged(name, verbosity)]
 
 
-def test_the_log_names_the_contracts_that_are_created_and_called() -> None:
-    assert [entry["contract"] for entry in entries("overflow", 0)] == ["Failures", "Failures"]
-    created, called = logged("overflow", 0, is_json=False)
-    rows = [line.split("  ") for it in (created, called) for line in it.splitlines()]
-    named = [row[2] for row in rows if row[-1].endswith(" (Failures)")]
-    assert named == ["Contract created", "To"]
-
-
-def test_the_call_of_a_known_source_is_decoded_without_an_abi() -> None:
-    assert entries("overflow", 1)[-1]["call"].startswith("Failures::overflow(")
-
-
-def test_a_custom_error_of_a_known_source_is_named() -> None:
-    failed = entries("custom error", 0)[-1]
-    assert failed["failure"].startswith("execution reverted: TooMuch(")
-
-
 def test_the_call_tree_has_names_of_contracts_functions_and_errors() -> None:
     _, created, called = entries("call that reverts with a custom error", 4)
     tree = "\n".join(called["trace"])
@@ -193,12 +155,6 @@ def test_the_call_tree_has_names_of_contracts_functions_and_errors() -> None:
     assert "Calls::custom()" in called["trace"][0]
     assert "Callee::failCustom() [staticcall]" in tree
     assert "← [Revert] Refused(" in tree
-
-
-def test_what_a_proxy_is_called_with_is_decoded_by_the_abi_of_another_contract() -> None:
-    tree = "\n".join(entries("call through a proxy", 4)[-1]["trace"])
-    assert "Proxy::fail(" in tree
-    assert "Callee::fail(" in tree
 
 
 @pytest.mark.parametrize("has_sources", [True, False])

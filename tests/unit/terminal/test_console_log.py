@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.execution.console import ConsoleCalls
-from entresol.terminal.console_log import MAX_LINES, console_lines, formatted_call
+from entresol.terminal.console_log import console_lines, formatted_call
 from tests.support.evm.console import PRINTED, Printed, console_call
 
 
@@ -34,11 +34,6 @@ def test_selectors_are_those_of_the_libraries(selector: str, signature: str) -> 
     data = console_call(signature, *(values.get(kind, 1) for kind in kinds))
     assert data[:4].hex() == selector
     assert formatted_call(data) is not None
-
-
-def test_the_short_names_of_old_libraries_are_known() -> None:
-    assert formatted_call(console_call("log(uint)", 7)) == "7"
-    assert formatted_call(console_call("log(string,uint)", "is %d", 7)) == "is 7"
 
 
 TABLE = """\
@@ -77,9 +72,3 @@ def test_line_breaks_split_lines() -> None:
 
 def test_calls_that_were_not_recorded_are_counted() -> None:
     assert console_lines(ConsoleCalls((), 1_234)) == ["… (1,234 more calls are not shown)"]
-
-
-def test_the_number_of_lines_is_limited() -> None:
-    calls = ConsoleCalls((console_call("log(string)", "\n" * 5_000),))
-    lines = console_lines(calls)
-    assert (len(lines), lines[-1]) == (MAX_LINES + 1, "… (more lines are not shown)")

@@ -15,7 +15,6 @@ from entresol.rpc.jsonrpc.errors import ErrorObject
 from entresol.terminal.formats import (
     BatchServed,
     JsonLogFormat,
-    LogMessage,
     RejectionsSuppressed,
     RequestRejected,
     RequestServed,
@@ -109,18 +108,6 @@ def test_a_created_contract_is_shown_unless_its_creation_failed() -> None:
     assert "    Failed            execution reverted: no" in TEXT.transaction(failed)
 
 
-def test_a_message_has_its_level_and_the_stack_trace_below() -> None:
-    assert TEXT.message(LogMessage("info", "dropped", "entresol.x")) == "dropped"
-    assert TEXT.message(
-        LogMessage("error", "it broke", "entresol.x", "Traceback…\nValueError")
-    ) == ("error: it broke\nTraceback…\nValueError")
-
-
-def test_a_message_of_the_node_is_not_cut_before_it_says_what_to_do() -> None:
-    message = "a long reason. " * 40 + "Run `entresol verify`"
-    assert TEXT.message(LogMessage("error", message, "entresol.x")) == f"error: {message}"
-
-
 def test_colours_are_used_only_if_enabled() -> None:
     entry = RequestServed("eth_call", 0.001, None)
     assert "\x1b" not in TEXT.request(entry)
@@ -147,14 +134,6 @@ def test_a_rejection_is_a_line_with_the_reason_in_the_column_of_results() -> Non
     assert line.index("405") == TEXT.request(RequestServed("eth_call", 0.0015, None)).index("ok")
 
 
-def test_suppressed_rejections_are_a_number() -> None:
-    assert TEXT.suppressed(RejectionsSuppressed(1_234, "L1")) == "L1 (rejected) 1,234 more"
-
-
-def test_control_characters_in_a_rejection_are_escaped() -> None:
-    assert "\x1b" not in TEXT.rejection(RequestRejected(403, "the host \x1b[2J", "127.0.0.1:4000"))
-
-
 def read(line: str) -> dict[str, Any]:
     assert "\n" not in line
     entry: dict[str, Any] = json.loads(line)
@@ -171,11 +150,6 @@ def test_a_request_is_an_object() -> None:
         "ms": 1.5,
         "error": {"code": -32602, "message": "params[0]: no"},
     }
-
-
-def test_a_batch_is_an_object() -> None:
-    entry = read(FORMAT.batch(BatchServed(Counter({"a": 2}), 0.001, 0, None)))
-    assert entry["fields"] == {"calls": 2, "methods": {"a": 2}, "ms": 1.0, "failed": 0}
 
 
 def test_rejections_are_objects() -> None:
@@ -212,15 +186,3 @@ def test_a_transaction_is_an_object() -> None:
     fields = read(FORMAT.transaction(failed))["fields"]
     assert (fields["succeeded"], fields["failure"]) == (False, "execution reverted")
     assert "created" not in fields
-
-
-def test_a_message_has_its_stack_trace_in_one_line() -> None:
-    entry = read(
-        FORMAT.message(LogMessage("error", "it broke", "entresol.x", "Traceback\nValueError"))
-    )
-    assert (entry["level"], entry["message"]) == ("error", "it broke")
-    assert entry["fields"] == {"source": "entresol.x", "trace": "Traceback\nValueError"}
-
-
-def test_a_lone_surrogate_is_replaced() -> None:
-    assert read(FORMAT.message(LogMessage("info", "\ud800", "x")))["message"] == "?"

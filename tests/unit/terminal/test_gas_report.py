@@ -8,7 +8,7 @@ from entresol.sources.profile.amounts import amounts_of
 from entresol.sources.profile.counts import FileCounts, PlaceCounts
 from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
 from entresol.sources.source_file import SourceFile
-from entresol.terminal.gas_report import NO_CALLS, NO_SOURCES, gas_lines, gas_table
+from entresol.terminal.gas_report import NO_SOURCES, gas_lines, gas_table
 
 HOSTILE = "\x1b[2J\u202eevil\u2066\n" + "x" * 10_000
 
@@ -66,13 +66,6 @@ def test_names_do_not_control_the_terminal() -> None:
     assert max(map(len, lines)) < 600
 
 
-def test_contracts_without_a_source_are_only_counted_beside_others() -> None:
-    unknown = contract("0x" + "11" * 20, function("0x12345678", 1), file=None)
-    lines = list(gas_table(GasReport([contract("A", function("f", 1)), unknown])))
-    assert lines[-1] == "1 more contracts have no source"
-    assert not any("0x11" in line for line in lines)
-
-
 def test_without_any_source_they_are_shown_by_address_and_selector() -> None:
     unknown = [
         contract(f"{number:#042x}", function("0x12345678", 1), file=None)
@@ -83,19 +76,6 @@ def test_without_any_source_they_are_shown_by_address_and_selector() -> None:
     assert lines[2].split()[0] == "0x12345678"
     assert lines[-3:] == [NO_SOURCES, "", "9,980 more contracts have no source"]
     assert len(lines) < 100
-
-
-def test_many_functions_are_cut() -> None:
-    many = contract("A", *(function(f"f{number}", 1) for number in range(1_000)))
-    assert list(gas_table(GasReport([many])))[-1] == "  … 800 more functions"
-
-
-def test_what_was_not_counted_is_said() -> None:
-    assert list(gas_table(GasReport(left_out=3))) == [
-        NO_CALLS,
-        "",
-        "3 executions took too long or had too many contracts: not everything of them is counted",
-    ]
 
 
 def test_a_source_has_its_gas_beside_each_line() -> None:
@@ -110,7 +90,3 @@ def test_a_source_has_its_gas_beside_each_line() -> None:
     ]
     assert all(line.isprintable() for line in lines)
     assert lines[-1] == " " * 35 + " │ c;"
-
-
-def test_a_source_in_another_encoding_is_shown() -> None:
-    assert list(gas_lines(FileCounts(SourceFile("A.sol", b"\xff"))))[-1].endswith("│ \ufffd")

@@ -14,14 +14,13 @@ from entresol.primitives import abi
 from entresol.primitives.records import TransactionResult
 from entresol.terminal import log_details
 from entresol.terminal.config import LogConfig
-from entresol.terminal.log_details import MAX_EVENTS, LogDetails, abis_of
+from entresol.terminal.log_details import LogDetails, abis_of
 from tests.support.evm.console import console_call
 
 ABI = [{"type": "function", "name": "mine", "inputs": []}]
 MINE = abi.selector("mine()")
 
 ABIS = AbiRegistry.of([[{"name": "set"}, {"type": "error", "name": "Bad"}]])
-SET = abi.selector("set()")
 
 
 @pytest.mark.parametrize("document", [ABI, {"abi": ABI, "bytecode": "0x"}])
@@ -38,10 +37,6 @@ def test_a_folder_is_searched_and_other_files_in_it_are_ignored(tmp_path: Path) 
     (folder / "build.json").write_text('{"id": 1}', encoding="utf-8")
     (folder / "broken.json").write_text("{", encoding="utf-8")
     assert abis_of(LogConfig(abi=(str(tmp_path),))).call(MINE) == "mine()"
-
-
-def test_the_contracts_of_the_node_are_known() -> None:
-    assert abis_of(LogConfig()).call(abi.encode_call("withdraw(address)", bytes(20))) is not None
 
 
 @pytest.mark.parametrize(
@@ -80,22 +75,11 @@ def test_a_folder_of_too_many_files_is_rejected(
         abis_of(LogConfig(abi=(str(tmp_path),)))
 
 
-@pytest.mark.parametrize(("verbosity", "shown"), [(0, None), (1, "set()"), (4, "set()")])
-def test_a_call_is_shown_from_one_on(verbosity: int, shown: str | None) -> None:
-    assert LogDetails(ABIS, verbosity).call(SET) == shown
-
-
 @pytest.mark.parametrize(("verbosity", "count"), [(1, 0), (2, 1), (3, 1), (4, 0)])
 def test_events_are_shown_unless_the_call_tree_has_them(verbosity: int, count: int) -> None:
     result = TransactionResult(succeeded=True, gas_used=1, logs=((bytes(20), (bytes(32),), b""),))
     events = LogDetails(ABIS, verbosity).events(result)
     assert events == [f"topic 0: 0x{'00' * 32}, data: 0x"] * count
-
-
-def test_many_events_are_cut() -> None:
-    logs = ((bytes(20), (), b""),) * (MAX_EVENTS + 5)
-    events = LogDetails(ABIS, 2).events(TransactionResult(succeeded=True, gas_used=1, logs=logs))
-    assert (len(events), events[-1]) == (MAX_EVENTS + 1, "… (5 more events are not shown)")
 
 
 def test_a_failure_is_described_by_name() -> None:

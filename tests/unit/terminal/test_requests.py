@@ -76,11 +76,6 @@ def test_a_request_is_logged_with_its_time() -> None:
     assert 0 < entry.seconds < 60
 
 
-def test_an_awaited_response_is_logged() -> None:
-    entry = logged(request("toy_maybeLater", True))
-    assert (entry.method, entry.error) == ("toy_maybeLater", None)
-
-
 @pytest.mark.parametrize(
     ("body", "method", "code"),
     [
@@ -107,27 +102,11 @@ def test_what_the_explorer_asks_for_is_not_logged(path: str, count: int) -> None
     assert len(recorder.entries) == count
 
 
-def test_an_id_cannot_make_an_error_look_like_a_result() -> None:
-    body = b'{"jsonrpc":"2.0","id":",\\"result\\":","method":"toy_nothing"}'
-    assert logged(body).error.code == -32601
-
-
-def test_a_notification_is_logged_too() -> None:
-    entry = logged(b'{"jsonrpc":"2.0","method":"toy_chainId"}')
-    assert (entry.method, entry.error) == ("toy_chainId", None)
-
-
 def test_a_batch_is_logged_once_with_its_methods() -> None:
     body = b" [" + b",".join([request("toy_chainId")] * 2 + [request("toy_nothing"), b"3"]) + b"]"
     entry = logged(body)
     assert entry.methods == {"toy_chainId": 2, "toy_nothing": 1, "(unreadable)": 1}
     assert (entry.failed, entry.error.code) == (2, -32601)
-
-
-@pytest.mark.parametrize(("body", "failed"), [(b"[]", 0), (b"[1,", 0)])
-def test_an_invalid_batch_is_logged_with_its_own_error(body: bytes, failed: int) -> None:
-    entry = logged(body)
-    assert (entry.failed, entry.error.code in {-32600, -32700}) == (failed, True)
 
 
 @pytest.fixture
@@ -143,6 +122,12 @@ def known() -> SourceRegistry:
 
 def case(name: str = "internal functions") -> FailureCase:
     return next(it for it in cases_of("plain") if it.name == name)
+
+
+@pytest.fixture
+def failing(client: ApiClient) -> dict[str, str]:
+    """Return a call that fails."""
+    return FailingContracts(client).transaction(case())
 
 
 def body_of(method: str, *params: object) -> bytes:
@@ -190,9 +175,8 @@ def sealed(client: ApiClient, known: SourceRegistry | None, failing: dict[str, s
 
 
 def test_a_transaction_that_failed_has_its_stack_trace(
-    client: ApiClient, known: SourceRegistry
+    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
 ) -> None:
-    failing = FailingContracts(client).transaction(case())
     text = sealed(client, known, failing)
     assert "Failed            execution reverted: second" in text
     first = "Stack trace         at Failures.callsInternal (contracts/Failures.sol:125)"
@@ -233,17 +217,17 @@ def explained(client: ApiClient, known: SourceRegistry, *bodies: bytes) -> list[
 
 @pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
 def test_a_failed_call_has_its_stack_trace_below_its_line(
-    client: ApiClient, known: SourceRegistry, method: str
+    client: ApiClient, known: SourceRegistry, failing: dict[str, str], method: str
 ) -> None:
-    failing = FailingContracts(client).transaction(case())
     lines = explained(client, known, body_of(method, failing, "latest"))
     assert "error 3: execution reverted: second" in lines[0]
     assert lines[1].startswith("    Stack trace")
     assert len(lines) == 2
 
 
-def test_other_failures_are_not_explained(client: ApiClient, known: SourceRegistry) -> None:
-    failing = FailingContracts(client).transaction(case())
+def test_other_failures_are_not_explained(
+    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
+) -> None:
     others = [
         body_of("eth_getBalance", "0x"),
         body_of("eth_unknown"),
@@ -266,20 +250,6 @@ def batch_of(*calls: tuple[object, str, dict[str, str]]) -> bytes:
     return json.dumps(batch).encode()
 
 
-def test_a_failed_call_of_a_batch_has_its_stack_trace_below_the_line_of_the_batch(
-    client: ApiClient, known: SourceRegistry
-) -> None:
-    contracts = FailingContracts(client)
-    failing = contracts.transaction(case())
-    passing = {"from": contracts.sender, "to": contracts.sender}
-    body = batch_of((1, "eth_call", passing), (2, "eth_call", failing), (3, "eth_call", passing))
-    lines = explained(client, known, body)
-    assert "batch of 3" in lines[0]
-    assert "1 of 3 failed" in lines[0]
-    assert STACK in lines[1]
-    assert len(lines) == 2
-
-
 def test_calls_of_a_batch_are_told_apart_by_id_and_order(
     client: ApiClient, known: SourceRegistry
 ) -> None:
@@ -299,70 +269,53 @@ def test_calls_of_a_batch_are_told_apart_by_id_and_order(
     assert STACK in lines[1]
 
 
-def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_others_counted(
-    client: ApiClient, known: SourceRegistry
+async def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_others_counted(
+    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
 ) -> None:
-    failing = FailingContracts(client).transaction(case())
     executed: list[bytes] = []
+    lines = Lines()
+    handle = client.api.dispatcher.handle
 
-    async def run() -> list[Any]:
-        lines = Lines()
-        handle = client.api.dispatcher.handle
+    def counted(body: bytes, connection: ClientConnection) -> Any:
+        executed.append(body)
+        return handle(body, connection)
 
-        def counted(body: bytes, connection: ClientConnection) -> Any:
-            executed.append(body)
-            return handle(body, connection)
-
-        failed = FailedCalls(counted, known, JsonLogFormat(), lines.write, "")
-        log = RequestLog(handle, JsonLogFormat(), lines.write, failed_calls=failed)
-        body = batch_of(*((number, "eth_call", failing) for number in range(500)))
-        handled = log(body, LocalConnection())
-        if handled is not None and not isinstance(handled, bytes):
-            await handled
-        return [json.loads(await lines.next()) for _ in range(MAX_OF_BATCH + 2)]
-
-    _, *traces, rest = asyncio.run(run())
+    failed = FailedCalls(counted, known, JsonLogFormat(), lines.write, "")
+    log = RequestLog(handle, JsonLogFormat(), lines.write, failed_calls=failed)
+    body = batch_of(*((number, "eth_call", failing) for number in range(500)))
+    handled = log(body, LocalConnection())
+    if handled is not None and not isinstance(handled, bytes):
+        await handled
+    _, *traces, rest = [json.loads(await lines.next()) for _ in range(MAX_OF_BATCH + 2)]
     assert len(executed) == MAX_OF_BATCH
     assert {trace["fields"]["lines"][0] for trace in traces} == {"execution reverted: second"}
     assert rest["fields"] == {"method": "batch", "lines": ["496 more calls of the batch failed"]}
 
 
-def test_a_batch_that_was_rejected_as_a_whole_is_not_explained(
-    client: ApiClient, known: SourceRegistry
-) -> None:
-    failing = FailingContracts(client).transaction(case())
-    lines = explained(client, known, b"[]", b"[1, {}, [", body_of("eth_call", failing))
-    assert len(lines) == 4
-
-
-def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:
+async def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:
     async def stopping(body: bytes, connection: ClientConnection) -> bytes:
         raise ConnectionError(f"the node stops: {connection} has sent {body!r}")
 
-    async def run() -> list[object]:
-        problems: list[object] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, it: problems.append(it))
-        failed = FailedCalls(stopping, known, FORMAT, problems.append, "")
-        failed.explain(body_of("eth_call", {}), LocalConnection())
-        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
-        gc.collect()
-        return problems
-
-    assert asyncio.run(run()) == []
+    problems: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, it: problems.append(it))
+    failed = FailedCalls(stopping, known, FORMAT, problems.append, "")
+    failed.explain(body_of("eth_call", {}), LocalConnection())
+    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+    gc.collect()
+    assert problems == []
 
 
-def test_few_failures_are_explained_at_a_time(client: ApiClient, known: SourceRegistry) -> None:
-    failing = FailingContracts(client).transaction(case())
-
-    async def run() -> list[str]:
-        lines = Lines()
-        handle = client.api.dispatcher.handle
-        failed = FailedCalls(handle, known, JsonLogFormat(), lines.write, "")
-        for _ in range(3 * MAX_EXPLAINED):
-            failed.explain(body_of("eth_call", failing), LocalConnection())
-        return [await lines.next() for _ in range(MAX_EXPLAINED)]
-
-    entries: list[Any] = [json.loads(line) for line in asyncio.run(run())]
+async def test_few_failures_are_explained_at_a_time(
+    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
+) -> None:
+    lines = Lines()
+    handle = client.api.dispatcher.handle
+    failed = FailedCalls(handle, known, JsonLogFormat(), lines.write, "")
+    for _ in range(3 * MAX_EXPLAINED):
+        failed.explain(body_of("eth_call", failing), LocalConnection())
+    entries: list[Any] = [
+        json.loads(line) for line in [await lines.next() for _ in range(MAX_EXPLAINED)]
+    ]
     assert {entry["message"] for entry in entries} == {"Stack trace"}
     assert entries[0]["fields"]["lines"][0] == "execution reverted: second"
     assert entries[0]["fields"]["method"] == "eth_call"

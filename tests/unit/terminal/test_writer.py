@@ -16,14 +16,6 @@ def pipe() -> Iterator[tuple[int, int]]:
     os.close(writing)
 
 
-def test_lines_are_written_in_order(pipe: tuple[int, int]) -> None:
-    console = TerminalWriter(pipe[1], pipe[1])
-    for number in range(3):
-        console.write(f"line {number}")
-    console.close()
-    assert os.read(pipe[0], 1000) == b"line 0\nline 1\nline 2\n"
-
-
 def test_what_is_formatted_later_is_written_in_turn(pipe: tuple[int, int]) -> None:
     def fails() -> str:
         raise ValueError("no text")
@@ -86,20 +78,3 @@ def test_a_non_blocking_stream_gets_everything(pipe: tuple[int, int]) -> None:
         read += os.read(pipe[0], 1 << 20)
     console.close()
     assert read == text.encode() + b"\n"
-
-
-def test_nothing_is_written_once_the_reader_has_closed() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    console = TerminalWriter(writing, writing)
-    console.write("first")
-    console.close()
-    console.write("second")
-    os.close(writing)
-
-
-def test_a_lone_surrogate_is_replaced(pipe: tuple[int, int]) -> None:
-    console = TerminalWriter(pipe[1], pipe[1])
-    console.write("\ud800")
-    console.close()
-    assert os.read(pipe[0], 1000) == b"?\n"

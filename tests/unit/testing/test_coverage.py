@@ -109,16 +109,6 @@ def test_sources_can_be_left_out_and_dependencies_are(runs: PytestRuns) -> None:
     assert len(names) == 10
 
 
-def test_code_of_an_optimizer_has_a_note(runs: PytestRuns) -> None:
-    shutil.copy(FOLDER / "optimized-output.json", runs.folder / "out" / "plain-output.json")
-    settings = {"optimizer": {"enabled": True}}
-    given = {"language": "Solidity", "sources": {}, "settings": settings}
-    (runs.folder / "out" / "input.json").write_text(json.dumps(given))
-    runs.write(test_steps="def test_nothing(isolated_devnet): pass")
-    ran = runs.run("-q", "test_steps.py::test_nothing", "--entresol-coverage")
-    assert "lines may be inexact" in ran.stdout, ran.stdout + ran.stderr
-
-
 def test_of_a_source_that_was_compiled_again_the_text_of_the_file_counts(runs: PytestRuns) -> None:
     again = runs.folder / "out" / "build-info"
     again.mkdir()
@@ -131,27 +121,6 @@ def test_of_a_source_that_was_compiled_again_the_text_of_the_file_counts(runs: P
     assert names == 1, ran.stdout + ran.stderr
     assert "DA:15,1\n" in (runs.folder / "lcov.info").read_text()
     assert "changed" not in ran.stdout
-
-
-def test_a_source_that_has_changed_since_is_a_note(runs: PytestRuns) -> None:
-    info = {"input": {"language": "Solidity", "sources": {}}, "output": {}}
-    output = json.loads((runs.folder / "out" / "plain-output.json").read_text())
-    ether = runs.folder / "contracts" / "Ether.sol"
-    info["input"]["sources"] = {"contracts/Ether.sol": {"content": ether.read_text()}}
-    info["output"] = output
-    (runs.folder / "out" / "plain-output.json").write_text(json.dumps(info))
-    ether.write_text(ether.read_text() + "// more\n")
-    ran = runs.run("-q", "--entresol-coverage")
-    assert "1 source has changed since the last compilation" in ran.stdout, ran.stdout + ran.stderr
-
-
-def test_without_sources_it_says_so(runs: PytestRuns) -> None:
-    runs.write(conftest="", test_steps="def test_nothing(): pass")
-    ran = runs.run("-q", "--entresol-coverage")
-    assert ran.returncode == 0
-    assert "there are no sources" in ran.stdout
-    ran = runs.run("-q", "--entresol-coverage", "--entresol-coverage-fail-under=1")
-    assert ran.returncode == 1
 
 
 def test_tests_are_not_taken_for_the_file(runs: PytestRuns) -> None:

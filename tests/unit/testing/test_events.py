@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from web3 import HTTPProvider, Web3
+from web3 import Web3
 
-from entresol import Devnet
 from entresol.testing import emitted, not_emitted
 
 
@@ -45,15 +44,6 @@ def test_events_of_before_do_not_count(token: Any, l2: Web3) -> None:
         pass
 
 
-def test_events_of_another_contract_do_not_count(token: Any, l2: Web3) -> None:
-    other = l2.eth.contract(l2.eth.accounts[0], abi=token.abi)
-    with (
-        pytest.raises(AssertionError, match=r"was not emitted\nblock 3 emitted:\n  0x"),
-        emitted(other.events.Transfer),
-    ):
-        token.functions.transfer(list(l2.eth.accounts)[1], 5).transact()
-
-
 def test_an_event_that_should_not_be_there_is_shown(token: Any, l2: Web3) -> None:
     bob = list(l2.eth.accounts)[1]
     with not_emitted(token.events.Transfer, value=6), not_emitted(token.events.Approval):
@@ -71,16 +61,3 @@ def test_an_argument_that_does_not_exist_is_named(token: Any) -> None:
         emitted(token.events.Transfer, amount=5),
     ):
         pass
-
-
-def test_what_the_lines_raise_is_not_hidden(token: Any) -> None:
-    with pytest.raises(ZeroDivisionError), emitted(token.events.Transfer):
-        _ = 1 / 0
-
-
-def test_it_works_over_http(token: Any, isolated_devnet: Devnet) -> None:
-    web3 = Web3(HTTPProvider(isolated_devnet.l2.url))
-    remote = web3.eth.contract(token.address, abi=token.abi)
-    alice, bob = list(web3.eth.accounts)[:2]
-    with emitted(remote.events.Transfer, value=1):
-        remote.functions.transfer(bob, 1).transact({"from": alice})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ import entresol
 from entresol import Devnet
 from entresol.errors import MethodFailed
 from entresol.testing.explanations import stack_trace_of, stack_trace_of_failure
-from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
 
 OUTPUT = str(FOLDER / "plain-output.json")
@@ -65,29 +63,3 @@ def test_a_failure_that_the_devnet_has_recorded_has_a_stack_trace(
     with pytest.raises(MethodFailed):
         net.l2.request("eth_unknown")
     assert stack_trace_of_failure(net, net.failures.requests()[0]) == []
-
-
-def test_the_report_of_a_test_that_reverts_has_it(tmp_path: Path) -> None:
-    runs = PytestRuns(tmp_path)
-    runs.write(
-        conftest=f"""
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def devnet_settings():
-            return {{"sources": [{OUTPUT!r}], "l1": False}}
-        """,
-        test_own="""
-        from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of
-        from web3 import Web3
-
-        def test_reverts(isolated_devnet, l2):
-            contracts = FailingContracts(isolated_devnet.l2.request)
-            case = next(it for it in cases_of("plain") if it.name == "internal functions")
-            failing = contracts.transaction(case)
-            addresses = {it: Web3.to_checksum_address(failing[it]) for it in ("from", "to")}
-            l2.eth.call({**failing, **addresses})
-        """,
-    )
-    ran = runs.run("-q")
-    assert "\n".join(f"E       {line}" for line in LINES) in ran.stdout, ran.stdout + ran.stderr

@@ -9,7 +9,6 @@ import pytest
 from web3 import Web3
 
 from entresol import Devnet
-from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.layer import DevnetAccount
 from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.evm.console import console_call, logging_code
@@ -35,12 +34,6 @@ def test_every_test_starts_with_the_same_chains(
         assert layer.eth.get_balance(bob) == 10_001 * ETHER
 
 
-@pytest.mark.parametrize("time", [1, 2])
-def test_a_client_is_that_of_one_test(l2: Web3, time: int) -> None:
-    assert "own" not in [name for _, name in l2.middleware_onion.middleware], time
-    l2.middleware_onion.add(lambda *_: None, "own")  # type: ignore[arg-type]
-
-
 def test_a_mining_mode_is_that_of_one_test(devnet: Devnet) -> None:
     for method, value in (("evm_setAutomine", False), ("evm_setIntervalMining", 1_000)):
         with devnet.isolated():
@@ -59,14 +52,6 @@ def test_a_chain_that_was_reset_is_reported(runs: PytestRuns) -> None:
     ran = runs.run("-q", "-W", "default")
     assert "the chains cannot be reverted" in ran.stdout
     assert "1 passed, 1 error" in ran.stdout
-
-
-def test_the_bridge_is_isolated_too(
-    bridge: Bridge, l1: Web3, accounts: tuple[DevnetAccount, ...]
-) -> None:
-    bob = accounts[1].address
-    bridge.finalize(bridge.withdraw(ETHER, to=bob))
-    assert l1.eth.get_balance(bob) == 10_001 * ETHER
 
 
 @pytest.fixture(scope="module")
@@ -142,28 +127,6 @@ def test_each_of_several_chains_has_a_client_and_a_bridge_that_are_isolated(
     )
     ran = runs.run("-q")
     assert "3 passed" in ran.stdout, ran.stdout
-
-
-def test_an_only_chain_is_the_first_of_several(l2: Web3, l2s: tuple[Web3, ...]) -> None:
-    assert l2s == (l2,)
-
-
-def test_settings_are_overridden_by_a_fixture(runs: PytestRuns) -> None:
-    runs.write(
-        conftest="""
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def devnet_settings():
-            return {"chain_id": 4242, "l1": False}
-        """,
-        test_own="""
-        def test_the_chain(l2, devnet):
-            assert l2.eth.chain_id == 4242 and len(devnet.layers) == 1
-        """,
-    )
-    ran = runs.run("-q")
-    assert ran.returncode == 0, ran.stdout
 
 
 def test_the_nearest_settings_count(runs: PytestRuns) -> None:

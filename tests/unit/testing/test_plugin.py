@@ -69,9 +69,3 @@ def test_fixtures_of_the_same_names_stay_those_of_the_tests(runs: PytestRuns) ->
     )
     ran = runs.run("-q")
     assert ran.returncode == 0, ran.stdout
-
-
-def test_it_can_be_turned_off(runs: PytestRuns) -> None:
-    runs.write(test_own="def test_something(l2): pass")
-    ran = runs.run("-q", "-p", "no:entresol")
-    assert "fixture 'l2' not found" in ran.stdout

@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.contracts.shop import OUTPUT
-from tests.support.sources.covered_contracts import FOLDER
 
 TABLE = """\
 Factory (src/Shop.sol)
@@ -88,27 +87,3 @@ def test_without_the_flag_there_is_no_report_and_no_profiler(runs: PytestRuns) -
     ran = runs.run("-q", "test_off.py")
     assert ran.returncode == 0, ran.stdout
     assert "gas report" not in ran.stdout
-
-
-def test_contracts_in_vyper_are_in_the_report(tmp_path: Path) -> None:
-    runs = PytestRuns(tmp_path)
-    runs.write(
-        conftest=f"""
-        import pytest
-
-        @pytest.fixture(scope="session")
-        def devnet_settings():
-            return {{"sources": [{str(FOLDER / "vyper")!r}], "l1": False}}
-        """,
-        test_vault="""
-        from tests.support.sources.covered_contracts import CoveredContracts
-
-        def test_sign(isolated_devnet):
-            steps = [["deploy", "Vault", [7]], ["send", "Vault", "sign", [5]]]
-            CoveredContracts(isolated_devnet.l2.request, "vyper").take(steps)
-        """,
-    )
-    ran = runs.run("-q", "--entresol-gas", "--entresol-gas-lines", "Vault.vy")
-    assert "Vault (Vault.vy)\n  deployed once: 269,487 gas, 886 bytes" in ran.stdout, ran.stdout
-    assert "  sign          1  21,510  21,510  21,510  21,510" in ran.stdout
-    assert "        1           25              │         return 1" in ran.stdout

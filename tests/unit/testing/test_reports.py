@@ -210,15 +210,6 @@ def test_a_failure_that_is_the_cause_of_another_is_explained(ran: Reports) -> No
     ]
 
 
-def test_a_test_that_uses_no_devnet_is_reported_as_before(ran: Reports) -> None:
-    lines = "\n".join(ran.of("of_others"))
-    assert "During handling of the above exception" in lines
-
-
-def test_no_key_is_in_a_report(ran: Reports, full: Reports) -> None:
-    assert "ac0974bec39a17e36ba4a6b4d238ff944bacb478" not in ran.output + full.output
-
-
 def test_the_run_says_how_to_see_all_frames(ran: Reports, full: Reports) -> None:
     assert ran.output.count("--entresol-full-traceback shows them") == 1
     assert "--entresol-full-traceback shows them" not in full.output

@@ -6,14 +6,10 @@ import pytest
 
 from entresol import Devnet
 from entresol.errors import BridgeFailed, BundleReverted
-from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
 from entresol.primitives.base_token import L2_ASSET_ROUTER
-from entresol.primitives.interop_bundles import encode_erc7930
-from entresol.primitives.values import Address
 from tests.support.ecosystem.bundles import deployed_token
 
 ETHER = 10**18
-ETH = "ETH"
 
 
 def test_value_costs_its_amount_the_fee_and_gas(net: Devnet) -> None:
@@ -25,18 +21,6 @@ def test_value_costs_its_amount_the_fee_and_gas(net: Devnet) -> None:
     assert before - w3.eth.get_balance(bob) == ETHER + fee + gas
     (call,) = bundle.bundle.calls
     assert (call.to.checksummed(), call.value, call.data) == (bob, ETHER, b"")
-
-
-def test_a_bundle_begins_as_sent_and_unreceived(net: Devnet) -> None:
-    bundle = net.bridge.send(1, chain=net.bridges[1])
-    assert bundle.stage is BundleStage.SENT
-    assert bundle.status is BundleStatus.UNRECEIVED
-    assert bundle.call_statuses == (CallStatus.UNPROCESSED,)
-    assert bundle.proof is None
-
-
-def test_a_destination_may_be_a_client(net: Devnet) -> None:
-    assert net.bridge.send(1, chain=net.l2s[1].w3).bundle.destination == 271
 
 
 def test_a_token_of_the_chain_is_registered_approved_and_locked(net: Devnet) -> None:
@@ -68,28 +52,6 @@ def test_more_of_a_token_than_the_sender_has_is_not_sent(net: Devnet) -> None:
     token = deployed_token(net.l2.w3)
     with pytest.raises(BridgeFailed, match=r"has 100 of the token .* takes 101"):
         net.bridge.send(101, chain=net.l2s[1], token=token.address)
-
-
-def test_ether_goes_to_a_chain_with_another_base_token_by_the_router(net: Devnet) -> None:
-    (call,) = net.bridge.send(ETHER, chain=net.l2s[2]).bundle.calls
-    assert (call.to, call.value) == (L2_ASSET_ROUTER, 0)
-
-
-def test_bridged_ether_goes_home_as_value(net: Devnet) -> None:
-    zoo = net.bridges[2]
-    zoo.deposit(2 * ETHER, token=ETH)
-    bundle = zoo.send(ETHER, chain=net.l2s[0], token=ETH)
-    (call,) = bundle.bundle.calls
-    assert (call.value, call.data) == (ETHER, b"")
-    left = zoo.l2_token("ETH").functions.balanceOf(net.accounts[0].address).call()
-    assert left == ETHER
-
-
-def test_a_bundle_names_who_executes_and_who_unbundles_it(net: Devnet) -> None:
-    bob, carol = (account.address for account in net.accounts[1:3])
-    bundle = net.bridge.send(1, chain=net.l2s[1], executor=bob, unbundler=carol).bundle
-    assert bundle.executor == encode_erc7930(None, Address.parse(bob))
-    assert bundle.unbundler == encode_erc7930(None, Address.parse(carol))
 
 
 def test_what_the_center_rejects_is_named_with_its_arguments(net: Devnet) -> None:

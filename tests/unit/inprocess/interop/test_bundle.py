@@ -7,7 +7,7 @@ import pytest
 from entresol import Devnet
 from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallStatus
-from tests.support.ecosystem.bundles import ACCEPTS, REVERTS, deployed_token, put
+from tests.support.ecosystem.bundles import REVERTS, deployed_token, put
 
 ETHER = 10**18
 ETH = "ETH"
@@ -43,13 +43,6 @@ def test_ether_is_a_token_on_a_chain_with_another_base_token_and_goes_home(net: 
     before = here.l2.eth.get_balance(bob)
     zoo.send(ETHER, chain=here, to=bob, sender=bob, token=ETH).execute(net.accounts[0].address)
     assert here.l2.eth.get_balance(bob) == before + ETHER
-
-
-def test_a_call_with_value_reaches_its_contract(net: Devnet) -> None:
-    there = net.l2s[1].w3
-    target = put(there, ACCEPTS)
-    net.bridge.send(5, chain=there, to=target, data=b"hello").execute()
-    assert there.eth.get_balance(target) == 5
 
 
 def test_a_call_that_fails_is_cancelled_and_the_others_executed(net: Devnet) -> None:

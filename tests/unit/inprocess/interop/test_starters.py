@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.inprocess.interop.starters import (
-    bundle_attributes,
-    remote_call,
-    token_transfer,
-)
+from entresol.inprocess.interop.starters import bundle_attributes, remote_call, token_transfer
 from entresol.primitives import abi
 from entresol.primitives.base_token import L2_ASSET_ROUTER
 from entresol.primitives.interop_bundles import encode_erc7930
@@ -15,10 +11,6 @@ from entresol.primitives.values import Address, Hash32
 BOB = Address(b"\x0b" * 20)
 TOKEN = Address(b"\x07" * 20)
 ASSET = Hash32(b"\x0a" * 32)
-
-
-def test_a_call_without_value_has_no_attribute() -> None:
-    assert remote_call(BOB, b"hello").attributes == ()
 
 
 def test_a_payment_is_a_call_with_nothing_but_its_value() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from web3 import Web3
@@ -21,7 +19,6 @@ from entresol.sources.registry import SourceRegistry
 from tests.support.contracts.shop import OUTPUT, ShopRun
 
 SOURCES = SourceRegistry.of_paths([str(OUTPUT)])
-HTTP_CALL = {"jsonrpc": "2.0", "id": 1, "method": "eth_call"}
 
 
 def selector(signature: str) -> str:
@@ -89,14 +86,6 @@ def test_an_estimate_is_counted_only_if_it_fails(net: Devnet, shop: ShopRun) -> 
     assert (found.succeeded.count, found.failed.count) == (0, 1)
 
 
-def test_a_transaction_without_gas_is_counted_once(net: Devnet, shop: ShopRun) -> None:
-    sent = {"from": shop.sender, "to": shop.shop, "data": selector("add(uint256)") + "00" * 32}
-    net.l2.request("eth_sendTransaction", sent)
-    found = counted(net, "add(uint256)")
-    assert found is not None
-    assert found.calls == 1
-
-
 def test_transactions_that_fail_are_counted_as_failed(net: Devnet, shop: ShopRun) -> None:
     shop.send(shop.shop, "buy(uint256)", 1_000)
     found = counted(net, "buy")
@@ -110,34 +99,6 @@ def test_what_is_reverted_stays_counted(net: Devnet, shop: ShopRun) -> None:
     assert counted(net, "add(uint256)") is not None
 
 
-def test_several_transactions_in_a_block_are_counted(net: Devnet, shop: ShopRun) -> None:
-    with net.isolated():
-        net.l2.request("evm_setAutomine", False)
-        sent = {"from": shop.sender, "to": shop.shop, "gas": "0x989680"}
-        for number in range(3):
-            data = selector("add(uint256)") + number.to_bytes(32).hex()
-            net.l2.request("eth_sendTransaction", {**sent, "data": data})
-        net.l2.request("evm_mine")
-    found = counted(net, "add(uint256)")
-    assert found is not None
-    assert found.calls == 3
-
-
-@pytest.mark.parametrize(
-    "request_", [b"eth_call", b"[" * 100_000 + b"eth_call", b'{"method": "eth_call", "params": 1}']
-)
-def test_malformed_requests_get_their_errors(net: Devnet, request_: bytes) -> None:
-    assert b"error" in net.l2.channel.respond(request_)
-
-
-@pytest.mark.parametrize("params", [[{"to": 1}], [{}, "nowhere"], [None], [{}, "0xffff"]])
-def test_invalid_calls_get_their_errors(net: Devnet, params: list[Any]) -> None:
-    response = json.loads(
-        net.l2.channel.respond(json.dumps({**HTTP_CALL, "params": params}).encode())
-    )
-    assert "error" in response
-
-
 def test_a_call_that_never_ends_is_left_out(net: Devnet, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = profiler.LIMITS
     monkeypatch.setattr(profiler, "LIMITS", type(limits)(seconds=0.01))
@@ -146,11 +107,6 @@ def test_a_call_that_never_ends_is_left_out(net: Devnet, monkeypatch: pytest.Mon
         net.l2.request("eth_call", {"to": "0x" + "77" * 20}, "latest", loop)
     totals = net.profile().totals
     assert (totals.executions, totals.left_out) == (0, 1)
-
-
-def test_without_a_profiler_nothing_listens_and_nothing_is_counted() -> None:
-    with entresol.devnet(l1=False) as other:
-        assert other.profiler is None
 
 
 def test_devnets_may_share_a_profiler(net: Devnet) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from entresol.errors import ChainNotAdded
@@ -17,16 +15,11 @@ from entresol.rpc.types.number import Number
 
 @pytest.mark.parametrize(
     ("config", "reason"),
-    [
-        (NodeConfig(api=ApiConfig(workers=2)), "--workers"),
-        (NodeConfig(), "the node has none"),
-    ],
+    [(NodeConfig(api=ApiConfig(workers=2)), "--workers"), (NodeConfig(), "the node has none")],
 )
-def test_a_node_that_can_have_no_more_chains_says_why(config: NodeConfig, reason: str) -> None:
+async def test_a_node_that_can_have_no_more_chains_says_why(
+    config: NodeConfig, reason: str
+) -> None:
     control = chain_control(config, None)
-
-    async def add() -> None:
-        await control.add_chain(NewChainFields(chain_id=Number(Quantity(300))))
-
     with pytest.raises(ChainNotAdded, match=reason):
-        asyncio.run(add())
+        await control.add_chain(NewChainFields(chain_id=Number(Quantity(300))))

@@ -81,16 +81,3 @@ def test_tables_of_chains_override_those_of_a_preset(tmp_path: Path) -> None:
     config = SETTINGS.load({}, {}, file)
     assert ids_and_ports(config) == [(1, 11), (2, 12)]
     assert config.l1.l1_extra_port == 3052
-
-
-@pytest.mark.parametrize(
-    ("flags", "fails"),
-    [
-        ((), True),
-        (("--hardhat-call-failures",), True),
-        (("--hardhat-call-failures", "false"), False),
-        (("--hardhat-call-failures=true",), True),
-    ],
-)
-def test_whether_calls_fail_is_written_behind_the_flag(flags: tuple[str, ...], fails: bool) -> None:
-    assert load(*flags).api.hardhat_call_failures is fails

@@ -38,10 +38,6 @@ def flags(*arguments: str) -> dict[str, object]:
     return parser.parse(arguments)
 
 
-def test_without_any_source_the_defaults_apply() -> None:
-    assert SETTINGS.load(flags(), {}) == House()
-
-
 def test_flags_override_variables_and_these_the_file(tmp_path: Path) -> None:
     file = tmp_path / "house.toml"
     file.write_text('[door]\nwidth = 1\ncolour = "green"\nname = "file"\n', encoding="utf-8")
@@ -151,12 +147,6 @@ def test_a_key_is_shown_without_characters_that_a_terminal_obeys(tmp_path: Path)
     assert f"{file}: \\x1b\\u202e: there is no such section" in str(caught.value)
 
 
-def test_a_text_with_many_dots_is_no_key(tmp_path: Path) -> None:
-    file = tmp_path / "house.toml"
-    file.write_text(f"[door]\nname = '{'a/.' * 40}'\n", encoding="utf-8")
-    assert SETTINGS.load(flags(), {}, file).door.name == "a/." * 40
-
-
 @pytest.mark.parametrize(
     ("arguments", "environment", "name"),
     [(("--width", "\udcff"), {}, "--width"), ((), {"ENTRESOL_WIDTH": "\udcff"}, "ENTRESOL_WIDTH")],
@@ -167,13 +157,3 @@ def test_a_value_that_is_not_text_is_rejected(
     with pytest.raises(InvalidConfig) as caught:
         SETTINGS.load(flags(*arguments), environment)
     assert str(caught.value) == f"{name}: it is not UTF-8"
-
-
-def test_a_missing_file_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfig, match="No such file"):
-        SETTINGS.load(flags(), {}, tmp_path / "none.toml")
-
-
-def test_a_configuration_can_be_dumped_as_plain_values() -> None:
-    house = SETTINGS.load(flags("--width", "7"), {})
-    assert SETTINGS.dump(house)["door"] == {"width": 7, "colour": "red", "name": None}

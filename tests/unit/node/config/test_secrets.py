@@ -9,12 +9,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig
 from entresol.l1.operator import OperatorKeys
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.config.secrets import (
-    operator_keys,
-    parse_private_key,
-    read_secret_files,
-)
-from entresol.node.config.setting import redact
+from entresol.node.config.secrets import operator_keys, parse_private_key, read_secret_files
 from entresol.primitives.values import Hash32
 
 (ACCOUNT,) = derive(DEVELOPMENT_MNEMONIC, 1)
@@ -110,10 +105,3 @@ def test_a_file_that_others_may_read_is_warned_of(
     config = NodeConfig(l1=L1Config(operator_key_file=secret_file(tmp_path, KEY, mode)))
     read_secret_files(config)
     assert len([message for message in caplog.messages if "chmod 600" in message]) == count
-
-
-def test_words_as_long_as_a_key_are_redacted() -> None:
-    assert redact(f"invalid choice: '{KEY}' (choose from run)") == (
-        "invalid choice: '…' (choose from run)"
-    )
-    assert redact("unrecognized arguments: -x") == "unrecognized arguments: -x"

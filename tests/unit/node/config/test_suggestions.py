@@ -32,10 +32,6 @@ def test_the_nearest_is_named_before_all() -> None:
     )
 
 
-def test_a_word_that_may_be_a_key_is_not_repeated() -> None:
-    assert "b" * 33 not in none_of("b" * 64, ("run",))
-
-
 @pytest.mark.parametrize(
     ("words", "shown"), [("one two three", "'one two three'"), ("a b c d", "a value of 4 words")]
 )
@@ -96,11 +92,6 @@ def test_a_value_that_may_be_a_key_or_is_long_is_not_repeated() -> None:
     assert len(wrong_value("Expected `int`, got `str`", "a b " * 1_000)) < 120
     words = ["test", "junk"]
     assert wrong_value("Expected `str`, got `array`", words) == "expected text, got a list"
-
-
-def test_a_value_that_may_be_a_word_is_expected_as_the_help_shows_it() -> None:
-    problem = wrong_value("Invalid enum value 'lots'", "lots", "N|auto")
-    assert problem == "expected N|auto, got 'lots'"
 
 
 def test_an_item_of_a_list_is_found_by_its_path() -> None:

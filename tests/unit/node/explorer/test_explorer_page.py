@@ -28,25 +28,9 @@ def info(page: ExplorerPage, *houses: House) -> Any:
     return json.loads(body)
 
 
-def test_a_layer_alone_has_no_other() -> None:
-    found = info(ExplorerPage(layer=1))
-    assert (found["layer"], found["other"], found["l1"]) == (1, None, {})
-
-
 def test_each_layer_of_a_pair_names_the_path_to_the_other() -> None:
     assert info(ExplorerPage(layer=2, other="here"))["other"] == "/explorer/l1"
     assert info(ExplorerPage(layer=1, other="here"))["other"] == "/explorer/l2"
-
-
-def test_a_remote_layer_is_only_read() -> None:
-    assert info(ExplorerPage(layer=2, other="remote"))["remote"] is True
-
-
-def test_contracts_of_both_layers_have_names() -> None:
-    contracts = development_contracts()
-    found = info(ExplorerPage(layer=2, other="here", contracts=contracts))
-    assert found["l1"][str(contracts.bridgehub)] == "Bridgehub"
-    assert found["l2"]["0x0000000000000000000000000000000000008008"] == "L1Messenger"
 
 
 def houses_on_one_ground() -> list[House]:
@@ -90,14 +74,6 @@ def test_every_port_has_the_names_of_all_chains_contracts() -> None:
         assert names[str(contracts.asset_router)] == "L1AssetRouter"
         assert names[str(contracts.legacy_bridge)] == "L1ERC20Bridge"
         assert {names[str(development_contracts(index).chain)] for index in range(2)} == {"ZKChain"}
-
-
-def test_more_chains_than_there_are_names_have_numbers() -> None:
-    page = ExplorerPage(layer=2, other="here", chain_id=270)
-    houses = [House(page, Listening(3050))] * 16
-    names = [it["name"] for it in info(page, *houses)["chains"]]
-    assert len(set(names)) == 16
-    assert names[-1] == "House 16"
 
 
 def test_the_page_says_of_each_chain_whether_it_publishes_and_for_whom_it_is() -> None:

@@ -13,7 +13,6 @@ from entresol.chain.chain import Chain
 from entresol.chain.rules import block_rules_of
 from entresol.errors import InvalidConfig
 from entresol.node.config.api import ApiConfig
-from entresol.node.config.evm import EvmConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.opening import availability
@@ -36,12 +35,6 @@ def opened(config: NodeConfig) -> Iterator[Chain]:
 def with_chain(config: NodeConfig, **chain: Any) -> NodeConfig:
     settings = {"data_dir": config.chain.data_dir, **chain}
     return NodeConfig(chain=ChainConfig(**settings), settlement=config.settlement, evm=config.evm)
-
-
-def test_a_chain_publishes_nothing_by_default() -> None:
-    with opened(config_of(None)) as chain:
-        assert (chain.rules.publishes, chain.rules.is_development) == (False, True)
-        assert chain.ledger.store.rules.at(0) is None
 
 
 def test_a_chain_that_publishes_stores_the_rules_of_its_blocks_with_the_genesis() -> None:
@@ -77,15 +70,6 @@ def test_a_chain_that_has_published_another_limit_keeps_it_and_its_prices(
     chain.close()
 
 
-def test_a_chain_that_publishes_does_so_when_it_is_opened_again_without_the_flag(
-    tmp_path: Path,
-) -> None:
-    with opened(config_of(tmp_path, data_availability="calldata")):
-        pass
-    with opened(config_of(tmp_path)) as chain:
-        assert chain.rules.publishes
-
-
 @pytest.mark.parametrize(("first", "then"), [("none", "calldata"), ("calldata", "none")])
 def test_what_a_chain_publishes_is_decided_when_it_is_created(
     tmp_path: Path, first: str, then: str
@@ -97,11 +81,6 @@ def test_what_a_chain_publishes_is_decided_when_it_is_created(
         opened(config_of(tmp_path, data_availability=then)),
     ):
         pass
-
-
-def test_a_chain_for_production_publishes_and_is_not_for_development() -> None:
-    with opened(config_of(None, production=True)) as chain:
-        assert (chain.rules.publishes, chain.rules.is_development) == (True, False)
 
 
 def test_a_chain_for_production_cannot_publish_nothing() -> None:
@@ -184,23 +163,6 @@ def test_other_rules_than_the_chain_has_published_need_a_flag(
     with opened(with_chain(changing, **changed)) as chain:
         chain.builder.seal()
         assert chain.ledger.store.rules.changes_at(1)
-
-
-def test_a_limit_of_code_is_a_rule_of_blocks(tmp_path: Path) -> None:
-    config = config_of(tmp_path, data_availability="calldata")
-    with opened(config):
-        pass
-    limited = NodeConfig(chain=config.chain, evm=EvmConfig(code_size_limit=1_000))
-    with pytest.raises(InvalidConfig, match=r"--code-size-limit"), opened(limited):
-        pass
-
-
-def test_a_chain_that_publishes_nothing_changes_its_rules_freely(tmp_path: Path) -> None:
-    config = config_of(tmp_path)
-    with opened(config):
-        pass
-    with opened(with_chain(config, gas_limit=1_000_000)) as chain:
-        assert chain.rules.gas_limit == 1_000_000
 
 
 def test_a_batch_of_more_blocks_than_can_be_published_is_rejected_by_name() -> None:

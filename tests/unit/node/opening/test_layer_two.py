@@ -37,11 +37,6 @@ def opened(config: ChainConfig) -> Iterator[Chain]:
     chain.close()
 
 
-def test_the_genesis_has_the_base_fee_of_the_next_block() -> None:
-    with opened(ChainConfig()) as chain:
-        assert chain.head.base_fee_per_gas == chain.next_base_fee() == 100_000_000
-
-
 def test_a_chain_can_be_opened_again_with_another_gas_price(tmp_path: Path) -> None:
     directory = str(tmp_path / "chain")
     with opened(ChainConfig(data_dir=directory)) as chain:
@@ -151,12 +146,7 @@ def test_accounts_cannot_have_more_of_a_base_token_than_there_can_be() -> None:
 def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> None:
     genesis = tmp_path / "genesis.json"
     rich = {f"0x{number:040x}": {"balance": hex(2**256 - 1)} for number in (1, 2)}
-    text = {
-        "config": {"chainId": 270},
-        "gasLimit": "0x1c9c380",
-        "difficulty": "0x0",
-        "alloc": rich,
-    }
+    text = {"config": {"chainId": 270}, "gasLimit": "0x1c9c380", "difficulty": "0x0", "alloc": rich}
     genesis.write_text(json.dumps(text), encoding="utf-8")
     config = NodeConfig(chain=ChainConfig(genesis=str(genesis)))
     with opened(config.chain) as chain:
@@ -171,11 +161,6 @@ def test_the_fee_recipient_is_the_beneficiary_of_blocks() -> None:
     recipient = Address(b"\x0f" * 20)
     with opened(ChainConfig(fee_recipient=str(recipient))) as chain:
         assert chain.builder.seal().beneficiary == recipient
-
-
-def test_a_fee_recipient_that_is_no_address_is_rejected() -> None:
-    with pytest.raises(InvalidConfig, match="--fee-recipient"):
-        open_layer_two(NodeConfig(chain=ChainConfig(fee_recipient="0x12")), None, None)
 
 
 @pytest.mark.parametrize("gas_limits", [(30_000_000, 30_000_000), (40_000_000, 20_000_000)])
@@ -218,12 +203,6 @@ def test_each_layer_has_a_code_size_limit(
 ) -> None:
     with opened_pair(NodeConfig(evm=EvmConfig(**evm))) as chains:
         assert tuple(chain.rules.code_size_limit for chain in chains) == expected
-
-
-def test_each_layer_has_a_fork() -> None:
-    config = NodeConfig(chain=ChainConfig(hardfork="prague"), evm=EvmConfig(l1_hardfork="cancun"))
-    with opened_pair(config) as chains:
-        assert [chain.rules.fork for chain in chains] == ["prague", "cancun"]
 
 
 @pytest.mark.parametrize("is_enabled", [False, True])

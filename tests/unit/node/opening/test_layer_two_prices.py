@@ -152,8 +152,7 @@ def test_what_waits_in_the_pool_follows_the_price_as_any_base_fee(chain: PricedC
     cheap, dear = EtherPrice(1, 1), EtherPrice(2, 1)
     chain.fees.set_ether_price(cheap)
     sent = chain(
-        "eth_sendTransaction",
-        {"from": str(USER.address), "to": str(BOB), "gasPrice": hex(10**8)},
+        "eth_sendTransaction", {"from": str(USER.address), "to": str(BOB), "gasPrice": hex(10**8)}
     )
     chain.fees.set_ether_price(dear)
     chain("evm_mine")
@@ -162,16 +161,3 @@ def test_what_waits_in_the_pool_follows_the_price_as_any_base_fee(chain: PricedC
     chain.fees.set_ether_price(cheap)
     chain("evm_mine")
     assert chain.receipt(sent)["status"] == "0x1"
-
-
-@only_dearest
-def test_a_price_that_changes_with_each_block_is_that_of_the_block(chain: PricedChain) -> None:
-    expected = []
-    for tokens in (1, 2**60, 3, LARGEST):
-        price = EtherPrice(tokens, 1 if tokens < 10 else tokens)
-        chain.fees.set_ether_price(price)
-        receipt = chain.transfer()
-        expected.append(price.units(10**8))
-        assert int(receipt["effectiveGasPrice"], 16) == expected[-1]
-    history = chain("eth_feeHistory", "0x4", "latest", [])
-    assert [int(it, 16) for it in history["baseFeePerGas"]] == [*expected, expected[-1]]

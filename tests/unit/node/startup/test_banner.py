@@ -84,27 +84,10 @@ def test_a_base_token_is_never_called_ether() -> None:
     }
 
 
-def test_another_chain_shows_its_own_base_token() -> None:
-    other = msgspec.structs.replace(INFO, chain_id=271, base_token=ZOO)
-    text = banner(msgspec.structs.replace(INFO, others=(other,)))
-    assert "(10,000 ETH)" in text
-    assert text.index("Chain id     271") < text.index("Base token   ZOO")
-
-
-def test_the_last_line_is_what_scripts_wait_for() -> None:
-    assert banner(INFO).splitlines()[-1] == "Listening on 127.0.0.1:3050"
-
-
 def test_a_temporary_chain_is_shown_as_such() -> None:
     assert "Directory    temporary: deleted when the node stops" in banner(INFO)
     stored = msgspec.structs.replace(INFO, data_dir=Path("/data/chain"))
     assert "Directory    /data/chain" in banner(stored)
-
-
-def test_a_genesis_file_has_no_accounts_to_show() -> None:
-    text = banner(msgspec.structs.replace(INFO, accounts=()))
-    assert "Available accounts" not in text
-    assert "Mnemonic" not in text
 
 
 def test_the_file_has_what_the_banner_has(tmp_path: Path) -> None:
@@ -174,15 +157,3 @@ def test_keys_of_a_mnemonic_in_a_file_are_in_no_banner_and_no_log(tmp_path: Path
         assert CUSTOM not in text
     info.write(tmp_path / "info.json")
     assert str(account.secret) in (tmp_path / "info.json").read_text(encoding="utf-8")
-
-
-def test_the_log_has_no_key_of_an_l1() -> None:
-    assert KEYED.to_log()["l1"]["http_url"] == "https://l1.example/…"
-
-
-def test_the_file_has_the_whole_url_of_an_l1_and_is_for_its_owner_only(tmp_path: Path) -> None:
-    path = tmp_path / "info.json"
-    KEYED.write(path)
-    info = json.loads(path.read_text(encoding="utf-8"))
-    assert info["l1"]["http_url"] == "https://l1.example/v2/sesame"
-    assert path.stat().st_mode & 0o777 == 0o600

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from entresol.node.startup.process_start import CLIENT, collect_less, collect_rarely, names_remote
+from entresol.node.startup.process_start import CLIENT, collect_less, names_remote
 from entresol.primitives.values import Hash32
 
 MAX_SECONDS = 0.02
@@ -60,13 +60,6 @@ def test_a_start_makes_fewer_objects_than_a_collection_waits_for() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_collections_are_rarer_while_a_process_starts_than_after_it() -> None:
-    collect_rarely()
-    starting = gc.get_threshold()
-    collect_less()
-    assert starting[0] > gc.get_threshold()[0] > 1_000
-
-
 NOT_NEEDED = (CLIENT, "importlib.metadata", "tomllib", "websockets", "web3", "asyncpg")
 """What a node without a remote, a file of settings and a WebSocket does not need; together as long as half its start."""
 
@@ -85,11 +78,6 @@ def test_a_command_that_names_a_remote_imports_its_client_ahead(
     words: list[str], environment: dict[str, str]
 ) -> None:
     assert names_remote(words, environment)
-
-
-@pytest.mark.parametrize("words", [["entresol"], ["entresol", "anvil", "--fork-url-is-none"]])
-def test_other_commands_do_not(words: list[str]) -> None:
-    assert not names_remote(words, {"ENTRESOL_PORT": "0"})
 
 
 @pytest.mark.parametrize("recipe", ["layer_one_parts", "ecosystem"])

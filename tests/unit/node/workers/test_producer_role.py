@@ -34,7 +34,3 @@ def test_equal_samples_are_added_up() -> None:
         'b_bucket{le="1"} 7',
         "b_sum 0.750000000",
     ]
-
-
-def test_one_process_stays_as_it_is() -> None:
-    assert sum_metrics([ONE]) == ONE

@@ -24,11 +24,6 @@ def test_a_worker_that_is_silent_for_the_whole_time_is_found_once() -> None:
     assert watchdog.check({0: 9, 1: 7}, 4.0) == []
 
 
-def test_a_worker_that_beats_late_is_not_found() -> None:
-    watchdog = Watchdog[int](LIMIT, START_LIMIT)
-    assert [watchdog.check({0: now // 2 + 1}, now) for now in range(20)] == [[]] * 20
-
-
 def test_a_worker_that_hangs_while_it_starts_is_found_after_a_longer_time() -> None:
     watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, range(20), {0: 0}) == []
@@ -41,12 +36,6 @@ def test_a_worker_that_is_stopped_at_its_start_is_found_as_any_other() -> None:
     assert checked(watchdog, range(3), {0: STARTING}) == []
     assert checked(watchdog, range(3, 6), {0: STOPPED}) == []
     assert watchdog.check({0: STOPPED}, 6.0) == [0]
-
-
-def test_a_worker_has_at_least_as_long_to_start_as_to_beat() -> None:
-    watchdog = Watchdog[int](50.0, START_LIMIT)
-    assert checked(watchdog, range(50), {0: 0}) == []
-    assert watchdog.check({0: 0}, 50.0) == [0]
 
 
 def test_a_new_worker_has_its_own_time() -> None:

@@ -33,8 +33,7 @@ from entresol.storage.log_entries import (
 )
 from entresol.storage.tables import START
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
 
 ROWS = [PoolRow(bytes([index]) * 32, bytes([index]), index) for index in range(3)]
 
@@ -46,234 +45,192 @@ OUTGOING = OutgoingEntry(COMMIT, PENDING.encode())
 
 
 @pytest.mark.parametrize("is_committed", [True, False])
-def test_a_write_with_an_unknown_outcome_is_applied_once_if_the_log_has_it(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, *, is_committed: bool
+async def test_a_write_with_an_unknown_outcome_is_applied_once_if_the_log_has_it(
+    cluster: EmptyCluster, monkeypatch: pytest.MonkeyPatch, *, is_committed: bool
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection, cluster.connected() as other:
-            sealer = await cluster.producer(connection, chain)
-            fetch = connection.fetchrow
+    chain = open_chain()
+    async with cluster.connected() as connection, cluster.connected() as other:
+        sealer = await cluster.producer(connection, chain)
+        fetch = connection.fetchrow
 
-            async def lose(*arguments: Any) -> None:
-                if is_committed:
-                    await fetch(*arguments)
-                raise ConnectionResetError
+        async def lose(*arguments: Any) -> None:
+            if is_committed:
+                await fetch(*arguments)
+            raise ConnectionResetError
 
-            monkeypatch.setattr(type(connection), "fetchrow", lambda _, *it: lose(*it))
-            chain.add(transaction(0))
-            with pytest.raises(OutcomeUnknown):
-                await sealer.seal()
-            monkeypatch.undo()
-            assert chain.number == 0
-            # Nothing else is written by this producer.
-            with pytest.raises(OutcomeUnknown):
-                await sealer.journal.write(ConfirmedEntry(0, 0))
-            assert await take_lease(other, "a", "", LEASE_SECONDS) is not None
-            await Follower(chain, lambda _: None).catch_up(PostgresLog(other))
-            assert chain.number == int(is_committed)
-            again = await cluster.producer(other, chain)
-            await again.round()
-            assert chain.number == 1
-            assert chain.blocks.locate_transaction(transaction(0).hash) is not None
-            assert await other.fetchval("select count(*) from log where kind = 'block'") == 1
-        chain.close()
-
-    play(postgres, scenario)
-
-
-def test_a_caller_that_is_cancelled_does_not_interrupt_its_write(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-            writing = asyncio.create_task(sealer.journal.write(ConfirmedEntry(0, 0)))
-            await asyncio.sleep(0)
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
-            await sealer.journal.write(ConfirmedEntry(0, 0))
-            assert chain.ledger.store.position.get().seq == 2
-        chain.close()
-
-    play(postgres, scenario)
-
-
-def test_a_producer_that_was_fenced_applies_nothing(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection, cluster.connected() as other:
-            sealer = await cluster.producer(connection, chain)
-            await cluster.expire(other)
-            assert await take_lease(other, "b", "", LEASE_SECONDS) is not None
-            chain.add(transaction(0))
-            with pytest.raises(ClusterFenced):
-                await sealer.seal()
-            assert chain.number == 0
-            assert sealer.journal.failed.is_set()
-        chain.close()
-
-    play(postgres, scenario)
-
-
-def test_rows_follow_what_is_added_replaced_and_included(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-
-            async def hashes() -> list[bytes]:
-                await sealer.round()
-                return [row.hash for row in await read_pool(connection)]
-
-            waiting = [transaction(2), transaction(3), transaction(1, by=1)]
-            for it in waiting:
-                chain.add(it)
-            assert await hashes() == [it.hash for it in waiting]
-            replacement = transaction(3, wei=9, tip=10**9)
-            chain.add(replacement)
-            assert await hashes() == [waiting[0].hash, waiting[2].hash, replacement.hash]
-            for nonce in (0, 1):
-                chain.add(transaction(nonce))
-            assert await hashes() == [waiting[2].hash]
-            assert chain.number == 1
-        chain.close()
-
-    play(postgres, scenario)
-
-
-def test_the_next_producer_has_the_pool_in_the_order_of_arrival(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        first, second = open_chain(), open_chain()
-        waiting = [transaction(1, by=index) for index in (2, 0, 1)]
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, first)
-            for it in waiting:
-                first.add(it)
-                await sealer.round()
-            await cluster.expire(connection)
-            await cluster.producer(connection, second, "b")
-            assert [it.hash for it in second.pool] == [it.hash for it in waiting]
-        first.close()
-        second.close()
-
-    play(postgres, scenario)
-
-
-def test_entries_have_consecutive_numbers_and_chained_digests(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            await writer.write([ConfirmedEntry(1, 0), ConfirmedEntry(2, 1)], 5)
-            await writer.write([UnwindEntry(3)], 3)
-            page = await read_page(connection, START)
-            assert [it.position.seq for it in page] == [1, 2, 3]
-            assert [it.entry for it in page] == [
-                ConfirmedEntry(1, 0),
-                ConfirmedEntry(2, 1),
-                UnwindEntry(3),
-            ]
-            assert page[-1].position == writer.end
-            assert await connection.fetchval("select head from lease") == 3
-
-    play(postgres, scenario)
-
-
-def test_a_producer_that_was_fenced_writes_nothing(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as first, cluster.connected() as second:
-            old = await cluster.writer(first)
-            await cluster.expire(first)
-            new = await cluster.writer(second, "b")
-            with pytest.raises(ClusterFenced):
-                await old.write([UnwindEntry(1)], 1, PoolChanges(ROWS))
-            assert await read_page(second, START) == []
-            assert await read_pool(second) == []
-            await new.write([UnwindEntry(2)], 2)
-            assert [it.entry for it in await read_page(first, START)] == [UnwindEntry(2)]
-
-    play(postgres, scenario)
-
-
-def test_a_write_that_is_repeated_is_rejected(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            before = writer.end
-            await writer.write([UnwindEntry(1)], 1)
-            writer.end = before
-            with pytest.raises(ClusterFenced):
-                await writer.write([UnwindEntry(1)], 1)
-
-    play(postgres, scenario)
-
-
-def test_the_pool_changes_with_the_entry_or_not_at_all(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            await writer.write([], 0, PoolChanges(ROWS))
-            assert await read_pool(connection) == ROWS
-            await writer.write(
-                [UnwindEntry(1)], 1, PoolChanges(removed=[ROWS[0].hash, ROWS[2].hash])
-            )
-            assert await read_pool(connection) == [ROWS[1]]
-            assert writer.end.seq == 1
-
-    play(postgres, scenario)
-
-
-def test_every_write_renews_the_lease(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            await connection.execute("update lease set valid_until = clock_timestamp()")
-            await writer.write([], 0)
-            assert await connection.fetchval("select valid_until > clock_timestamp() from lease")
-
-    play(postgres, scenario)
-
-
-def test_a_broken_connection_leaves_the_outcome_unknown(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection, cluster.connected() as other:
-            writer = await cluster.writer(connection)
-            await other.execute("select pg_terminate_backend($1)", connection.get_server_pid())
-            with pytest.raises(OutcomeUnknown):
-                await writer.write([UnwindEntry(1)], 1)
-
-    play(postgres, scenario)
-
-
-def test_transactions_of_canonical_blocks_are_pending_again_in_their_order(
-    postgres: Postgres,
-) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-            for nonce in range(3):
-                if nonce == 1:
-                    chain.enqueue(deposit(0))
-                chain.add(transaction(nonce))
-                await sealer.seal()
-            await sealer.journal.write(UnwindEntry(2))
-            chain.add(transaction(2, wei=5))
+        monkeypatch.setattr(type(connection), "fetchrow", lambda _, *it: lose(*it))
+        chain.add(transaction(0))
+        with pytest.raises(OutcomeUnknown):
             await sealer.seal()
-            plan = await plan_unwind(connection, 1)
-            expected = [transaction(1), transaction(2, wei=5)]
-            assert plan.entry == UnwindEntry(1)
-            assert [it.hash for it in plan.pending] == [it.hash for it in expected]
-            assert [it.raw for it in plan.pending] == [it.raw for it in expected]
-            assert [it.arrived for it in plan.pending] == [-2, -1]
-            for number in (-1, 3, 9):
-                with pytest.raises(InvalidConfig, match="--to"):
-                    await plan_unwind(connection, number)
-            await connection.execute("delete from log where seq = 4")
-            with pytest.raises(LogTruncated):
-                await plan_unwind(connection, 0)
-        chain.close()
+        monkeypatch.undo()
+        assert chain.number == 0
+        # Nothing else is written by this producer.
+        with pytest.raises(OutcomeUnknown):
+            await sealer.journal.write(ConfirmedEntry(0, 0))
+        assert await take_lease(other, "a", "", LEASE_SECONDS) is not None
+        await Follower(chain, lambda _: None).catch_up(PostgresLog(other))
+        assert chain.number == int(is_committed)
+        again = await cluster.producer(other, chain)
+        await again.round()
+        assert chain.number == 1
+        assert chain.blocks.locate_transaction(transaction(0).hash) is not None
+        assert await other.fetchval("select count(*) from log where kind = 'block'") == 1
+    chain.close()
 
-    play(postgres, scenario)
+
+async def test_a_caller_that_is_cancelled_does_not_interrupt_its_write(
+    cluster: EmptyCluster,
+) -> None:
+    chain = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, chain)
+        writing = asyncio.create_task(sealer.journal.write(ConfirmedEntry(0, 0)))
+        await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        await sealer.journal.write(ConfirmedEntry(0, 0))
+        assert chain.ledger.store.position.get().seq == 2
+    chain.close()
+
+
+async def test_a_producer_that_was_fenced_applies_nothing(cluster: EmptyCluster) -> None:
+    chain = open_chain()
+    async with cluster.connected() as connection, cluster.connected() as other:
+        sealer = await cluster.producer(connection, chain)
+        await cluster.expire(other)
+        assert await take_lease(other, "b", "", LEASE_SECONDS) is not None
+        chain.add(transaction(0))
+        with pytest.raises(ClusterFenced):
+            await sealer.seal()
+        assert chain.number == 0
+        assert sealer.journal.failed.is_set()
+    chain.close()
+
+
+async def test_rows_follow_what_is_added_replaced_and_included(cluster: EmptyCluster) -> None:
+    chain = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, chain)
+
+        async def hashes() -> list[bytes]:
+            await sealer.round()
+            return [row.hash for row in await read_pool(connection)]
+
+        waiting = [transaction(2), transaction(3), transaction(1, by=1)]
+        for it in waiting:
+            chain.add(it)
+        assert await hashes() == [it.hash for it in waiting]
+        replacement = transaction(3, wei=9, tip=10**9)
+        chain.add(replacement)
+        assert await hashes() == [waiting[0].hash, waiting[2].hash, replacement.hash]
+        for nonce in (0, 1):
+            chain.add(transaction(nonce))
+        assert await hashes() == [waiting[2].hash]
+        assert chain.number == 1
+    chain.close()
+
+
+async def test_the_next_producer_has_the_pool_in_the_order_of_arrival(
+    cluster: EmptyCluster,
+) -> None:
+    first, second = open_chain(), open_chain()
+    waiting = [transaction(1, by=index) for index in (2, 0, 1)]
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, first)
+        for it in waiting:
+            first.add(it)
+            await sealer.round()
+        await cluster.expire(connection)
+        await cluster.producer(connection, second, "b")
+        assert [it.hash for it in second.pool] == [it.hash for it in waiting]
+    first.close()
+    second.close()
+
+
+async def test_entries_have_consecutive_numbers_and_chained_digests(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        await writer.write([ConfirmedEntry(1, 0), ConfirmedEntry(2, 1)], 5)
+        await writer.write([UnwindEntry(3)], 3)
+        page = await read_page(connection, START)
+        assert [it.position.seq for it in page] == [1, 2, 3]
+        assert [it.entry for it in page] == [
+            ConfirmedEntry(1, 0),
+            ConfirmedEntry(2, 1),
+            UnwindEntry(3),
+        ]
+        assert page[-1].position == writer.end
+        assert await connection.fetchval("select head from lease") == 3
+
+
+async def test_a_producer_that_was_fenced_writes_nothing(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as first, cluster.connected() as second:
+        old = await cluster.writer(first)
+        await cluster.expire(first)
+        new = await cluster.writer(second, "b")
+        with pytest.raises(ClusterFenced):
+            await old.write([UnwindEntry(1)], 1, PoolChanges(ROWS))
+        assert await read_page(second, START) == []
+        assert await read_pool(second) == []
+        await new.write([UnwindEntry(2)], 2)
+        assert [it.entry for it in await read_page(first, START)] == [UnwindEntry(2)]
+
+
+async def test_a_write_that_is_repeated_is_rejected(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        before = writer.end
+        await writer.write([UnwindEntry(1)], 1)
+        writer.end = before
+        with pytest.raises(ClusterFenced):
+            await writer.write([UnwindEntry(1)], 1)
+
+
+async def test_the_pool_changes_with_the_entry_or_not_at_all(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        await writer.write([], 0, PoolChanges(ROWS))
+        assert await read_pool(connection) == ROWS
+        await writer.write([UnwindEntry(1)], 1, PoolChanges(removed=[ROWS[0].hash, ROWS[2].hash]))
+        assert await read_pool(connection) == [ROWS[1]]
+        assert writer.end.seq == 1
+
+
+async def test_a_broken_connection_leaves_the_outcome_unknown(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection, cluster.connected() as other:
+        writer = await cluster.writer(connection)
+        await other.execute("select pg_terminate_backend($1)", connection.get_server_pid())
+        with pytest.raises(OutcomeUnknown):
+            await writer.write([UnwindEntry(1)], 1)
+
+
+async def test_transactions_of_canonical_blocks_are_pending_again_in_their_order(
+    cluster: EmptyCluster,
+) -> None:
+    chain = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, chain)
+        for nonce in range(3):
+            if nonce == 1:
+                chain.enqueue(deposit(0))
+            chain.add(transaction(nonce))
+            await sealer.seal()
+        await sealer.journal.write(UnwindEntry(2))
+        chain.add(transaction(2, wei=5))
+        await sealer.seal()
+        plan = await plan_unwind(connection, 1)
+        expected = [transaction(1), transaction(2, wei=5)]
+        assert plan.entry == UnwindEntry(1)
+        assert [it.hash for it in plan.pending] == [it.hash for it in expected]
+        assert [it.raw for it in plan.pending] == [it.raw for it in expected]
+        assert [it.arrived for it in plan.pending] == [-2, -1]
+        for number in (-1, 3, 9):
+            with pytest.raises(InvalidConfig, match="--to"):
+                await plan_unwind(connection, number)
+        await connection.execute("delete from log where seq = 4")
+        with pytest.raises(LogTruncated):
+            await plan_unwind(connection, 0)
+    chain.close()
 
 
 @pytest.mark.parametrize(
@@ -287,29 +244,34 @@ def test_transactions_of_canonical_blocks_are_pending_again_in_their_order(
     ],
     ids=["sealed", "under way", "dropped", "committed", "removed by a reorg"],
 )
-def test_a_batch_that_l1_has_or_may_get_is_not_undone(
-    postgres: Postgres, entries: list[Entry], *, is_allowed: bool
+async def test_a_batch_that_l1_has_or_may_get_is_not_undone(
+    cluster: EmptyCluster, entries: list[Entry], *, is_allowed: bool
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-            batcher = Batcher(
-                chain.blocks, chain.batches, SealingPolicy(max_age=1e9), journal=sealer.journal
-            )
-            chain.add(transaction(0))
-            await sealer.seal()
-            await batcher.seal(0.0)
-            chain.add(transaction(1))
-            await sealer.seal()
-            for entry in entries:
-                await sealer.journal.write(entry)
-            assert len((await plan_unwind(connection, 1)).pending) == 1
-            if is_allowed:
-                assert len((await plan_unwind(connection, 0)).pending) == 2
-            else:
-                with pytest.raises(BelowSettledBatch):
-                    await plan_unwind(connection, 0)
-        chain.close()
+    chain = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, chain)
+        batcher = Batcher(
+            chain.blocks, chain.batches, SealingPolicy(max_age=1e9), journal=sealer.journal
+        )
+        chain.add(transaction(0))
+        await sealer.seal()
+        await batcher.seal(0.0)
+        chain.add(transaction(1))
+        await sealer.seal()
+        for entry in entries:
+            await sealer.journal.write(entry)
+        assert len((await plan_unwind(connection, 1)).pending) == 1
+        if is_allowed:
+            assert len((await plan_unwind(connection, 0)).pending) == 2
+        else:
+            with pytest.raises(BelowSettledBatch):
+                await plan_unwind(connection, 0)
+    chain.close()
 
-    play(postgres, scenario)
+
+async def test_every_write_renews_the_lease(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        await connection.execute("update lease set valid_until = clock_timestamp()")
+        await writer.write([], 0)
+        assert await connection.fetchval("select valid_until > clock_timestamp() from lease")

@@ -5,59 +5,48 @@ from __future__ import annotations
 import asyncio
 
 from entresol.replication.postgres.lease import give_up_lease, read_lease, seize_lease, take_lease
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
 
 
-def test_a_lease_that_is_held_cannot_be_taken_but_by_its_holder(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
+async def test_a_lease_that_is_held_cannot_be_taken_but_by_its_holder(
+    cluster: EmptyCluster,
+) -> None:
+    async with cluster.connected() as connection:
+        first = await take_lease(connection, "a", "http://a", LEASE_SECONDS)
+        assert first is not None
+        assert first.epoch == 1
+        assert await take_lease(connection, "b", "http://b", LEASE_SECONDS) is None
+        again = await take_lease(connection, "a", "http://a", LEASE_SECONDS)
+        assert again is not None
+        assert again.epoch == 2
+        found = await read_lease(connection)
+        assert (found.holder, found.url, found.is_free) == ("a", "http://a", False)
+        assert abs(found.distance.skew_seconds) < 2
+
+
+async def test_a_lease_is_free_once_it_expires_or_is_given_up(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        for holder, leave in (("a", True), ("b", False)):
+            held = await take_lease(connection, holder, "", LEASE_SECONDS)
+            assert held is not None
+            if leave:
+                await give_up_lease(connection, held.epoch, holder)
+            else:
+                await cluster.expire(connection)
+            assert (await read_lease(connection)).is_free
+
+
+async def test_of_many_that_race_for_a_lease_one_gets_it(cluster: EmptyCluster) -> None:
+    async def race(holder: str) -> bool:
         async with cluster.connected() as connection:
-            first = await take_lease(connection, "a", "http://a", LEASE_SECONDS)
-            assert first is not None
-            assert first.epoch == 1
-            assert await take_lease(connection, "b", "http://b", LEASE_SECONDS) is None
-            again = await take_lease(connection, "a", "http://a", LEASE_SECONDS)
-            assert again is not None
-            assert again.epoch == 2
-            found = await read_lease(connection)
-            assert (found.holder, found.url, found.is_free) == ("a", "http://a", False)
-            assert abs(found.distance.skew_seconds) < 2
+            return await take_lease(connection, holder, "", LEASE_SECONDS) is not None
 
-    play(postgres, scenario)
+    won = await asyncio.gather(*(race(str(number)) for number in range(8)))
+    assert sum(won) == 1
 
 
-def test_a_lease_is_free_once_it_expires_or_is_given_up(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            for holder, leave in (("a", True), ("b", False)):
-                held = await take_lease(connection, holder, "", LEASE_SECONDS)
-                assert held is not None
-                if leave:
-                    await give_up_lease(connection, held.epoch, holder)
-                else:
-                    await cluster.expire(connection)
-                assert (await read_lease(connection)).is_free
-
-    play(postgres, scenario)
-
-
-def test_of_many_that_race_for_a_lease_one_gets_it(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async def race(holder: str) -> bool:
-            async with cluster.connected() as connection:
-                return await take_lease(connection, holder, "", LEASE_SECONDS) is not None
-
-        won = await asyncio.gather(*(race(str(number)) for number in range(8)))
-        assert sum(won) == 1
-
-    play(postgres, scenario)
-
-
-def test_an_operator_takes_the_lease_from_its_holder(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            await take_lease(connection, "a", "", LEASE_SECONDS)
-            assert (await seize_lease(connection, "operator", LEASE_SECONDS)).epoch == 2
-            assert await take_lease(connection, "a", "", LEASE_SECONDS) is None
-
-    play(postgres, scenario)
+async def test_an_operator_takes_the_lease_from_its_holder(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        await take_lease(connection, "a", "", LEASE_SECONDS)
+        assert (await seize_lease(connection, "operator", LEASE_SECONDS)).epoch == 2
+        assert await take_lease(connection, "a", "", LEASE_SECONDS) is None

@@ -12,8 +12,7 @@ from entresol.errors import StoreFull
 from entresol.replication.postgres.lease import HeldLease
 from entresol.replication.postgres.member import Member, Membership
 from tests.support.chain import dev_chain
-from tests.support.cluster.database import EmptyCluster, play
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster
 
 LONG_SECONDS = 60.0
 
@@ -28,46 +27,28 @@ class Eager(Member):
         return Exception("the test has seen it")
 
 
-def test_a_node_whose_store_has_failed_takes_over_once_that_is_over(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = dev_chain.open_chain()
-        with closing(chain):
-            unused = cast("Any", None)
-            member = Eager(chain, unused, cluster.database, unused, takes_over=True)
-            database = chain.ledger.store._db
-            async with cluster.connected() as connection:
-                database.failure = StoreFull(chain.blocks.path)
-                assert not await member._step(connection)
-                assert member.took_over == 0
-                database.failure = None
-                assert await member._step(connection)
-                assert member.took_over == 1
-
-    play(postgres, scenario)
-
-
-def test_an_id_that_is_not_known_is_asked_for_at_once() -> None:
-    async def main() -> None:
-        members = Membership()
-        waiting = asyncio.ensure_future(members.wait(LONG_SECONDS))
-        await asyncio.sleep(0)
-        assert "a" not in members
-        await waiting
-        members.update(frozenset({"a"}))
-        assert "a" in members
-
-    asyncio.run(main())
+async def test_a_node_whose_store_has_failed_takes_over_once_that_is_over(
+    cluster: EmptyCluster,
+) -> None:
+    chain = dev_chain.open_chain()
+    with closing(chain):
+        unused = cast("Any", None)
+        member = Eager(chain, unused, cluster.database, unused, takes_over=True)
+        database = chain.ledger.store._db
+        async with cluster.connected() as connection:
+            database.failure = StoreFull(chain.blocks.path)
+            assert not await member._step(connection)
+            assert member.took_over == 0
+            database.failure = None
+            assert await member._step(connection)
+            assert member.took_over == 1
 
 
-def test_an_id_that_is_known_is_not_asked_for() -> None:
-    async def main() -> None:
-        members = Membership()
-        members.update(frozenset({"a"}))
-        assert "a" in members
-        waiting = asyncio.ensure_future(members.wait(LONG_SECONDS))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert not waiting.done()
-        waiting.cancel()
-
-    asyncio.run(main())
+async def test_an_id_that_is_not_known_is_asked_for_at_once() -> None:
+    members = Membership()
+    waiting = asyncio.ensure_future(members.wait(LONG_SECONDS))
+    await asyncio.sleep(0)
+    assert "a" not in members
+    await waiting
+    members.update(frozenset({"a"}))
+    assert "a" in members

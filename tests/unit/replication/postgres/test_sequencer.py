@@ -19,8 +19,7 @@ from entresol.primitives.values import Hash32
 from entresol.replication.postgres.journal import UNCHANGED, PoolRows
 from entresol.replication.postgres.sequencer import BLOCKS_WAITED, ClusterSealer
 from tests.support.chain.dev_chain import ALICE, long_transaction, open_chain, transaction
-from tests.support.cluster.database import EmptyCluster, play
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.database import EmptyCluster
 from tests.support.polling import PATIENCE_SECONDS
 
 LAST = 8
@@ -112,37 +111,34 @@ def test_a_transaction_that_blocks_leave_out_is_reported_after_some(
 
 
 @pytest.mark.parametrize("is_alone", [True, False])
-def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_block(
-    postgres: Postgres, *, is_alone: bool
+async def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_empty_block(
+    cluster: EmptyCluster, *, is_alone: bool
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        chain = open_chain()
-        async with cluster.connected() as connection:
-            sealer = await cluster.producer(connection, chain)
-            outcomes: list[type[Exception] | None] = []
-            told = asyncio.Event()
+    chain = open_chain()
+    async with cluster.connected() as connection:
+        sealer = await cluster.producer(connection, chain)
+        outcomes: list[type[Exception] | None] = []
+        told = asyncio.Event()
 
-            def report(error: Exception | None) -> None:
-                outcomes.append(None if error is None else type(error))
-                told.set()
+        def report(error: Exception | None) -> None:
+            outcomes.append(None if error is None else type(error))
+            told.set()
 
-            sent = [transaction(0)] if is_alone else [transaction(0), transaction(0, by=1)]
-            for it in sent:
-                chain.add(it)
-                sealer.include(it.hash, report)
-            # An edit that the pool does not see.
-            chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
-            running = asyncio.create_task(sealer.run())
-            await told.wait()
-            running.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await running
-            assert outcomes == [InsufficientFunds, None][: len(sent)]
-            assert chain.number == len(sent) - 1
-            assert not len(chain.pool)
-        chain.close()
-
-    play(postgres, scenario)
+        sent = [transaction(0)] if is_alone else [transaction(0), transaction(0, by=1)]
+        for it in sent:
+            chain.add(it)
+            sealer.include(it.hash, report)
+        # An edit that the pool does not see.
+        chain.edits.apply(chain.ledger.latest, lambda overlay: overlay.set_balance(ALICE, 0))
+        running = asyncio.create_task(sealer.run())
+        await told.wait()
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        assert outcomes == [InsufficientFunds, None][: len(sent)]
+        assert chain.number == len(sent) - 1
+        assert not len(chain.pool)
+    chain.close()
 
 
 def test_a_block_that_takes_longer_than_its_gas_begins_again_on_the_thread(

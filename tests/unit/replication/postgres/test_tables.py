@@ -9,34 +9,29 @@ import pytest
 from entresol.errors import ClusterFailed, InvalidConfig, LogDamaged, LogTailLost, LogTruncated
 from entresol.replication.postgres import tables
 from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
-from entresol.replication.postgres.lease import read_lease
 from entresol.replication.postgres.tables import check_tail, read_page
 from entresol.storage.log_entries import UnwindEntry
 from entresol.storage.tables import START, LogPosition
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster, play
+from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
 from tests.support.cluster.postgres import Postgres
 
 
 @pytest.mark.parametrize(
     ("name", "limit"), [("PAGE_ENTRIES", 2), ("PAGE_BYTES", 1)], ids=["entries", "bytes"]
 )
-def test_a_page_is_bounded(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, name: str, limit: int
+async def test_a_page_is_bounded(
+    cluster: EmptyCluster, monkeypatch: pytest.MonkeyPatch, name: str, limit: int
 ) -> None:
     monkeypatch.setattr(tables, name, limit)
-
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            await writer.write([UnwindEntry(number) for number in range(5)], 5)
-            found, position = [], START
-            while page := await read_page(connection, position):
-                assert len(page) <= 2
-                found += [it.entry for it in page]
-                position = page[-1].position
-            assert found == [UnwindEntry(number) for number in range(5)]
-
-    play(postgres, scenario)
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        await writer.write([UnwindEntry(number) for number in range(5)], 5)
+        found, position = [], START
+        while page := await read_page(connection, position):
+            assert len(page) <= 2
+            found += [it.entry for it in page]
+            position = page[-1].position
+        assert found == [UnwindEntry(number) for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -47,18 +42,15 @@ def test_a_page_is_bounded(
         ("delete from log where seq = 2", LogTruncated),
     ],
 )
-def test_a_log_that_was_changed_is_not_followed(
-    postgres: Postgres, damage: str, error: type[ClusterFailed]
+async def test_a_log_that_was_changed_is_not_followed(
+    cluster: EmptyCluster, damage: str, error: type[ClusterFailed]
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            await writer.write([UnwindEntry(number) for number in range(3)], 3)
-            await connection.execute(damage)
-            with pytest.raises(error):
-                await read_page(connection, START)
-
-    play(postgres, scenario)
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        await writer.write([UnwindEntry(number) for number in range(3)], 3)
+        await connection.execute(damage)
+        with pytest.raises(error):
+            await read_page(connection, START)
 
 
 @pytest.mark.parametrize(
@@ -73,34 +65,28 @@ def test_a_log_that_was_changed_is_not_followed(
         (1, "delete from log", LogTruncated),
     ],
 )
-def test_a_node_notices_what_a_log_has_lost(
-    postgres: Postgres, applied: int, loss: str, error: type[ClusterFailed] | None
+async def test_a_node_notices_what_a_log_has_lost(
+    cluster: EmptyCluster, applied: int, loss: str, error: type[ClusterFailed] | None
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            writer = await cluster.writer(connection)
-            positions: list[LogPosition] = []
-            for number in range(3):
-                positions += await writer.write([UnwindEntry(number)], 3)
-            await connection.execute(loss)
-            if error is None:
+    async with cluster.connected() as connection:
+        writer = await cluster.writer(connection)
+        positions: list[LogPosition] = []
+        for number in range(3):
+            positions += await writer.write([UnwindEntry(number)], 3)
+        await connection.execute(loss)
+        if error is None:
+            await check_tail(connection, positions[applied - 1])
+        else:
+            with pytest.raises(error):
                 await check_tail(connection, positions[applied - 1])
-            else:
-                with pytest.raises(error):
-                    await check_tail(connection, positions[applied - 1])
-
-    play(postgres, scenario)
 
 
-def test_creating_the_tables_again_changes_nothing(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            await cluster.writer(connection)
-            await tables.create(connection)
-            assert await connection.fetchval("select epoch from lease") == 1
-            await tables.check(connection)
-
-    play(postgres, scenario)
+async def test_creating_the_tables_again_changes_nothing(cluster: EmptyCluster) -> None:
+    async with cluster.connected() as connection:
+        await cluster.writer(connection)
+        await tables.create(connection)
+        assert await connection.fetchval("select epoch from lease") == 1
+        await tables.check(connection)
 
 
 @pytest.mark.parametrize(
@@ -110,35 +96,25 @@ def test_creating_the_tables_again_changes_nothing(postgres: Postgres) -> None:
         ("drop schema entresol cascade", "run entresol cluster init"),
     ],
 )
-def test_tables_of_another_format_are_rejected_with_what_to_do(
-    postgres: Postgres, change: str, problem: str
+async def test_tables_of_another_format_are_rejected_with_what_to_do(
+    cluster: EmptyCluster, change: str, problem: str
 ) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            await connection.execute(change)
-            with pytest.raises(InvalidConfig, match=f"--cluster: .*{problem}"):
-                await tables.check(connection)
-
-    play(postgres, scenario)
+    async with cluster.connected() as connection:
+        await connection.execute(change)
+        with pytest.raises(InvalidConfig, match=f"--cluster: .*{problem}"):
+            await tables.check(connection)
 
 
-def test_tables_are_created_once_by_many_at_the_same_time(postgres: Postgres) -> None:
-    async def whole() -> None:
-        async def create() -> None:
-            async with database.session() as connection:
-                await tables.create(connection)
+@pytest.fixture
+def database(postgres: Postgres) -> ClusterDatabase:
+    return ClusterDatabase(ClusterAddress(postgres.new_database()), LEASE_SECONDS)
 
-        await asyncio.gather(*(create() for _ in range(4)))
+
+async def test_tables_are_created_once_by_many_at_the_same_time(database: ClusterDatabase) -> None:
+    async def create() -> None:
         async with database.session() as connection:
-            assert await connection.fetchval("select count(*) from lease") == 1
+            await tables.create(connection)
 
-    database = ClusterDatabase(ClusterAddress(postgres.new_database()), LEASE_SECONDS)
-    asyncio.run(whole())
-
-
-def test_a_new_log_ends_where_a_new_store_begins(postgres: Postgres) -> None:
-    async def scenario(cluster: EmptyCluster) -> None:
-        async with cluster.connected() as connection:
-            assert (await read_lease(connection)).end == START
-
-    play(postgres, scenario)
+    await asyncio.gather(*(create() for _ in range(4)))
+    async with database.session() as connection:
+        assert await connection.fetchval("select count(*) from lease") == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -76,38 +77,21 @@ class Peer:
         raise ValueError("a bug")
 
 
-def run(test: Callable[[Channel, Channel, Peer], Awaitable[None]]) -> Peer:
-    """Run a test with both ends of a channel; the peer is that of the second."""
-
-    async def main() -> Peer:
-        ends = socket.socketpair()
-        ours, theirs = Peer(), Peer()
-        first = await Channel.open(ends[0], ours, on_bug=ours.bugs.append)
-        second = await Channel.open(ends[1], theirs, on_bug=theirs.bugs.append)
-        await test(first, second, theirs)
-        first.close()
-        await theirs.closed.wait()
-        return theirs
-
-    return asyncio.run(main())
+@asynccontextmanager
+async def ends() -> AsyncIterator[tuple[Channel, Channel, Peer]]:
+    """Yield both ends of a channel, and the peer of the second."""
+    sockets = socket.socketpair()
+    ours, theirs = Peer(), Peer()
+    first = await Channel.open(sockets[0], ours, on_bug=ours.bugs.append)
+    second = await Channel.open(sockets[1], theirs, on_bug=theirs.bugs.append)
+    yield first, second, theirs
+    first.close()
+    await theirs.closed.wait()
 
 
-def test_calls_and_messages_go_both_ways() -> None:
-    async def test(first: Channel, second: Channel, peer: Peer) -> None:
-        assert await first.call(b"x") == b"X"
-        assert await second.call(b"y") == b"Y"
-        assert await first.call(b"none") is None
-        first.send(b"message")
-        assert await first.call(b"") == b""
-        assert peer.messages == [b"message"]
-
-    run(test)
-
-
-def test_the_end_of_a_client_follows_its_calls() -> None:
+async def test_the_end_of_a_client_follows_its_calls() -> None:
     client, other = object(), object()
-
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+    async with ends() as (first, _second, peer):
         calls = [asyncio.ensure_future(first.call(b"x", client=client)) for _ in range(MANY)]
         await asyncio.sleep(0)
         first.end_client(client_number(client))
@@ -120,44 +104,21 @@ def test_the_end_of_a_client_follows_its_calls() -> None:
         gone = peer.served.index(b"gone %d" % client_number(client))
         assert b"x" not in peer.served[gone:]
 
-    run(test)
 
-
-def test_the_address_of_a_client_precedes_its_calls() -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
-        first.begin_client(7, "10.0.0.1:5")
-        await first.call(b"x")
-        assert b"7 comes from 10.0.0.1:5" in peer.served
-
-    run(test)
-
-
-def test_a_long_payload_arrives_whole() -> None:
-    async def test(first: Channel, _second: Channel, _peer: Peer) -> None:
+async def test_a_long_payload_arrives_whole() -> None:
+    async with ends() as (first, _second, _peer):
         assert await first.call(b"a" * (1 << 22)) == b"A" * (1 << 22)
 
-    run(test)
 
-
-def test_many_calls_wait_for_their_turn() -> None:
-    async def test(first: Channel, _second: Channel, _peer: Peer) -> None:
-        calls = [first.call(b"%d" % it) for it in range(MANY)]
-        assert await asyncio.gather(*calls) == [b"%d" % it for it in range(MANY)]
-
-    run(test)
-
-
-def test_a_call_without_a_response_in_time_fails_and_is_cancelled() -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+async def test_a_call_without_a_response_in_time_fails_and_is_cancelled() -> None:
+    async with ends() as (first, _second, peer):
         with pytest.raises(ProducerUnavailable, match=r"did not respond in 0\.05 seconds"):
             await first.call(b"never", 0.05)
         await peer.cancelled.wait()
 
-    run(test)
 
-
-def test_calls_that_wait_keep_no_other_from_being_answered() -> None:
-    async def test(first: Channel, _second: Channel, _peer: Peer) -> None:
+async def test_calls_that_wait_keep_no_other_from_being_answered() -> None:
+    async with ends() as (first, _second, _peer):
         calls = [asyncio.ensure_future(first.call(b"never")) for _ in range(MANY)]
         await asyncio.sleep(0)
         assert await first.call(b"x", 5) == b"X"
@@ -165,22 +126,18 @@ def test_calls_that_wait_keep_no_other_from_being_answered() -> None:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-    run(test)
 
-
-def test_clients_take_turns() -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+async def test_clients_take_turns() -> None:
+    async with ends() as (first, _second, peer):
         flood, other = object(), object()
         calls = [first.call(b"a", client=flood) for _ in range(MANY)]
         await asyncio.gather(*calls, first.call(b"b", client=other))
         # The system passes on some hundred calls at a time.
         assert peer.served.index(b"b") < MANY // 4
 
-    run(test)
 
-
-def test_a_turn_of_the_event_loop_serves_few_calls() -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+async def test_a_turn_of_the_event_loop_serves_few_calls() -> None:
+    async with ends() as (first, _second, peer):
         calls = asyncio.gather(*(first.call(b"x") for _ in range(MANY)))
         served, most = 0, 0
         while not calls.done():
@@ -190,11 +147,9 @@ def test_a_turn_of_the_event_loop_serves_few_calls() -> None:
         # Once as they arrive, and once as scheduled.
         assert 0 < most <= 2 * TURN_PACKETS
 
-    run(test)
 
-
-def test_a_call_that_is_cancelled_before_its_turn_is_not_served() -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+async def test_a_call_that_is_cancelled_before_its_turn_is_not_served() -> None:
+    async with ends() as (first, _second, peer):
         calls = [asyncio.ensure_future(first.call(b"%d" % it)) for it in range(MANY)]
         await asyncio.sleep(0)
         calls[-1].cancel()
@@ -202,11 +157,9 @@ def test_a_call_that_is_cancelled_before_its_turn_is_not_served() -> None:
         await first.call(b"x")
         assert b"%d" % (MANY - 1) not in peer.served
 
-    run(test)
 
-
-def test_messages_to_a_side_that_does_not_read_are_dropped() -> None:
-    async def test(first: Channel, second: Channel, peer: Peer) -> None:
+async def test_messages_to_a_side_that_does_not_read_are_dropped() -> None:
+    async with ends() as (first, second, peer):
         transport = second._transport
         assert transport is not None
         transport.pause_reading()
@@ -217,11 +170,9 @@ def test_messages_to_a_side_that_does_not_read_are_dropped() -> None:
         await first.call(b"x")
         assert len(peer.messages) < 40
 
-    run(test)
 
-
-def test_a_side_that_reads_again_and_has_missed_messages_is_reported() -> None:
-    async def test(first: Channel, second: Channel, peer: Peer) -> None:
+async def test_a_side_that_reads_again_and_has_missed_messages_is_reported() -> None:
+    async with ends() as (first, second, peer):
         transport = first._transport
         assert transport is not None
         transport.pause_reading()
@@ -231,11 +182,9 @@ def test_a_side_that_reads_again_and_has_missed_messages_is_reported() -> None:
         transport.resume_reading()
         await peer.drained.wait()
 
-    run(test)
 
-
-def test_a_long_response_makes_no_side_miss_messages() -> None:
-    async def test(first: Channel, second: Channel, peer: Peer) -> None:
+async def test_a_long_response_makes_no_side_miss_messages() -> None:
+    async with ends() as (first, second, peer):
         transport = second._transport
         assert transport is not None
         call = asyncio.ensure_future(second.call(b"m" * (MAX_UNSENT_BYTES + (4 << 20))))
@@ -249,11 +198,9 @@ def test_a_long_response_makes_no_side_miss_messages() -> None:
         await first.call(b"x")
         assert peer.messages == [b"still read"]
 
-    run(test)
 
-
-def test_the_end_of_the_other_side_ends_calls() -> None:
-    async def test(first: Channel, second: Channel, _peer: Peer) -> None:
+async def test_the_end_of_the_other_side_ends_calls() -> None:
+    async with ends() as (first, second, _peer):
         call = asyncio.ensure_future(first.call(b"never"))
         await asyncio.sleep(0)
         second.close()
@@ -262,17 +209,13 @@ def test_the_end_of_the_other_side_ends_calls() -> None:
         with pytest.raises(ProducerUnavailable, match="has ended"):
             await first.call(b"x")
 
-    run(test)
-
 
 @pytest.mark.parametrize("payload", [b"bug", b"later bug"])
-def test_a_bug_is_reported_where_it_is(payload: bytes) -> None:
-    async def test(first: Channel, _second: Channel, peer: Peer) -> None:
+async def test_a_bug_is_reported_where_it_is(payload: bytes) -> None:
+    async with ends() as (first, _second, peer):
         with pytest.raises(ProducerUnavailable, match="has logged why"):
             await first.call(payload)
         assert [str(bug) for bug in peer.bugs] == ["a bug"]
-
-    run(test)
 
 
 def queue_of(*packets: tuple[int, int]) -> PacketQueue:
@@ -319,10 +262,3 @@ def test_a_call_and_the_response_to_one_of_the_same_number_are_two_packets() -> 
     assert queue.size == 12
     queue.drop_call(1, 1)
     assert queue.take().payload == b"response"
-
-
-def test_a_cleared_queue_is_empty() -> None:
-    queue = queue_of((1, 1), (2, 2))
-    queue.clear()
-    assert not queue
-    assert queue.size == 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Literal, Self
 
@@ -22,7 +23,6 @@ from entresol.replication.workers.clients import (
     RemoteClients,
 )
 from entresol.server.handler import ClientConnection
-from tests.support.polling import PATIENCE_SECONDS
 
 FIRST = (1).to_bytes(NUMBER_BYTES)
 
@@ -138,18 +138,15 @@ def local(body: bytes, connection: ClientConnection) -> bytes:
     return b"local " + body
 
 
-def run(test: Callable[[ClusterRequests, Producer], Awaitable[None]]) -> None:
-    async def main() -> None:
-        ends = socket.socketpair()
-        producer = Producer()
-        theirs = await Channel.open(ends[0], producer, on_bug=print)
-        ours = await Channel.open(ends[1], Producer(), on_bug=print)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await test(ClusterRequests("/cluster/", ours), producer)
-        theirs.close()
-        ours.close()
-
-    asyncio.run(main())
+@asynccontextmanager
+async def requesting() -> AsyncIterator[tuple[ClusterRequests, Producer]]:
+    ends = socket.socketpair()
+    producer = Producer()
+    theirs = await Channel.open(ends[0], producer, on_bug=print)
+    ours = await Channel.open(ends[1], Producer(), on_bug=print)
+    yield ClusterRequests("/cluster/", ours), producer
+    theirs.close()
+    ours.close()
 
 
 async def ask(requests: ClusterRequests, client: Client, body: bytes = b"x") -> bytes | None:
@@ -157,16 +154,8 @@ async def ask(requests: ClusterRequests, client: Client, body: bytes = b"x") -> 
     return answer if answer is None or isinstance(answer, bytes) else await answer
 
 
-def test_other_paths_are_the_workers_own() -> None:
-    async def test(requests: ClusterRequests, producer: Producer) -> None:
-        assert await ask(requests, Client("ws", "/")) == b"local x"
-        assert producer.calls == []
-
-    run(test)
-
-
-def test_a_request_is_passed_on_with_its_path_and_the_number_of_a_websocket() -> None:
-    async def test(requests: ClusterRequests, producer: Producer) -> None:
+async def test_a_request_is_passed_on_with_its_path_and_the_number_of_a_websocket() -> None:
+    async with requesting() as (requests, producer):
         producer.responds.set()
         kind = bytes([WorkerCall.REQUEST, CLUSTER])
         assert await ask(requests, Client("http", "/cluster/5")) == b"+"
@@ -176,11 +165,9 @@ def test_a_request_is_passed_on_with_its_path_and_the_number_of_a_websocket() ->
             await ask(requests, client, body)
             assert producer.calls[-1] == kind + FIRST + b"/cluster/pending\n" + body
 
-    run(test)
 
-
-def test_a_document_is_pushed_to_its_websocket_alone() -> None:
-    async def test(requests: ClusterRequests, producer: Producer) -> None:
+async def test_a_document_is_pushed_to_its_websocket_alone() -> None:
+    async with requesting() as (requests, producer):
         producer.responds.set()
         first, second = Client("ws"), Client("ws")
         await ask(requests, first)
@@ -189,11 +176,9 @@ def test_a_document_is_pushed_to_its_websocket_alone() -> None:
         requests.push((9).to_bytes(NUMBER_BYTES) + b"for nobody")
         assert (first.sent, second.sent) == ([b"document"], [])
 
-    run(test)
 
-
-def test_the_end_of_a_websocket_is_reported_once() -> None:
-    async def test(requests: ClusterRequests, producer: Producer) -> None:
+async def test_the_end_of_a_websocket_is_reported_once() -> None:
+    async with requesting() as (requests, producer):
         producer.responds.set()
         client = Client("ws")
         await ask(requests, client)
@@ -206,11 +191,9 @@ def test_the_end_of_a_websocket_is_reported_once() -> None:
         requests.push(FIRST + b"too late")
         assert client.sent == []
 
-    run(test)
 
-
-def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> None:
-    async def test(requests: ClusterRequests, producer: Producer) -> None:
+async def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> None:
+    async with requesting() as (requests, producer):
         client = Client("ws")
         asking = asyncio.ensure_future(ask(requests, client))
         await producer.called.wait()
@@ -221,17 +204,6 @@ def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> None:
         # What was sent before has arrived, once there is a response.
         await ask(requests, Client("http"))
         assert producer.messages.get_nowait()[0] == WorkerMessage.CLIENT_GONE
-
-    run(test)
-
-
-def test_a_client_is_the_same_until_its_end() -> None:
-    clients = ForwardedClients()
-    first = clients.get(7)
-    assert clients.get(7) is first
-    assert clients.get(8) is not first
-    clients.close(7)
-    assert clients.get(7) is not first
 
 
 def test_a_client_has_the_address_from_which_it_has_reached_its_worker() -> None:

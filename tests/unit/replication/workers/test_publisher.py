@@ -90,11 +90,6 @@ def test_the_record_of_a_reverted_block_is_found(chain: Chain, shipping: Shippin
     assert found.header_rlp == sealed.header_rlp
 
 
-def test_other_records_are_those_of_the_store(chain: Chain, shipping: Shipping) -> None:
-    assert shipping.replica.get_record(0) == chain.blocks.record(0)
-    assert shipping.replica.get_record(1) is None
-
-
 def test_pending_transactions_without_a_key_are_published(chain: Chain, shipping: Shipping) -> None:
     chain.schedule.seal_on_request()
     chain.enqueue(deposit(0))

@@ -37,29 +37,12 @@ def state(head: int, reverts: int = 0) -> ChainState:
     )
 
 
-def test_a_new_page_has_no_state(page: StatePage) -> None:
-    assert page.read() is None
-
-
 def test_a_state_is_read_as_it_was_written_by_another_mapping(page: StatePage) -> None:
     page.write(state(5, MAX_REVERTS))
     other = StatePage(os.dup(page.handle))
     assert other.read() == (2, state(5, MAX_REVERTS))
     assert other.version == page.version
     other.close()
-
-
-def test_each_state_has_another_version(page: StatePage) -> None:
-    page.write(state(1))
-    first = page.version
-    page.write(state(2))
-    assert page.version > first
-
-
-def test_rewrites_are_counted(page: StatePage) -> None:
-    page.begin_rewrite()
-    page.begin_rewrite()
-    assert page.rewrites == 2
 
 
 def test_each_replica_says_what_it_wants(page: StatePage) -> None:

@@ -40,10 +40,6 @@ def test_urls_that_pin_different_blocks_are_rejected(tmp_path: Path) -> None:
         resolve("http://a@1", "http://b@2", folder=tmp_path)
 
 
-def test_several_urls_share_one_pin(tmp_path: Path) -> None:
-    assert resolve("http://a@1", "http://b", folder=tmp_path) == (("http://a", "http://b"), 1)
-
-
 @pytest.mark.parametrize(
     "entry",
     [
