@@ -17,14 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from benchmarks.harness import Peer, Row
-from benchmarks.load import (
-    CONNECTIONS,
-    LOADER_CORE,
-    Sample,
-    find_wrk,
-    load,
-    pinned,
-)
+from benchmarks.load import CONNECTIONS, LOADER_CORE, Sample, find_wrk, load, pinned
 from benchmarks.servers import CHAIN_ID, Server, both, in_turns, row
 from entresol._native import address_of, keccak256, public_key
 from entresol.primitives.transactions import FeeMarketTransaction, sign

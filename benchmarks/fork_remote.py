@@ -92,10 +92,7 @@ def link(number: int) -> int:
 @contextmanager
 def remote(kinds: Sequence[bytes], copies: int, links: int) -> Iterator[Anvil]:
     """Start a remote with as many copies of each contract, each with a chain of slots."""
-    with running_anvil(
-        "--chain-id",
-        str(CHAIN_ID),
-    ) as node:
+    with running_anvil("--chain-id", str(CHAIN_ID)) as node:
         edits: list[tuple[str, Sequence[object]]] = []
         for kind, code in enumerate(kinds):
             for number in range(copies):

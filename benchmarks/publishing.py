@@ -121,10 +121,7 @@ async def _settle(count: int, size: int, *, publishes: bool) -> _Settled:
     layer_one = Embedded()
     chain = SettlingChain.begin(fees=L2BaseFee(FeeModel()), publishes=publishes)
     batcher = Batcher(
-        chain.blocks,
-        chain.batches,
-        SealingPolicy(max_age=1e9),
-        publication=Publication.of(chain),
+        chain.blocks, chain.batches, SealingPolicy(max_age=1e9), publication=Publication.of(chain)
     )
     genesis = stored_info_of(batcher.last, CHAIN_ID).hash()
     scheme = DataScheme.CALLDATA if publishes else DataScheme.NONE

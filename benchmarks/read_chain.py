@@ -110,10 +110,7 @@ def settled() -> Iterator[tuple[Server, SettledChain]]:
             node = starting.__enter__()
         try:
             layers = Pair.connect(info)
-            yield (
-                Server("node", HttpRpcClient(node.url), node.process.pid),
-                _messages(layers),
-            )
+            yield (Server("node", HttpRpcClient(node.url), node.process.pid), _messages(layers))
             layers.close()
         finally:
             starting.__exit__(None, None, None)

@@ -25,7 +25,7 @@ from entresol.node.ecosystem_directory import (
     StoredChains,
     check_layout,
 )
-from entresol.node.forking.open_forks import open_forks, open_stored_forks
+from entresol.node.forking.open_forks import OpenForks, open_forks, open_stored_forks
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
@@ -38,7 +38,6 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.forking.open_forks import OpenForks
 
 PROGRESS_BLOCKS: Final = 1_000
 

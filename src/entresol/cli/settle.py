@@ -19,14 +19,13 @@ from entresol.node.settlement.chain_operators import derived_key
 from entresol.node.settlement.manifest import ManifestFile
 from entresol.node.settlement.remote_setup import checked_url, given_bridgehub
 from entresol.node.settlement.settlement_layer import fee_limits, retry_until_reachable
-from entresol.rollup.settlement.batch_revert import revert_batches
+from entresol.rollup.settlement.batch_revert import RevertedBatches, revert_batches
 
 if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts
     from entresol.l1.layer_one import LayerOne
     from entresol.node.config.schema import NodeConfig
     from entresol.primitives.values import Address, Hash32
-    from entresol.rollup.settlement.batch_revert import RevertedBatches
 
 
 MAX_FAILURES: Final = 5

@@ -7,21 +7,17 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any, cast
 
-from web3._utils.caching.caching_utils import (
-    async_handle_recv_caching,
-    async_handle_send_caching,
-)
+from web3._utils.caching.caching_utils import async_handle_recv_caching, async_handle_send_caching
 from web3.exceptions import PersistentConnectionClosedOK
 from web3.providers.persistent import PersistentConnectionProvider
 
-from entresol.inprocess.channel import InProcessConnection
+from entresol.inprocess.channel import InProcessConnection, LayerChannel
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from web3.types import RPCEndpoint, RPCRequest, RPCResponse
 
-    from entresol.inprocess.channel import LayerChannel
     from entresol.inprocess.failures import LayerRecords
 
 

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, Unpack
@@ -25,15 +25,13 @@ from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.suggestions import similar
 from entresol.node.recipes.ecosystem import open_ecosystem
-from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.log import NodeLog
 from entresol.terminal.log_details import abis_of
 from entresol.terminal.writer import OUT, TerminalWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
-
     from web3 import Web3
 
     from entresol.chain.mining_schedule import MiningState
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from entresol.inprocess.profiling.profiler import Profiler
     from entresol.node.chain_service import ChainService
     from entresol.node.node import Node
-    from entresol.primitives.base_token import BaseToken
     from entresol.server.handler import ClientConnection
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from entresol.chain.events import BlockSealed
+from entresol.chain.events import BlockSealed, Event
 from entresol.errors import ExecutionFailed, ExecutionReverted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol.chain.chain import Chain
-    from entresol.chain.events import Event
     from entresol.execution.console import ConsoleCalls
     from entresol.inprocess.shell import ConsoleRecorder
 

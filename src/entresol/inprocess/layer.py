@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import msgspec
 
 from entresol.errors import MethodFailed
-from entresol.inprocess.failures import LayerRecords
+from entresol.inprocess.failures import FailureRecorder, LayerRecords
 from entresol.inprocess.web3_package import require_web3
-from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.genesis.accounts import DevAccount
     from entresol.inprocess.channel import LayerChannel
-    from entresol.inprocess.failures import FailureRecorder
     from entresol.inprocess.shell import ConsoleRecorder
-    from entresol.primitives.base_token import BaseToken
 
 
 class DevnetAccount(msgspec.Struct, frozen=True):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.chain.events import BlockSealed
+from entresol.chain.events import BlockSealed, Event
 from entresol.terminal.console_log import console_lines
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.events import Event
     from entresol.execution.console import ConsoleCalls
 
 MAX_RECORDED: Final = 1_000

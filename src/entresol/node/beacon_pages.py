@@ -9,16 +9,14 @@ import msgspec
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import MalformedValue
-from entresol.primitives.transactions import BlobTransaction
+from entresol.primitives.transactions import BlobTransaction, Transaction
 from entresol.primitives.values import Hash32
-from entresol.server.handler import LocalConnection
+from entresol.server.handler import Handler, LocalConnection, Page, PageResponse, PageTree
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.primitives.transactions import Transaction
-    from entresol.server.handler import Handler, Page, PageResponse, PageTree
 
 BEACON: Final = "/eth/v1/beacon/"
 

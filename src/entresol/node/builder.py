@@ -9,7 +9,7 @@ from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.node import Node
-from entresol.node.parts.part import first_problem
+from entresol.node.parts.part import Part, first_problem
 from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.schema import NodeConfig
     from entresol.node.explorer.explorer_page import ExplorerPage
-    from entresol.node.parts.part import Part
     from entresol.node.settlement.l2_components import L2Components
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.startup.info import NodeInfo

@@ -11,8 +11,9 @@ from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed
 from entresol.explorer.files import explorer_files
 from entresol.node.beacon_pages import BeaconPages
-from entresol.node.explorer.explorer_page import FORK_PATH
+from entresol.node.explorer.explorer_page import FORK_PATH, ExplorerPage
 from entresol.node.metrics import (
+    Sample,
     chain_samples,
     garbage_samples,
     labelled,
@@ -22,7 +23,7 @@ from entresol.node.metrics import (
     server_samples,
 )
 from entresol.rpc.jsonrpc.errors import JSON_RPC
-from entresol.server.handler import PathRouter
+from entresol.server.handler import Handler, Page, PageResponse, PageTree, PathRouter
 from entresol.server.pages import SharedPage, StaticFile, no_files
 from entresol.server.server import PortSharing, Server
 
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from entresol.node.api.api import Api
-    from entresol.node.explorer.explorer_page import ExplorerPage
-    from entresol.node.metrics import Sample
     from entresol.server.config import ServerConfig
-    from entresol.server.handler import Handler, Page, PageResponse, PageTree
     from entresol.terminal.log import ChainLog
 
 JSON: Final = "application/json; charset=utf-8"

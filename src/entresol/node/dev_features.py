@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from entresol.chain.genesis.accounts import (
     DEVELOPMENT_MNEMONIC,
@@ -15,11 +15,8 @@ from entresol.chain.genesis.accounts import (
 from entresol.chain.genesis.genesis import Genesis
 from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig, MalformedValue
-from entresol.node.config.schema import MAX_ACCOUNTS
+from entresol.node.config.schema import MAX_ACCOUNTS, ChainConfig, NodeConfig
 from entresol.server.access_control import is_loopback
-
-if TYPE_CHECKING:
-    from entresol.node.config.schema import ChainConfig, NodeConfig
 
 DEFAULT_ACCOUNTS: Final = 10
 

@@ -20,14 +20,14 @@ from entresol.chain.genesis.stored_genesis import (
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.errors import InvalidConfig
-from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER
+from entresol.node.config.schema import DEFAULT_GAS_PRICE, ETHER, ChainConfig, NodeConfig
 from entresol.node.dev_features import (
     derived_accounts,
     development_accounts,
     funding,
     requested_accounts,
 )
-from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import (
     ASSET_ROUTER,
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     from entresol.l1.deployment import Deployment, RegisteredChain
     from entresol.node.config.evm import EvmConfig
-    from entresol.node.config.schema import ChainConfig, NodeConfig
-    from entresol.primitives.base_token import BaseToken
 
 _L1_VARIABLES: Final = {
     "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",

@@ -7,13 +7,12 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from entresol.chain.finality import BlockTag
-from entresol.server.limits import COLLECT_BYTES
+from entresol.server.limits import COLLECT_BYTES, RequestBytes, UnsentBytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from entresol.chain.chain import Chain
-    from entresol.server.limits import RequestBytes, UnsentBytes
     from entresol.server.server_state import Counters
 
 CHAIN_LABEL: Final = "chain"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import aiohttp
 
 from entresol.background_task import BackgroundTask
-from entresol.chain.events import TransactionPending
+from entresol.chain.events import ChainEvents, EventSubscription, TransactionPending
 from entresol.errors import EntresolError
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
@@ -18,7 +18,6 @@ from entresol.replication.upstream import FEED_PATH
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from entresol.chain.events import ChainEvents, EventSubscription
     from entresol.listeners import Listeners
     from entresol.replication.postgres.member import Member
     from entresol.server.handler import ClientConnection

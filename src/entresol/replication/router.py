@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from itertools import product
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from entresol.rpc.jsonrpc.forwarding import Declared, Route
+from entresol.rpc.jsonrpc.forwarding import Declared, Route, Upstream
 from entresol.rpc.jsonrpc.method import ServedBy
-
-if TYPE_CHECKING:
-    from entresol.rpc.jsonrpc.forwarding import Upstream
-
 
 _READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))
 

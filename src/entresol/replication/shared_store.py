@@ -15,10 +15,16 @@ from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.replication.router import ReplicaState
-from entresol.replication.workers.state_page import Revert
+from entresol.replication.workers.state_page import ChainState, Revert, StatePage
 from entresol.storage.database.directory import DATABASE, Directory
 from entresol.storage.database.key_value import KeyValueStore
-from entresol.storage.log_entries import BlockEntry, ConfirmedEntry, UnwindEntry, apply_to_batches
+from entresol.storage.log_entries import (
+    BlockEntry,
+    ConfirmedEntry,
+    Entry,
+    UnwindEntry,
+    apply_to_batches,
+)
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
@@ -28,9 +34,7 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.primitives.records import BlockRecord
-    from entresol.replication.workers.state_page import ChainState, StatePage
     from entresol.server.handler import ClientConnection, Handler
-    from entresol.storage.log_entries import Entry
     from entresol.storage.store_view import StoreView
     from entresol.storage.tables import LogPosition
 

@@ -12,15 +12,13 @@ import aiohttp
 
 from entresol.errors import ProducerUnavailable
 from entresol.replication.in_order import InOrder
-from entresol.replication.workers.channel import WorkerCall, client_number, decode_page
-from entresol.server.handler import completed
+from entresol.replication.workers.channel import Channel, WorkerCall, client_number, decode_page
+from entresol.server.handler import ClientConnection, Handler, PageResponse, completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from entresol.listeners import Listeners
-    from entresol.replication.workers.channel import Channel
-    from entresol.server.handler import ClientConnection, Handler, PageResponse
 
 
 PATH: Final = "/cluster/"

@@ -53,8 +53,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, description="Maximum number of open connections.")
     ] = 10_000
     requests_per_second: Annotated[
-        float,
-        Meta(ge=0, description="Maximum requests per second of a connection; 0 is no limit."),
+        float, Meta(ge=0, description="Maximum requests per second of a connection; 0 is no limit.")
     ] = 0.0
 
     header_seconds: Annotated[

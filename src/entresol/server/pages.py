@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Self, TypeAlias
 
 from msgspec import Struct
 
-from entresol.server.handler import completed
+from entresol.server.handler import Page, PageResponse, completed
 from entresol.server.responses import HttpResponse, accepts_gzip, gzip
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from entresol.server.handler import Page, PageResponse
 
 GZIP_LEVEL: Final = 9
 """A file is compressed once, and sent often."""
@@ -60,10 +55,7 @@ class StaticFile(Struct, frozen=True):
         # The tag is weak: it stands for the file, not for how it is compressed.
         headers = (
             b"%betag: W/%b\r\ncache-control: no-cache\r\nvary: accept, accept-encoding\r\n"
-            % (
-                self.headers,
-                self.etag,
-            )
+            % (self.headers, self.etag)
         )
         if self.etag in request.get(b"if-none-match", b""):
             return HttpResponse(_NOT_MODIFIED, b"", b"", headers)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import ErrorObject
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 MAX_TEXT: Final = 300
 """Characters of what a client has sent."""

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from entresol.terminal.formats import (
     ConsoleLogged,
     JsonLogFormat,
+    LogFormat,
     LogMessage,
     TextLogFormat,
     json_line,
 )
 from entresol.terminal.log_details import TRACES, LogDetails, abis_of
 from entresol.terminal.requests import FailedCalls, RequestLog
-from entresol.terminal.transactions import (
-    OpenSends,
-    RejectionLog,
-    TransactionLog,
-)
+from entresol.terminal.transactions import OpenSends, RejectionLog, TransactionLog
 from entresol.terminal.writer import OUT, FormatText, LineWriter
 
 if TYPE_CHECKING:
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from entresol.server.handler import Handler, OnRejection
     from entresol.sources.registry import SourceRegistry
     from entresol.terminal.config import LogConfig
-    from entresol.terminal.formats import LogFormat
 
 
 LEVELS: Final = {

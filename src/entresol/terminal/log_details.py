@@ -9,14 +9,13 @@ import msgspec
 
 from entresol.bounded_file import read_file
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
-from entresol.errors import ExecutionReverted, InvalidConfig
+from entresol.errors import ExecutionFailed, ExecutionReverted, InvalidConfig
 from entresol.terminal.call_tree import describe_error, describe_event
 from entresol.terminal.console_log import console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from entresol.errors import ExecutionFailed
     from entresol.execution.console import ConsoleCalls
     from entresol.primitives.records import TransactionResult
     from entresol.terminal.config import LogConfig

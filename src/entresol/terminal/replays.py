@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.counted import counted
 from entresol.execution.call_frames import decode_call_frame
-from entresol.fork.replay.block_replay import contract_of
+from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay, contract_of
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, SourceNames, describe_error
 from entresol.terminal.console_log import console_lines
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from entresol.contracts.abi_registry import AbiRegistry
-    from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay
 
 
 class ReplayText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,15 +14,18 @@ import msgspec
 from entresol.explorer.files import FOLDER
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
 from entresol.rpc.jsonrpc.errors import ErrorObject
-from entresol.terminal.formats import STACK_TRACE, BatchServed, ConsoleLogged, RequestServed
+from entresol.terminal.formats import (
+    STACK_TRACE,
+    BatchServed,
+    ConsoleLogged,
+    LogFormat,
+    RequestServed,
+)
 from entresol.terminal.transactions import OpenSends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from entresol.server.handler import ClientConnection, Handler
     from entresol.sources.registry import SourceRegistry
-    from entresol.terminal.formats import LogFormat
 
 UNREADABLE: Final = "(unreadable)"
 

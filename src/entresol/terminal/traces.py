@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from entresol._native import wait_for_remote
-from entresol.errors import DeadlinePassed, EntresolError
+from entresol.errors import DeadlinePassed, EntresolError, ExecutionFailed
 from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
-from entresol.execution.evm_env import code_of
-from entresol.execution.tracing import TraceBudget, TraceLimits, trace_block
+from entresol.execution.evm_env import State, code_of
+from entresol.execution.tracing import SealedBlock, TraceBudget, TraceLimits, trace_block
 from entresol.rpc.services.sources.stack_traces import failure_of_transaction
 from entresol.sources.registry import SourceRegistry
 from entresol.sources.steps import MAX_STEP_BYTES
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from entresol.chain.ledger import Ledger
-    from entresol.errors import ExecutionFailed
-    from entresol.execution.evm_env import State
-    from entresol.execution.tracing import SealedBlock
     from entresol.primitives.records import BlockRecord
     from entresol.terminal.formats import TransactionIncluded
     from entresol.terminal.log_details import LogDetails
@@ -218,9 +215,7 @@ def named(
 
 
 def _with(
-    block: LoggedBlock,
-    trees: Mapping[int, Sequence[str]],
-    stacks: Mapping[int, Sequence[str]],
+    block: LoggedBlock, trees: Mapping[int, Sequence[str]], stacks: Mapping[int, Sequence[str]]
 ) -> list[TransactionIncluded]:
     return [
         msgspec.structs.replace(entry, trace=trees.get(index, ()), stack=stacks.get(index, ()))

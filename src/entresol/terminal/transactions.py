@@ -11,23 +11,26 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents
+from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents, Event
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.chain_json import created_contract
 from entresol.sources.registry import SourceRegistry
-from entresol.terminal.formats import RejectionsSuppressed, RequestRejected, TransactionIncluded
+from entresol.terminal.formats import (
+    LogFormat,
+    RejectionsSuppressed,
+    RequestRejected,
+    TransactionIncluded,
+)
 from entresol.terminal.log_details import LogDetails
 from entresol.terminal.traces import LoggedBlock, TraceLog
 
 if TYPE_CHECKING:
-    from entresol.chain.events import Event
     from entresol.chain.ledger import Ledger
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
     from entresol.storage.store_view import StoreView
-    from entresol.terminal.formats import LogFormat
     from entresol.terminal.writer import FormatText
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from entresol.counted import counted
-from entresol.sources.coverage.coverage import Coverage, Share
+from entresol.sources.coverage.coverage import Coverage, Share, SourceCoverage
 from entresol.sources.coverage.lcov import lcov_of
 from entresol.sources.folders import is_file, read_contracts, roots_of
 from entresol.sources.registry import SourceRegistry
@@ -24,7 +24,6 @@ from entresol.testing.profiling import PROFILED, Profiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from entresol.sources.coverage.coverage import SourceCoverage
     from entresol.sources.source_file import SourceFile
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.devnet import devnet as new_devnet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from entresol.inprocess.devnet import Devnet
     from entresol.inprocess.devnet_settings import SettingValue
     from entresol.testing.profiling import Profiled
 

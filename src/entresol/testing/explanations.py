@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from entresol.inprocess.devnet import Devnet
-    from entresol.inprocess.failures import FailedTransaction
     from entresol.inprocess.layer import DevnetLayer
     from entresol.testing.devnet_start import DevnetStart
 

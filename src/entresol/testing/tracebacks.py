@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import linecache
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
 HIDDEN: Final = frozenset(
     {

@@ -12,7 +12,7 @@ from web3.exceptions import ContractLogicError, Web3RPCError
 from entresol.contracts.abi_registry import project_abis
 from entresol.errors import BundleNotReady, BundleReverted
 from entresol.inprocess.bridge_client import PATIENCE_SECONDS, POLL_SECONDS
-from entresol.primitives.interop_bundles import INTEROP_CENTER
+from entresol.primitives.interop_bundles import INTEROP_CENTER, InteropBundle
 from entresol.terminal.call_tree import describe_error
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from web3.types import TxReceipt
 
     from entresol.inprocess.settling_client import SettlingClient
-    from entresol.primitives.interop_bundles import InteropBundle
 
 
 def sent(bridge: SettlingClient, call: Any, transaction: dict[str, Any]) -> TxReceipt:

@@ -10,16 +10,14 @@ from web3.exceptions import ContractLogicError
 from web3.logs import DISCARD
 
 from entresol.errors import BundleNotReady, BundleReverted
-from entresol.inprocess.bridge import SentMessage
+from entresol.inprocess.bridge import Bridge, SentMessage
 from entresol.inprocess.interop.builder import bundles_of
-from entresol.inprocess.interop.bundle import BundleStatus, reverted
+from entresol.inprocess.interop.bundle import BundleStatus, SentBundle, reverted
 from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 
 if TYPE_CHECKING:
     from web3.types import TxReceipt
 
-    from entresol.inprocess.bridge import Bridge
-    from entresol.inprocess.interop.bundle import SentBundle
 
 LOOKBACK_BLOCKS: Final = 20_000
 """How far back bundles are looked for, as far as clients look for what became of one."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.chain.events import BlockSealed
+from entresol.chain.events import BlockSealed, Event
 from entresol.errors import EntresolError, MalformedValue
 from entresol.execution.overrides import override
-from entresol.execution.profile import PROFILE, decode_profile
+from entresol.execution.profile import PROFILE, Profile, decode_profile
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
@@ -21,8 +21,6 @@ from entresol.sources.profile.totals import ProfileTotals, block_profiles
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.chain.events import Event
-    from entresol.execution.profile import Profile
     from entresol.node.api.services import ApiServices
     from entresol.node.chain_service import ChainService
 

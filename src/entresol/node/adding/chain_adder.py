@@ -23,7 +23,7 @@ from entresol.node.opening.development_keys import operator_of
 from entresol.node.opening.layer_one import limit_requests
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
-from entresol.node.parts.part import first_problem
+from entresol.node.parts.part import Part, first_problem
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import development_contracts, fee_limits
 from entresol.primitives.values import create_address
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.parts.ecosystem import EcosystemParts
-    from entresol.node.parts.part import Part
     from entresol.rpc.namespaces.chains import ChainControl, ChainEntry, NewChainFields
     from entresol.sequencer.local import LocalSequencer
 
@@ -82,10 +81,7 @@ class ChainAdder:
     """
 
     def __init__(
-        self,
-        ecosystem: EcosystemParts,
-        l1_chain: Chain,
-        l1_sequencer: LocalSequencer,
+        self, ecosystem: EcosystemParts, l1_chain: Chain, l1_sequencer: LocalSequencer
     ) -> None:
         self._ecosystem = ecosystem
         self._added = AddedChains(ecosystem.builder.config)

@@ -10,27 +10,27 @@ from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import ChainNotAdded, ExecutionFailed
 from entresol.l1.contracts import Bridgehub, failure_reason
 from entresol.l1.deployment import (
+    DeploymentStep,
+    RegisteredChain,
     Registration,
+    SettlementContracts,
     chain_creation,
     pair_registration,
     token_registration,
     validator_addition,
 )
-from entresol.l1.registration import find_ecosystem, is_registered, pairs_with_all
+from entresol.l1.registration import Ecosystem, find_ecosystem, is_registered, pairs_with_all
 from entresol.l1.validators import FUNDS, SHARE
 from entresol.node.adding.records import REVERTED
 from entresol.primitives.base_token import asset_id
-from entresol.primitives.values import Address, create_address
+from entresol.primitives.values import Address, Hash32, create_address
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from entresol.chain.chain import Chain
-    from entresol.l1.deployment import DeploymentStep, RegisteredChain, SettlementContracts
     from entresol.l1.layer_one import LayerOne
     from entresol.l1.operator import Operator
-    from entresol.l1.registration import Ecosystem
-    from entresol.primitives.values import Hash32
     from entresol.rollup.settlement.settler import Settler
 
 STEP_SECONDS: Final = 30.0

@@ -17,13 +17,10 @@ from entresol.node.api.services import ApiServices
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import NativeReads
-from entresol.rpc.namespaces.chains import EntresolChains
+from entresol.rpc.namespaces.chains import ChainControl, EntresolChains
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
-from entresol.rpc.services.native_reads import (
-    new_account_reads,
-    new_bridge_estimates,
-)
+from entresol.rpc.services.native_reads import new_account_reads, new_bridge_estimates
 from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from entresol.primitives.batches import Batch
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
-    from entresol.rpc.namespaces.chains import ChainControl
     from entresol.rpc.services.past.executions import StateAt
     from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.services.past.router import PastRouter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.node.api.adapters import trace_limits
-from entresol.node.settlement.l2_components import SettledView
+from entresol.node.settlement.l2_components import RollupParts, SettledView
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
 from entresol.rpc.namespaces.dev.impersonation import (
@@ -52,7 +52,7 @@ from entresol.rpc.services.sources.executions import Executions
 from entresol.rpc.services.sources.gas_reports import GasReports
 from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.services.trace_runner import TraceRunner
-from entresol.rpc.types.fork_target import NoForks
+from entresol.rpc.types.fork_target import ForkControl, NoForks
 from entresol.sources.recording.recording import Recordings
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ if TYPE_CHECKING:
 
     from entresol.dev.control import DevControl
     from entresol.node.api.services import ApiServices
-    from entresol.node.settlement.l2_components import RollupParts
     from entresol.rpc.jsonrpc.method import Namespace
-    from entresol.rpc.types.fork_target import ForkControl
     from entresol.sources.registry import SourceRegistry
 
 
@@ -134,10 +132,7 @@ def _both_layers(
 
 def _of_sources(services: ApiServices, sources: SourceRegistry) -> list[Namespace]:
     traces = TraceRunner(
-        services.chain.ledger,
-        services.resolver,
-        trace_limits(services.limits),
-        services.open_past,
+        services.chain.ledger, services.resolver, trace_limits(services.limits), services.open_past
     )
     return [
         EntresolStackTraces(StackTraces(traces, services.runner, sources)),

@@ -51,11 +51,7 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
         EthCallMany(chain, resolver, runner),
         EthFees(chain, resolver, services.fees),
         EthFilters(
-            chain,
-            rendered.log_cache,
-            services.filters,
-            services.subscriptions,
-            services.log_limits,
+            chain, rendered.log_cache, services.filters, services.subscriptions, services.log_limits
         ),
         EthSimulate(chain, resolver, runner),
         EthState(resolver, chain.blocks, chain.state_trie, chain.pool),
@@ -67,11 +63,7 @@ def ethereum_namespaces(services: ApiServices, *, report_console: ReportConsole)
             ResponseHold(chain, dialect.held_seconds),
         ),
         EthSendSync(
-            chain,
-            services.submission,
-            accounts,
-            rendered,
-            services.config.receipt_seconds,
+            chain, services.submission, accounts, rendered, services.config.receipt_seconds
         ),
         Net(chain.rules.chain_id),
         Personal(keyring),

@@ -6,13 +6,10 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from entresol.chain.events import BlocksReverted, TransactionPending
+from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.dev.keyring import Keyring
 from entresol.execution.calls import Unfunded
-from entresol.node.api.adapters import (
-    call_limits,
-    log_limits,
-)
+from entresol.node.api.adapters import call_limits, log_limits
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig, LimitsConfig
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.events import Event
     from entresol.replication.workers.publisher import ShippedEvents
     from entresol.sequencer.sequencer import Sequencer
 
@@ -96,12 +92,7 @@ class ApiServices:
             transfers=dev_methods and not is_layer_two, estimates=self.dialect.is_hardhat
         )
         self.reads = new_state_reads(
-            chain,
-            self.resolver,
-            self.runner,
-            self.filler,
-            self.call_errors,
-            self.unfunded,
+            chain, self.resolver, self.runner, self.filler, self.call_errors, self.unfunded
         )
         self.validations = AccountValidations(chain, self.executor)
         self.submission = Submission(
@@ -162,10 +153,7 @@ class ApiServices:
 
     def _new_filters(self) -> Filters:
         return Filters(
-            self.chain,
-            self.rendered.log_cache,
-            limits=self.log_limits,
-            memory=self.criteria,
+            self.chain, self.rendered.log_cache, limits=self.log_limits, memory=self.criteria
         )
 
     def _new_subscriptions(

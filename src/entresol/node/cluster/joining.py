@@ -50,18 +50,8 @@ SHARED: Final = {
         "fee_recipient",
         "order",
     ),
-    "evm": (
-        "code_size_limit",
-        "disable_code_size_limit",
-        "enable_tx_gas_limit",
-    ),
-    "settlement": (
-        "settle",
-        "settle_interval",
-        "batch_blocks",
-        "data_availability",
-        "production",
-    ),
+    "evm": ("code_size_limit", "disable_code_size_limit", "enable_tx_gas_limit"),
+    "settlement": ("settle", "settle_interval", "batch_blocks", "data_availability", "production"),
     "l1": ("l1_confirmations", "l1_finality"),
 }
 """The settings that `entresol cluster init` takes for all nodes: what they execute and produce depends on them."""

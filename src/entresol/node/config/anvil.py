@@ -39,17 +39,11 @@ class AnvilAccounts(Struct, frozen=True, kw_only=True):
 
     accounts: Annotated[
         int,
-        Meta(
-            ge=0,
-            le=MAX_ACCOUNTS,
-            description="Accounts to fund.",
-            extra={"aliases": ("-a",)},
-        ),
+        Meta(ge=0, le=MAX_ACCOUNTS, description="Accounts to fund.", extra={"aliases": ("-a",)}),
     ] = 10
     balance: Annotated[int, Meta(ge=0, description="Balance of each account, in ether.")] = 10_000
     mnemonic: Annotated[
-        str | None,
-        Meta(description="BIP-39 mnemonic of the accounts.", extra={"aliases": ("-m",)}),
+        str | None, Meta(description="BIP-39 mnemonic of the accounts.", extra={"aliases": ("-m",)})
     ] = None
     mnemonic_random: Annotated[
         int | None,
@@ -154,8 +148,7 @@ class AnvilMining(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     no_mining: Annotated[
-        bool,
-        Meta(description="Seal blocks only on request.", extra={"aliases": ("--no-mine",)}),
+        bool, Meta(description="Seal blocks only on request.", extra={"aliases": ("--no-mine",)})
     ] = False
     mixed_mining: Annotated[
         bool, Meta(description="Seal at --block-time, and at once when transactions are pending.")
@@ -169,8 +162,7 @@ class AnvilMining(Struct, frozen=True, kw_only=True):
     auto_impersonate: Annotated[
         bool,
         Meta(
-            description="Send transactions of every account.",
-            extra={"aliases": ("--auto-unlock",)},
+            description="Send transactions of every account.", extra={"aliases": ("--auto-unlock",)}
         ),
     ] = False
 

@@ -89,8 +89,6 @@ class L1BlockConfig(Struct, frozen=True, kw_only=True):
     l1_tip: Annotated[
         int,
         Meta(
-            ge=0,
-            le=2**63 - 1,
-            description="Priority fee that the development L1 suggests, in wei.",
+            ge=0, le=2**63 - 1, description="Priority fee that the development L1 suggests, in wei."
         ),
     ] = SUGGESTED_TIP

@@ -18,13 +18,7 @@ from entresol.node.config.setting import (
     shown_name,
     split_list,
 )
-from entresol.node.config.suggestions import (
-    none_of,
-    similar,
-    unknown_key,
-    value_at,
-    wrong_value,
-)
+from entresol.node.config.suggestions import none_of, similar, unknown_key, value_at, wrong_value
 from entresol.node.config.toml_file import read_toml
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -118,8 +118,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     derivation_path: Annotated[
-        str,
-        Meta(title="PATH", description="BIP-32 path that the development accounts are below."),
+        str, Meta(title="PATH", description="BIP-32 path that the development accounts are below.")
     ] = DEVELOPMENT_PATH
     gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
     gas_price: Annotated[
@@ -195,8 +194,7 @@ class L1Config(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     l1_port: Annotated[
-        int,
-        Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one."),
+        int, Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one.")
     ] = 8545
     l1_extra_port: Annotated[
         Annotated[int, Meta(ge=0, le=65_535)] | None,

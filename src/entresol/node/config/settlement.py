@@ -27,14 +27,14 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
         Meta(
             description="What of its batches a new chain publishes on L1. none: the operator alone has their "
             "transactions. calldata: L1 has them, so that anybody can rebuild and check the chain (entresol derive). By "
-            "default none; an existing chain stays what it is.",
+            "default none; an existing chain stays what it is."
         ),
     ] = None
     production: Annotated[
         bool,
         Meta(
             description="Create a chain for production, or open one: L1 says that its blocks have neither edits nor "
-            "transactions without a signature, developer methods are off, and its data is published.",
+            "transactions without a signature, developer methods are off, and its data is published."
         ),
     ] = False
     change_rules: Annotated[
@@ -42,7 +42,7 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
         Meta(
             description="Let blocks have the rules of these flags from now on (gas limit, gas price, hardfork, fee "
             "recipient, limits of code and gas), and publish that they do; without it, others than the chain has "
-            "published last are an error.",
+            "published last are an error."
         ),
     ] = False
     l1_development: Annotated[
@@ -67,8 +67,7 @@ class RelayConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     finalize_withdrawals: Annotated[
-        bool,
-        Meta(description="Have L1 pay the withdrawals of the chain, once they can be proven."),
+        bool, Meta(description="Have L1 pay the withdrawals of the chain, once they can be proven.")
     ] = False
     relay_max_gas: Annotated[
         int,

@@ -11,7 +11,7 @@ import msgspec
 from entresol.errors import InvalidConfig, LayerOneMismatch, MalformedValue
 from entresol.l1.availability.chain_finder import ChainFinder, FoundChain
 from entresol.l1.contracts import ZkChain
-from entresol.l1.layer_one import agreed
+from entresol.l1.layer_one import LayerOne, agreed
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.deriving.published_genesis import find_genesis
@@ -19,9 +19,14 @@ from entresol.node.settlement.manifest import ManifestFile, RecordedToken, Settl
 from entresol.node.settlement.remote_setup import checked_url
 from entresol.node.settlement.remote_tokens import registered_token
 from entresol.node.settlement.settlement_layer import retry_until_reachable
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from entresol.rollup.derivation.batch_deriver import BatchDeriver
-from entresol.rollup.derivation.derivation import MAX_FAILURES, Derivation, DerivationSources
+from entresol.rollup.derivation.derivation import (
+    MAX_FAILURES,
+    Derivation,
+    DerivationProgress,
+    DerivationSources,
+)
 from entresol.rollup.derivation.edit_fetcher import EditFetcher
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
@@ -33,10 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.l1.layer_one import LayerOne
     from entresol.node.config.schema import NodeConfig
-    from entresol.primitives.values import Hash32
-    from entresol.rollup.derivation.derivation import DerivationProgress
 
 T = TypeVar("T")
 
@@ -123,11 +125,7 @@ async def _derive(
         _begin(chain)
         file.write(file.manifest or manifest)
         derivation = Derivation(
-            chain,
-            contract,
-            BatchDeriver(chain, sources.edits),
-            sources=sources,
-            report=report,
+            chain, contract, BatchDeriver(chain, sources.edits), sources=sources, report=report
         )
         await derivation.run()
         sent = await contract.total_priority_transactions()

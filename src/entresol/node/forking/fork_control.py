@@ -13,20 +13,18 @@ from msgspec import structs
 from entresol.errors import ControlRejected, InvalidConfig, MalformedValue, RemoteMalformed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.config.api import worker_count
-from entresol.node.config.forking.resolving import planned_forks
+from entresol.node.config.forking.resolving import PlannedFork, planned_forks
 from entresol.node.config.forking.section import ForkConfig
 from entresol.node.config.state_files import StateFilesConfig
-from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
+from entresol.rpc.types.fork_target import ForkedNetwork, ForkTarget, NodeForkConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.node.config.forking.resolving import PlannedFork
     from entresol.node.config.schema import NodeConfig
     from entresol.node.forking.open_fork import OpenFork
     from entresol.node.reopening import Reopening
-    from entresol.rpc.types.fork_target import ForkTarget
 
 
 _PORTS = {"http": 80, "https": 443}
@@ -77,11 +75,7 @@ class LayerForks:
     """
 
     def __init__(
-        self,
-        reopening: Reopening,
-        layer: Literal["l1", "l2"],
-        chain: Chain,
-        fork: OpenFork | None,
+        self, reopening: Reopening, layer: Literal["l1", "l2"], chain: Chain, fork: OpenFork | None
     ) -> None:
         self._reopening = reopening
         self._layer = layer

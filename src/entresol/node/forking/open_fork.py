@@ -7,19 +7,17 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from entresol._native import wait_for_remote
+from entresol._native import Snapshot, wait_for_remote
 from entresol.chain.genesis.fork_genesis import AnchoredAccount, delegated
 from entresol.fork.table_feed import remote_snapshot
 from entresol.node.forking.fork_report import fork_health
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from entresol._native import Snapshot
     from entresol.fork.remote_chain import RemoteChain
     from entresol.node.forking.first_block import FirstBlock
-    from entresol.primitives.values import Hash32
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.chain.fees import FeeConstants
-from entresol.chain.rules import block_rules_of
+from entresol.chain.rules import ChainRules, block_rules_of
 from entresol.errors import InvalidConfig
 from entresol.primitives.batches import DataScheme
 from entresol.primitives.published.limits import MAX_BLOCKS, MAX_PUBLISHED_BYTES, MAX_SET_GAS
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.chain.rules import ChainRules
     from entresol.node.config.schema import NodeConfig
     from entresol.node.config.settlement import SettlementSettings
     from entresol.primitives.published.rules import BlockRules

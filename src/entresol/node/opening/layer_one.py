@@ -25,7 +25,7 @@ from entresol.l1.embedded_genesis import (
     with_pairs,
 )
 from entresol.node.config.forking.folders import L1_FOLDER, data_path
-from entresol.node.config.schema import ETHER
+from entresol.node.config.schema import ETHER, NodeConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import LayerOneGenesis
 from entresol.node.opening.availability import data_scheme_of
@@ -38,7 +38,7 @@ from entresol.node.opening.chain_parts import (
 )
 from entresol.node.opening.development_keys import OPERATOR, RELAY, operator_of
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
-from entresol.primitives.base_token import ETHER_TOKEN
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.values import Address
 from entresol.rollup.batches import genesis_batch_hash
 from entresol.rollup.system_contracts import CONTRACTS, DEPLOYERS, MULTICALL, backed_balance
@@ -48,9 +48,7 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from entresol.node.config.schema import NodeConfig
     from entresol.node.forking.open_fork import OpenFork
-    from entresol.primitives.base_token import BaseToken
 
 _CONTRACT_NONCE: Final = 1
 

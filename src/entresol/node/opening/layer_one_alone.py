@@ -8,7 +8,7 @@ import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.edits import BlockSettings
-from entresol.node.config.schema import ETHER
+from entresol.node.config.schema import ETHER, NodeConfig
 from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
 from entresol.node.opening.chain_parts import (
@@ -21,7 +21,6 @@ from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
 
 if TYPE_CHECKING:
-    from entresol.node.config.schema import NodeConfig
     from entresol.node.forking.open_fork import OpenFork
 
 

@@ -27,7 +27,7 @@ from entresol.node.opening.chain_parts import (
     start_mining,
 )
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
-from entresol.primitives.base_token import ETHER_TOKEN, asset_id
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, asset_id
 from entresol.primitives.values import Address
 from entresol.rollup.batches import seal_genesis
 from entresol.rollup.system_contracts import InteropGenesis, system_genesis, with_salt
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol._native import RemoteTable
-    from entresol.chain.genesis.stored_genesis import ExpectedGenesis
     from entresol.node.config.schema import ChainConfig, NodeConfig
     from entresol.node.forking.open_fork import OpenFork
-    from entresol.primitives.base_token import BaseToken
 
 
 def open_layer_two(  # noqa: PLR0913 - independent parts

@@ -9,12 +9,12 @@ import msgspec
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator import OperatorKeys
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
-from entresol.node.chain_service import ServiceHooks
+from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
 from entresol.node.explorer.explorer_routes import explorer_page
 from entresol.node.forking.fork_control import LayerForks
 from entresol.node.forking.open_forks import OpenForks
-from entresol.node.metrics import problem_samples
+from entresol.node.metrics import Sample, problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.rollup import Rollup, rollup_metrics
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from entresol.dev.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.builder import NodeBuilder
-    from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.metrics import Sample
     from entresol.node.reopening import Reopening
     from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.primitives.base_token import BaseToken
@@ -163,10 +161,7 @@ def _hooks(
 def _own_hooks(forks: OpenForks) -> ServiceHooks:
     """Return what the pages of a chain say of its own fork alone."""
     return ServiceHooks(
-        health=forks.health,
-        degraded=lambda: forks.problem,
-        metrics=forks.metrics,
-        forks=forks.page,
+        health=forks.health, degraded=lambda: forks.problem, metrics=forks.metrics, forks=forks.page
     )
 
 

@@ -13,11 +13,16 @@ from entresol.node.metrics import Sample
 from entresol.node.opening.development_keys import RELAY
 from entresol.node.settlement.chain_operators import relay_key
 from entresol.node.settlement.settlement_layer import fee_limits
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
 from entresol.rollup.relay.dispatch import RelayProofs
-from entresol.rollup.relay.relay_account import ChainAccount, RelayFunding, RemoteAccount
+from entresol.rollup.relay.relay_account import (
+    ChainAccount,
+    RelayAccount,
+    RelayFunding,
+    RemoteAccount,
+)
 from entresol.rollup.relay.withdrawal_relay import WithdrawalRelay
 from entresol.rollup.step_loop import Backoff, StepLoop
 
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.parts.layers import LayerTwo
     from entresol.node.settlement.rollup import Rollup
-    from entresol.primitives.values import Hash32
-    from entresol.rollup.relay.relay_account import RelayAccount
     from entresol.sequencer.sequencer import Sequencer
 
 log = logging.getLogger(__name__)
@@ -152,10 +155,7 @@ class NodeRelay:
     """
 
     def __init__(
-        self,
-        layer_twos: Sequence[LayerTwo],
-        l1_chain: Chain | None,
-        l1_sequencer: Sequencer | None,
+        self, layer_twos: Sequence[LayerTwo], l1_chain: Chain | None, l1_sequencer: Sequencer | None
     ) -> None:
         """Take the list of L2s of the node, to which others may be added."""
         self._layer_twos = layer_twos

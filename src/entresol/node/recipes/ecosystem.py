@@ -30,6 +30,7 @@ from entresol.node.reopening import Reopening
 from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
 from entresol.node.settlement.settlement_layer import (
+    SettlementLayer,
     check_development_l1,
     development_contracts,
     verify_registration,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.forking.open_fork import OpenFork
     from entresol.node.node import Node
-    from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.base_token import BaseToken
     from entresol.terminal.log import NodeLog
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from entresol.background_task import BackgroundTask
 from entresol.dev.keyring import Keyring
 from entresol.node.builder import NodeBuilder
-from entresol.node.chain_service import ServiceHooks
-from entresol.node.cluster.joining import join
+from entresol.node.chain_service import ChainService, ServiceHooks
+from entresol.node.cluster.joining import Joined, join
 from entresol.node.cluster.member_health import MemberHealth
 from entresol.node.config.forking.resolving import planned_forks
 from entresol.node.parts.part import Closing
@@ -28,18 +28,15 @@ from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers
-from entresol.storage.log_entries import BatchEntry
+from entresol.storage.log_entries import BatchEntry, Entry
 
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
     from entresol.node.api.api import Api
-    from entresol.node.chain_service import ChainService
-    from entresol.node.cluster.joining import Joined
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.producer_role import ProducerRole
     from entresol.rollup.l1_prices import EtherPriceWatcher
-    from entresol.storage.log_entries import Entry
     from entresol.terminal.log import NodeLog
 
 log = logging.getLogger(__name__)
@@ -72,16 +69,13 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
 
         def make_rollup(journal: Journal) -> Rollup:
             rollup = Rollup(
-                *(chain, sequencer, layer, joined.fees, config),
-                journal=journal,
-                ether_price=price,
+                *(chain, sequencer, layer, joined.fees, config), journal=journal, ether_price=price
             )
             health.settles_by(rollup)
             return rollup
 
         role = Member(
-            *(chain, sequencer, joined.database, make_rollup),
-            takes_over=config.cluster.takeover,
+            *(chain, sequencer, joined.database, make_rollup), takes_over=config.cluster.takeover
         )
         joined.fees.repriced.add(lambda: _wake_later(role, sequencer))
         prover = LogProver(chain.blocks, chain.batches)

@@ -13,7 +13,7 @@ from entresol.dev.keyring import Keyring
 from entresol.node.adding.chain_adder import NoChains
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.builder import NodeBuilder
-from entresol.node.chain_service import ServiceHooks
+from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.explorer.explorer_routes import connect_layers
 from entresol.node.layer_twos import layer_two_configs
 from entresol.node.opening.layer_one import open_layer_one
@@ -23,7 +23,7 @@ from entresol.node.settlement.l2_components import L2Components
 from entresol.node.startup.info import NodeInfo
 from entresol.node.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
 from entresol.replication.router import ReplicaRouter
-from entresol.replication.workers.channel import REMOTE_L1, WorkerCall
+from entresol.replication.workers.channel import REMOTE_L1, Channel, WorkerCall
 from entresol.replication.workers.clients import ClusterRequests
 from entresol.sequencer.sequencer import SequencerElsewhere
 
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.node import Node
     from entresol.node.workers.worker_process import WorkerStart
     from entresol.primitives.base_token import BaseToken
-    from entresol.replication.workers.channel import Channel
     from entresol.storage.store import Store
     from entresol.terminal.log import NodeLog
 

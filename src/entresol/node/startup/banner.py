@@ -24,11 +24,7 @@ TEMPORARY: Final = "temporary: deleted when the node stops (--data-dir keeps it)
 
 def banner(info: NodeInfo) -> str:
     """Return the banner: accounts, keys, the chain, the L1, the address."""
-    lines = [
-        "",
-        f"Entresol {VERSION}, {ALONE if info.is_layer_one else PAIR}",
-        "",
-    ]
+    lines = ["", f"Entresol {VERSION}, {ALONE if info.is_layer_one else PAIR}", ""]
     if info.accounts:
         lines += _accounts(info)
     rows = [*_rows(info), *_other_chains(info), *_layer_one(info)]

@@ -9,13 +9,12 @@ from entresol.counted import batches, counted
 from entresol.errors import LayerOneMismatch
 from entresol.l1.availability.chain_finder import read_settings
 from entresol.l1.contracts import ZkChain
-from entresol.node.settlement.settlement_layer import retry_until_reachable
+from entresol.node.settlement.settlement_layer import SettlementLayer, retry_until_reachable
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.interop.root_follower import ImportedRoots
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.node.settlement.settlement_layer import SettlementLayer
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from entresol.listeners import Listeners
-from entresol.node.chain_service import ServiceRole
-from entresol.node.metrics import render
+from entresol.node.chain_service import ChainService, ServiceRole
+from entresol.node.metrics import Sample, render
 from entresol.replication.workers.channel import WorkerMessage
 from entresol.replication.workers.publisher import StatePublisher, encode_pending, encode_reverted
 from entresol.replication.workers.state_page import StatePage, Wanted
-from entresol.server.handler import completed
+from entresol.server.handler import Handler, Page, PageResponse, completed
 from entresol.server.pages import SharedPage
 from entresol.server.server import PortSharing
 
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.events import BlocksReverted
     from entresol.chain.fees import FeeModel
-    from entresol.node.chain_service import ChainService
-    from entresol.node.metrics import Sample
     from entresol.node.workers.worker_process import WorkerProcess
     from entresol.primitives.transactions import Transaction
-    from entresol.server.handler import Handler, Page, PageResponse
 
 
 def sum_metrics(texts: Iterable[str]) -> str:
@@ -77,13 +74,7 @@ class ProducerRole(ServiceRole):
 
     sharing = PortSharing.FIRST
 
-    def __init__(
-        self,
-        workers: Workers,
-        layer: int,
-        chain: Chain,
-        fees: FeeModel | None,
-    ) -> None:
+    def __init__(self, workers: Workers, layer: int, chain: Chain, fees: FeeModel | None) -> None:
         self.changed: Listeners[[]] = Listeners()
         """Notified when the workers have other subscribers."""
         self._workers = workers

@@ -23,9 +23,15 @@ from entresol.node.workers.worker_process import (
     WorkerProcess,
     WorkerStart,
 )
-from entresol.replication.workers.channel import CLUSTER, LAYER_TWO, REMOTE_L1, encode_page
+from entresol.replication.workers.channel import (
+    CLUSTER,
+    LAYER_TWO,
+    REMOTE_L1,
+    CallResponse,
+    encode_page,
+)
 from entresol.replication.workers.clients import NUMBER_BYTES
-from entresol.server.handler import LocalConnection
+from entresol.server.handler import ClientConnection, LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
     from entresol.node.chain_service import ChainService
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.l2_components import RollupParts, SettledView
-    from entresol.replication.workers.channel import CallResponse
-    from entresol.server.handler import ClientConnection
     from entresol.terminal.log import NodeLog
 
 logger = logging.getLogger(__name__)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import Final, Generic, NamedTuple, TypeVar
 
 _W = TypeVar("_W", bound=Hashable)
 

@@ -10,20 +10,17 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import uvloop
 
 from entresol._native import return_large_blocks
 from entresol.node.recipes.worker import WorkerNode, worker
 from entresol.node.startup.process_start import collect_less
-from entresol.node.workers.worker_process import WorkerWriter, decode_start
+from entresol.node.workers.worker_process import WorkerStart, WorkerWriter, decode_start
 from entresol.replication.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
 from entresol.server.limits import allow_open_files
 from entresol.terminal.log import NodeLog
-
-if TYPE_CHECKING:
-    from entresol.node.workers.worker_process import WorkerStart
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from entresol.node.workers.watchdog import HEARTBEAT_SECONDS
 from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
 from entresol.replication.upstream import ChannelUpstream
-from entresol.replication.workers.channel import LAYER_TWO, WorkerMessage
+from entresol.replication.workers.channel import LAYER_TWO, Channel, WorkerMessage
 from entresol.replication.workers.publisher import ShippedEvents
 from entresol.replication.workers.state_page import StatePage, Wanted
 from entresol.rollup.interop.interop_prover import InteropProver
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from entresol.node.workers.worker_process import WorkerStart
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
-    from entresol.replication.workers.channel import Channel
     from entresol.server.handler import Handler, Page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from entresol.errors import (
     PoolRejection,
 )
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions import decode
+from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.transactions.system import UNSIGNED_TYPES
 from entresol.replication.postgres.connection import BROKEN, DatabaseDistance
 from entresol.replication.postgres.tables import CHANNEL, digest_after
@@ -28,6 +28,7 @@ from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.log_entries import (
     BatchEntry,
     BlockEntry,
+    Entry,
     OutgoingEntry,
     SettledEntry,
     UnsettledEntry,
@@ -39,17 +40,13 @@ from entresol.storage.log_entries import (
 from entresol.storage.tables import LogPosition
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
     import asyncpg
 
     from entresol.chain.chain import Chain
     from entresol.execution.block_executor import ExecutedBlock
     from entresol.primitives.headers import Header
-    from entresol.primitives.transactions import Transaction
     from entresol.replication.postgres.lease import HeldLease
     from entresol.storage.block_rows import Prices
-    from entresol.storage.log_entries import Entry
 
 _WRITE: Final = """
 with held as (
@@ -123,10 +120,7 @@ class LogWriter:
         """How far the database was at the last write."""
 
     async def write(
-        self,
-        entries: Sequence[Entry],
-        head: int,
-        pool: PoolChanges = UNCHANGED,
+        self, entries: Sequence[Entry], head: int, pool: PoolChanges = UNCHANGED
     ) -> Sequence[LogPosition]:
         """Write entries and changes of the pool, renew the lease, and return the positions of the entries.
 
@@ -198,18 +192,12 @@ class ClusterJournal:
         await self._run(lambda: self._write(entry))
 
     async def seal(
-        self,
-        executed: ExecutedBlock,
-        prices: Prices | None,
-        pool: PoolChanges = UNCHANGED,
+        self, executed: ExecutedBlock, prices: Prices | None, pool: PoolChanges = UNCHANGED
     ) -> Header:
         """Write an executed block with the changes of the pool, and make it the head."""
         return await self._run(lambda: self._seal(executed, prices, pool))
 
-    async def update_pool(
-        self,
-        pool: PoolChanges = UNCHANGED,
-    ) -> None:
+    async def update_pool(self, pool: PoolChanges = UNCHANGED) -> None:
         """Change the pool, and renew the lease; without changes only that."""
         await self._run(lambda: self._update_pool(pool))
 

@@ -22,10 +22,21 @@ from entresol.errors import (
     StoreFailed,
 )
 from entresol.listeners import Listeners
-from entresol.replication.postgres.connection import BROKEN, Notifications
+from entresol.replication.postgres.connection import (
+    BROKEN,
+    ClusterDatabase,
+    DatabaseDistance,
+    Notifications,
+)
 from entresol.replication.postgres.journal import LogWriter, read_pool
-from entresol.replication.postgres.lease import LeaseState, give_up_lease, read_lease, take_lease
-from entresol.replication.postgres.sequencer import Production
+from entresol.replication.postgres.lease import (
+    HeldLease,
+    LeaseState,
+    give_up_lease,
+    read_lease,
+    take_lease,
+)
+from entresol.replication.postgres.sequencer import ClusterSequencer, ProducedRollup, Production
 from entresol.replication.postgres.tables import CHANNEL, PostgresLog, check_tail
 from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import Follower
@@ -37,9 +48,6 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.journal import Journal
-    from entresol.replication.postgres.connection import ClusterDatabase, DatabaseDistance
-    from entresol.replication.postgres.lease import HeldLease
-    from entresol.replication.postgres.sequencer import ClusterSequencer, ProducedRollup
     from entresol.storage.log_entries import Entry
 
 REPORT_SECONDS: Final = 1.0
@@ -99,12 +107,7 @@ class Reporter:
     never; it connects again.
     """
 
-    def __init__(
-        self,
-        member: Member,
-        database: ClusterDatabase,
-        head: Callable[[], int],
-    ) -> None:
+    def __init__(self, member: Member, database: ClusterDatabase, head: Callable[[], int]) -> None:
         self.members = Membership()
         self._member = member
         self._database = database

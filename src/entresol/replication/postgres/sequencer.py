@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.errors import GasBudgetSpent, ProducerUnavailable
 from entresol.execution.limits import WorkBudget
-from entresol.replication.postgres.journal import ClusterJournal, PoolRows
+from entresol.replication.postgres.journal import ClusterJournal, LogWriter, PoolRow, PoolRows
 from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
     from entresol.replication.postgres.connection import DatabaseDistance
-    from entresol.replication.postgres.journal import LogWriter, PoolRow
     from entresol.sequencer.sequencer import OnIncluded
     from entresol.storage.log_entries import Entry
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Final, Self
 
-from entresol.replication.workers.channel import CLUSTER, WorkerCall, WorkerMessage
-from entresol.server.handler import LocalConnection
+from entresol.replication.workers.channel import CLUSTER, Channel, WorkerCall, WorkerMessage
+from entresol.server.handler import ClientConnection, Handler, LocalConnection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from entresol.replication.workers.channel import Channel
-    from entresol.server.handler import ClientConnection, Handler
 
 
 NUMBER_BYTES: Final = 8

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents, TransactionPending
+from entresol.chain.events import (
+    BlockSealed,
+    BlocksReverted,
+    ChainEvents,
+    Event,
+    TransactionPending,
+)
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction, load
@@ -20,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from entresol.chain.chain import Chain
-    from entresol.chain.events import Event
     from entresol.chain.fees import FeeModel
     from entresol.primitives.batches import Batch
     from entresol.server.handler import ClientConnection, Handler

@@ -52,9 +52,7 @@ class PlannedForks(NamedTuple):
 
 
 def planned_forks(
-    config: NodeConfig,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
+    config: NodeConfig, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> PlannedForks:
     """Return the forks of a configuration; names are looked up in an environment, and from a folder on."""
     variables = os.environ if environment is None else environment
