@@ -130,7 +130,6 @@ def _is_path(it: Argument) -> bool:
 
 
 def _summary(description: str) -> str:
-    """Return the first sentence of a description."""
     return re.split(r"(?<=\.)\s|;\s", description)[0].removesuffix(".")
 
 

@@ -127,7 +127,6 @@ def _open_forks(config: NodeConfig) -> OpenForks:
 
 @contextlib.contextmanager
 def _waiting(forks: OpenForks) -> Iterator[None]:
-    """Let this thread wait for the remotes, if there are any."""
     seconds = max((part.remote.settings.timeout for part in forks.parts), default=None)
     wait_for_remote(seconds)
     try:

@@ -74,7 +74,6 @@ def _print(chain: ReportedChain, flags: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _chains(flags: Mapping[str, Any]) -> Iterator[dict[str, RequestMethod]]:
-    """Yield what calls methods of each chain, by its name."""
     if flags["data_dir"] is None:
         if flags["sources"]:
             raise InvalidConfig("--sources", "the node has its own: start it with --sources")
@@ -163,7 +162,6 @@ def _block(text: str) -> str:
 def _fetched(
     request: RequestMethod, first: str, last: str, file: str | None
 ) -> tuple[GasReport, list[FileCounts]]:
-    """Return the report of all pages."""
     report, files = GasReport(), dict[tuple[str, str], FileCounts]()
     start: str | None = first
     # Blocks that come meanwhile would make it endless.
@@ -225,7 +223,6 @@ def _amounts(it: Mapping[str, Any]) -> Amounts:
 
 
 def _json(chain: ReportedChain) -> dict[str, Any]:
-    """Return what was reported of a chain for programs."""
     return {
         "chain": chain.name,
         "contracts": [

@@ -21,20 +21,7 @@ from entresol.cli.exit_codes import (
     USAGE_ERROR,
     print_error,
 )
-from entresol.cli.parsers import (
-    PARSERS,
-    anvil_parser,
-    backup_parser,
-    cache_parser,
-    cluster_parser,
-    completion_parser,
-    derive_parser,
-    gas_report_parser,
-    node_parser,
-    replay_parser,
-    settle_parser,
-    shell_parser,
-)
+from entresol.cli.parsers import PARSERS, node_parser
 from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
@@ -79,7 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_command(words: Sequence[str]) -> None:
-    """Raise an error that names all commands, of which the parser of a node knows its own."""
     if words and words[0].isidentifier() and words[0] not in PARSERS:
         raise InvalidConfig("command", none_of(words[0], PARSERS))
 
@@ -114,7 +100,7 @@ def _anvil(words: Sequence[str]) -> int:
     environment = anvil_environment(os.environ)
     for name in _unread_variables(environment):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
-    config = node_config(ANVIL_SETTINGS.load(anvil_parser().parse(words), environment))
+    config = node_config(ANVIL_SETTINGS.load(PARSERS["anvil"]().parse(words), environment))
     from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
 
     return run_node(config, layer_one)
@@ -127,7 +113,7 @@ def _unread_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def _backup(words: Sequence[str]) -> int:
-    flags = backup_parser().parse(words)
+    flags = PARSERS["backup"]().parse(words)
     config = _settings({"data_dir": flags["data_dir"]})
     from entresol.cli.data_directory import back_up  # noqa: PLC0415
 
@@ -135,9 +121,7 @@ def _backup(words: Sequence[str]) -> int:
 
 
 def _cluster(words: Sequence[str]) -> int:
-    """Run a command of operators on a cluster."""
-    flags = cluster_parser().parse(words)
-    config = read_secret_files(_settings(flags))
+    flags, config = _parsed("cluster", words)
     commands, block = _cluster_module("cluster.commands"), flags["to"]
     if flags["command"] == "unwind":
         if block is None:
@@ -151,50 +135,41 @@ def _cluster(words: Sequence[str]) -> int:
 
 
 def _cache(words: Sequence[str]) -> int:
-    """Run a command on what forks have read."""
     from entresol.cli.fork_cache import run_cache  # noqa: PLC0415
 
-    return run_cache(cache_parser().parse(words), os.environ)
+    return run_cache(PARSERS["cache"]().parse(words), os.environ)
 
 
 def _replay(words: Sequence[str]) -> int:
-    """Execute a transaction or a block of a remote chain again."""
-    flags = replay_parser().parse(words)
-    config = read_secret_files(_settings(flags))
+    flags, config = _parsed("replay", words)
     from entresol.cli.replay import run_replay  # noqa: PLC0415
 
     return run_replay(flags, config)
 
 
 def _derive(words: Sequence[str]) -> int:
-    """Derive a chain from L1."""
-    flags = derive_parser().parse(words)
-    config = read_secret_files(_settings(flags))
+    flags, config = _parsed("derive", words)
     from entresol.cli.derive import run_derive  # noqa: PLC0415
 
     return run_derive(flags, config)
 
 
 def _settle(words: Sequence[str]) -> int:
-    """Do on L1 by hand what an operator may."""
-    flags = settle_parser().parse(words)
-    config = read_secret_files(_settings(flags))
+    flags, config = _parsed("settle", words)
     from entresol.cli.settle import run_settle  # noqa: PLC0415
 
     return run_settle(config, flags["to"])
 
 
 def _gas_report(words: Sequence[str]) -> int:
-    """Print the gas that contracts have used."""
-    flags = gas_report_parser().parse(words)
+    flags = PARSERS["gas-report"]().parse(words)
     from entresol.cli.gas_report import run_gas_report  # noqa: PLC0415
 
     return run_gas_report(flags)
 
 
 def _shell(words: Sequence[str]) -> int:
-    """Open a console with all chains of a node."""
-    flags = shell_parser().parse(words)
+    flags = PARSERS["shell"]().parse(words)
     from entresol.cli.shell import open_shell  # noqa: PLC0415
     from entresol.inprocess.devnet import Devnet, devnet_config  # noqa: PLC0415
 
@@ -207,11 +182,15 @@ def _shell(words: Sequence[str]) -> int:
 
 
 def _completion(words: Sequence[str]) -> int:
-    """Print the script that completes commands and flags in a shell."""
     from entresol.cli.completion import script  # noqa: PLC0415
 
-    print(script(completion_parser().parse(words)["shell"]), end="")
+    print(script(PARSERS["completion"]().parse(words)["shell"]), end="")
     return SUCCEEDED
+
+
+def _parsed(command: str, words: Sequence[str]) -> tuple[dict[str, Any], NodeConfig]:
+    flags = PARSERS[command]().parse(words)
+    return flags, read_secret_files(_settings(flags))
 
 
 def _settings(flags: Mapping[str, Any]) -> NodeConfig:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import entresol
-from entresol.cli.short_help import short_help
+from entresol.cli.short_help import SHORT_HELP, short_help
 from entresol.node.config.flags import (
     ANVIL_IGNORED,
     ANVIL_REJECTED,
@@ -79,39 +79,22 @@ def _describe(root: Path) -> str | None:
     return ran.stdout.strip()
 
 
-USAGE: Final = "entresol [run | rebuild | verify] [FLAGS]"
 CLUSTER_HELP: Final = """\
 init creates the tables and the chain; status prints a table of nodes; \
 unwind reverts the chain to the block of --to"""
 BACKUP_DESCRIPTION: Final = """\
 Copy the data directory of a node, also while it runs: the L2, and the development L1 if it has one. The copy is both \
 chains at one moment."""
-ANVIL_DESCRIPTION: Final = "An L1 alone, on the flags and defaults of anvil 1.7."
-SHELL_DESCRIPTION: Final = """\
-A Python console with both layers of a new node, their accounts and the bridge, by web3.py; with --chains, every L2 has \
-a client and a bridge (l2s, bridges). It needs pip install 'entresol[testing]'; IPython is used if it is installed. Ports \
-are free ones, and the node logs nothing, unless flags say otherwise (--no-silent)."""
+CACHE_USAGE: Final = """\
+entresol cache {list | show FORK | clear [FORK…] | export FILE [FORK]}
+                      [--fork-cache DIR|FILE]"""
 CACHE_DESCRIPTION: Final = """\
 What forks have read of their remote chains. A fork is named by the first column of list, or by its beginning."""
 CACHE_HELP: Final = """\
 list prints a table of forks; show FORK counts its values; clear [FORK…] deletes forks that no process uses; \
 export FILE [FORK] adds one to a file, for a repository, which --fork-cache FILE reads and writes"""
-REPLAY_DESCRIPTION: Final = """\
-Execute a transaction of another chain again: fork the block before its own, execute what precedes it there, print its \
-call tree, what it logged, its gas and why it failed, and compare its receipt. With --block, count the receipts of a \
-block that differ. The exit code is 1 if one does."""
-DERIVE_DESCRIPTION: Final = """\
-Build a chain from L1 alone: read its genesis and every batch that it has published, execute them, compare the results with \
-what L1 says of each, and write a data directory that entresol opens. It goes on where it was interrupted. The exit code is \
-3 if a batch is not what L1 says."""
-SETTLE_DESCRIPTION: Final = """\
-What an operator does on L1 by hand, with the key of a validator of the chain. The chain is named by its id and its \
-Bridgehub, or by its data directory."""
 SETTLE_HELP: Final = """\
 revert takes back the batches after that of --to, which L1 has committed and not executed; a node settles its own again"""
-GAS_REPORT_DESCRIPTION: Final = """\
-Print how much gas the contracts of a chain have used, by function, or beside the lines of a source. The blocks are executed \
-again. Contracts are named by the sources that the node was started with, or those of --sources with a data directory."""
 COMPLETION_DESCRIPTION: Final = """\
 Print a script that completes commands, flags and their values. Bash and zsh: eval "$(entresol completion bash)" in \
 ~/.bashrc, or zsh in ~/.zshrc after compinit. Fish: entresol completion fish | source."""
@@ -142,9 +125,7 @@ CLUSTER_COMMANDS: Final = ("init", "status", "unwind")
 
 def node_parser(command: str = "") -> Parser:
     """Return the parser of `run`, `rebuild` and `verify`; without a command it explains all of them."""
-    description = "A layer-2 node of the ZK Stack family, for development."
-    texts = {"usage": USAGE, "description": description, "epilog": EPILOG}
-    parser = _new_parser(NODE_REJECTED, command, prog="entresol", **texts)
+    parser = _new_parser(command, NODE_REJECTED, prog="entresol", epilog=EPILOG)
     parser.add_argument(
         "command",
         metavar="command",
@@ -161,9 +142,7 @@ def anvil_parser() -> Parser:
     """Return the parser of `anvil`."""
     from entresol.node.config.anvil import ANVIL_SETTINGS  # noqa: PLC0415
 
-    parser = _new_parser(
-        ANVIL_REJECTED, "anvil", prog="entresol anvil", description=ANVIL_DESCRIPTION
-    )
+    parser = _new_parser("anvil", ANVIL_REJECTED)
     add_flags(parser, ANVIL_SETTINGS.all, ANVIL_SETTINGS.titles())
     add_ignored_flags(parser, ANVIL_IGNORED)
     return parser
@@ -171,10 +150,7 @@ def anvil_parser() -> Parser:
 
 def cluster_parser() -> Parser:
     """Return the parser of `cluster`."""
-    usage = "entresol cluster {init,status,unwind --to BLOCK} --cluster URL [flags]"
-    parser = _new_parser(
-        NODE_REJECTED, "cluster", prog="entresol cluster", usage=usage, epilog=EPILOG
-    )
+    parser = _new_parser("cluster", NODE_REJECTED, epilog=EPILOG)
     parser.add_argument("command", metavar="command", help=CLUSTER_HELP, choices=CLUSTER_COMMANDS)
     parser.add_argument(
         "--to", type=int, metavar="BLOCK", help="Block that unwind reverts the chain to."
@@ -186,9 +162,7 @@ def cluster_parser() -> Parser:
 def backup_parser() -> Parser:
     """Return the parser of `backup`."""
     usage = "entresol backup --data-dir DIR DEST"
-    parser = _new_parser(
-        {}, "backup", prog="entresol backup", usage=usage, description=BACKUP_DESCRIPTION
-    )
+    parser = _new_parser("backup", usage=usage, description=BACKUP_DESCRIPTION)
     parser.add_argument("--data-dir", metavar="DIR", help="Data directory of the node.")
     parser.add_argument("dest", type=Path, metavar="DEST", help="Directory to create.")
     return parser
@@ -196,61 +170,34 @@ def backup_parser() -> Parser:
 
 def cache_parser() -> Parser:
     """Return the parser of `cache`."""
-    usage = (
-        "entresol cache {list | show FORK | clear [FORK…] | export FILE [FORK]}\n"
-        "                      [--fork-cache DIR|FILE]"
-    )
-    parser = _new_parser(
-        {}, "cache", prog="entresol cache", usage=usage, description=CACHE_DESCRIPTION
-    )
+    parser = _new_parser("cache", usage=CACHE_USAGE, description=CACHE_DESCRIPTION)
     parser.add_argument("command", metavar="command", help=CACHE_HELP, choices=CACHE_COMMANDS)
     parser.add_argument(
         "names", metavar="FILE|FORK", nargs="*", help="What to show, clear or export."
     )
-    parser.add_argument(
-        "--fork-cache",
-        metavar="DIR|FILE",
-        help="Where the forks are, if not in the user's cache directory.",
-    )
+    where = "Where the forks are, if not in the user's cache directory."
+    parser.add_argument("--fork-cache", metavar="DIR|FILE", help=where)
     return parser
 
 
 def replay_parser() -> Parser:
     """Return the parser of `replay`."""
-    usage = "entresol replay {HASH | --block N} --fork-url URL [--json] [--struct-logs] [flags]"
-    texts = {"usage": usage, "description": REPLAY_DESCRIPTION, "epilog": EPILOG}
+    names = {setting.name for setting in SETTINGS.all if setting.section == "fork"}
     # What is replayed names the block.
-    names = {setting.name for setting in SETTINGS.all if setting.section == "fork"} - set(
-        _BLOCK_OF_A_FORK
-    )
-    listed, others = _parted(names | {"abi", "sources"}, _NOT_OF_A_REPLAY)
-    parser = _new_parser(others, "replay", prog="entresol replay", **texts)
+    names = names - set(_BLOCK_OF_A_FORK) | {"abi", "sources"}
+    parser = _parser_of("replay", names, _NOT_OF_A_REPLAY)
     parser.add_argument("hash", metavar="HASH", nargs="?", help="Transaction to execute again.")
     parser.add_argument("--block", type=int, metavar="N", help="Block to execute again.")
     parser.add_argument("--json", action="store_true", help="Print JSON, with the trace.")
     parser.add_argument(
         "--struct-logs", action="store_true", help="Print every step of the transaction as JSON."
     )
-    _add_settings(parser, listed)
     return parser
-
-
-def _parted(names: Collection[str], reason: str) -> tuple[list[Setting], dict[str, str]]:
-    """Return the settings that a command has, and why it rejects the flags of the others."""
-    listed = [setting for setting in SETTINGS.all if setting.name in names]
-    return listed, {setting.flag: reason for setting in SETTINGS.all if setting.name not in names}
 
 
 def derive_parser() -> Parser:
     """Return the parser of `derive`."""
-    usage = (
-        "entresol derive --l1-url URL --bridgehub ADDRESS --data-dir DIR\n"
-        "                       [--chain-id N] [--l1-from-block N] [--genesis FILE]\n"
-        "                       [--edits-from URL] [--accept-from BATCH --snapshot DIR]"
-    )
-    texts = {"usage": usage, "description": DERIVE_DESCRIPTION, "epilog": EPILOG}
-    listed, others = _parted(_OF_A_DERIVATION, _NOT_OF_A_DERIVATION)
-    parser = _new_parser(others, "derive", prog="entresol derive", **texts)
+    parser = _parser_of("derive", _OF_A_DERIVATION, _NOT_OF_A_DERIVATION)
     parser.add_argument(
         "--l1-from-block",
         type=int,
@@ -274,34 +221,20 @@ def derive_parser() -> Parser:
         metavar="DIR",
         help="Data directory that has this batch as L1 has executed it; no node may have it open.",
     )
-    _add_settings(parser, listed)
     return parser
 
 
 def settle_parser() -> Parser:
     """Return the parser of `settle`."""
-    usage = (
-        "entresol settle revert --to BATCH --l1-url URL --operator-key-file FILE\n"
-        "                              [--bridgehub ADDRESS] [--data-dir DIR]"
-    )
-    texts = {"usage": usage, "description": SETTLE_DESCRIPTION, "epilog": EPILOG}
-    listed, others = _parted(_OF_A_SETTLEMENT, _NOT_OF_A_SETTLEMENT)
-    parser = _new_parser(others, "settle", prog="entresol settle", **texts)
+    parser = _parser_of("settle", _OF_A_SETTLEMENT, _NOT_OF_A_SETTLEMENT)
     parser.add_argument("command", metavar="command", help=SETTLE_HELP, choices=SETTLE_COMMANDS)
     parser.add_argument("--to", type=int, metavar="BATCH", help="Last batch that is left.")
-    _add_settings(parser, listed)
     return parser
 
 
 def gas_report_parser() -> Parser:
     """Return the parser of `gas-report`."""
-    usage = (
-        "entresol gas-report [--l2-url URL | --data-dir DIR] [--blocks FROM..TO]\n"
-        "                           [--lines FILE] [--sort COLUMN] [--json]"
-    )
-    texts = {"usage": usage, "description": GAS_REPORT_DESCRIPTION}
-    listed, others = _parted(_OF_A_GAS_REPORT, _NOT_OF_A_GAS_REPORT)
-    parser = _new_parser(others, "gas-report", prog="entresol gas-report", **texts)
+    parser = _parser_of("gas-report", _OF_A_GAS_REPORT, _NOT_OF_A_GAS_REPORT)
     parser.add_argument("--l2-url", metavar="URL", help="A node that runs. [http://127.0.0.1:3050]")
     parser.add_argument(
         "--blocks", metavar="FROM..TO", help="The blocks, by numbers or tags; by default all."
@@ -319,15 +252,12 @@ def gas_report_parser() -> Parser:
         help="Sort by name, or by calls, avg, max or total, the largest first.",
     )
     parser.add_argument("--json", action="store_true", help="Print JSON.")
-    _add_settings(parser, listed)
     return parser
 
 
 def shell_parser() -> Parser:
     """Return the parser of `shell`."""
-    parser = _new_parser(
-        NODE_REJECTED, "shell", prog="entresol shell", description=SHELL_DESCRIPTION
-    )
+    parser = _new_parser("shell", NODE_REJECTED)
     _add_settings(parser, SETTINGS.all)
     parser.add_argument(
         "--no-silent",
@@ -341,9 +271,7 @@ def shell_parser() -> Parser:
 
 def completion_parser() -> Parser:
     """Return the parser of `completion`."""
-    parser = _new_parser(
-        {}, "completion", prog="entresol completion", description=COMPLETION_DESCRIPTION
-    )
+    parser = _new_parser("completion", description=COMPLETION_DESCRIPTION)
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish.")
     return parser
 
@@ -389,23 +317,36 @@ def _add_settings(parser: Parser, settings: Iterable[Setting]) -> None:
     add_flags(parser, settings, SETTINGS.titles())
 
 
-def _new_parser(rejected: Mapping[str, str], command: str, **texts: str) -> Parser:
+def _parser_of(command: str, names: Collection[str], reason: str) -> Parser:
+    """Return the parser of a command that has some of the settings, and rejects the flags of all others."""
+    listed = [setting for setting in SETTINGS.all if setting.name in names]
+    others = {setting.flag: reason for setting in SETTINGS.all if setting.name not in names}
+    parser = _new_parser(command, others, epilog=EPILOG)
+    _add_settings(parser, listed)
+    return parser
+
+
+def _new_parser(command: str, rejected: Mapping[str, str] | None = None, **texts: str) -> Parser:
+    """Return a parser with the texts of the short help, if the command has one."""
+    if (page := SHORT_HELP.get(command)) is not None:
+        texts |= {"usage": page.usage, "description": page.description}
     parser = Parser(
         rejected=rejected,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
         add_help=False,
-        **texts,
+        **{"prog": f"entresol {command}", **texts},
     )
-    for flags, help_text in (
-        (("-h", "--help"), "Print the flags that people use."),
-        (("--help-all",), "Print all flags."),
+    for flag, help_text in (
+        ("--help", "Print the flags that people use."),
+        ("--help-all", "Print all flags."),
     ):
         parser.add_argument(
-            *flags,
+            *(["-h"] if flag == "--help" else []),
+            flag,
             action=PrintHelp,
             command=command,
-            has_all=flags == ("--help-all",),
+            has_all=flag == "--help-all",
             help=help_text,
         )
     parser.add_argument(

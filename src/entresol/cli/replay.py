@@ -57,7 +57,6 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
 
 
 def _wanted(flags: Mapping[str, Any]) -> Hash32 | int:
-    """Return the transaction or the block that is named."""
     given, number = flags["hash"], flags["block"]
     if (given is None) == (number is None):
         raise InvalidConfig("replay", "give the hash of a transaction, or --block N")
@@ -72,7 +71,6 @@ def _wanted(flags: Mapping[str, Any]) -> Hash32 | int:
 
 
 def _opened(planned: PlannedFork, wanted: Hash32 | int) -> RemoteChain:
-    """Open the remote at the parent of the block."""
     is_hash = isinstance(wanted, Hash32)
     settings = msgspec.structs.replace(
         planned.settings,

@@ -128,7 +128,6 @@ class Bridge(SettlingClient):
         return self._request(call, {"from": sender, "value": ether, "gasPrice": price})
 
     def _token_gas(self, token: str, asset: bytes, amount: int, to: str, sender: str) -> int:
-        """Return the gas that the arrival of a token on L2 takes."""
         origin = self.l1_vault.functions.originChainId(asset).call() or self.l1.eth.chain_id
         metadata = self.l1_vault.functions.getERC20Getters(token, origin).call()
         owners = (Address.parse(given) for given in (sender, to, token))

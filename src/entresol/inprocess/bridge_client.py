@@ -174,6 +174,5 @@ class BridgeClient:
 
 
 def _shown(client: Web3) -> str:
-    """Return which layer a client is of, without a request."""
     records = getattr(client.provider, "records", None)
     return str(client.provider) if records is None else str(records.title)

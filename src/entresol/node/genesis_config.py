@@ -244,7 +244,6 @@ def _now_unless(given: int | None) -> int:
 def _enabled(
     predeploys: Mapping[Address, GenesisAccount], config: EvmConfig
 ) -> dict[Address, GenesisAccount]:
-    """Return the predeploys without those that flags disable."""
     disabled = DEPLOYERS if config.disable_default_create2_deployer else {}
     return {address: it for address, it in predeploys.items() if address not in disabled}
 
@@ -342,6 +341,5 @@ def _slot(genesis: Genesis, address: Address, slot: Hash32) -> Hash32:
 
 
 def _shown(word: Hash32) -> str:
-    """Return a chain id as a number, and an address in hex."""
     number = int.from_bytes(word)
     return str(number) if number < 2**64 else Address(word[-20:]).checksummed()

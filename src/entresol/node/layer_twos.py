@@ -80,7 +80,6 @@ def _following(port: int, index: int) -> int:
 
 
 def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
-    """Reject what several chains cannot share."""
     if len(chains) > MAX_CHAINS:
         raise InvalidConfig("--chains", f"at most {MAX_CHAINS} chains, got {len(chains)}")
     if config.cluster.cluster is not None:

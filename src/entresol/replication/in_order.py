@@ -148,7 +148,6 @@ def _fail(send: _Send, error: Exception) -> None:
 
 
 def _next(queue: deque[_Send]) -> list[_Send]:
-    """Take the sends that are forwarded next, together."""
     group = [queue.popleft()]
     size = len(group[0].body)
     while queue and len(group) < MAX_TOGETHER and _may_join(group[0]) and _may_join(queue[0]):

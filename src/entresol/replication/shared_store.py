@@ -233,7 +233,6 @@ class StoreFollower:
             self._on_stale()
 
     def _apply(self, state: ChainState) -> bool:
-        """Apply a state, and return whether that was possible."""
         if self._page.rewrites != state.rewrites:
             return False
         before = self._state

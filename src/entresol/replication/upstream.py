@@ -215,7 +215,6 @@ class HttpUpstream:
             attempt.reschedule(now)
 
     async def _post(self, url: str, body: bytes, *, waits: bool) -> bytes | None:
-        """Return what a producer responds; None if the node is none."""
         session = self._sessions.get(waits)
         if session is None:
             connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS)

@@ -147,7 +147,6 @@ class ClientProtocol(asyncio.Protocol):
             return self._state.internal_error
 
     def _set_timeout(self, seconds: float) -> None:
-        """Move the deadline to `seconds` from now."""
         self.deadline = self._loop.time() + seconds
 
     def _report_rejection(self, response: HttpResponse) -> None:

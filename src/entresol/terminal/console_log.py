@@ -102,7 +102,6 @@ def _substitute(text: str, values: Iterator[Any]) -> str:
 
 
 def _formatted(value: Any, specifier: str, shift: int | None) -> str:
-    """Format a value in anvil's way, where Hardhat's differs."""
     if specifier == "s":
         return _as_text(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)

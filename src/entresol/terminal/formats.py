@@ -231,7 +231,6 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _labelled(label: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield rows of which the first has a label."""
     for line in lines:
         yield label, printable(line, MAX_LINE)
         label = ""
@@ -257,7 +256,6 @@ def _named(address: str, contract: str | None) -> str:
 
 
 def _with_layer(layer: str, what: str) -> str:
-    """Prefix the layer, unless it is the L2."""
     return f"{layer} {what}" if layer else what
 
 

@@ -285,7 +285,6 @@ class FailedCalls:
 
 
 def _executed(body: bytes | msgspec.Raw) -> _Request | None:
-    """Return the request in `body`, if it executes something."""
     if len(bytes(body)) > MAX_BODY:
         return None
     try:

@@ -216,7 +216,6 @@ def _path_of(source: SourceFile, paths: Sequence[str]) -> tuple[str, bool]:
 
 
 def _notes(profiled: Profiled, coverage: Coverage, changed: int) -> Iterator[str]:
-    """Yield what the figures leave out."""
     if not coverage.files:
         yield NO_SOURCES
     if changed:

@@ -114,7 +114,6 @@ def _arguments(entry: AbiEntry, data: bytes) -> dict[str, Any]:
 
 
 def _problem(failure: RevertedCall, reason: str | None, args: Mapping[str, Any]) -> str | None:
-    """Return what is not as expected."""
     expected = None if reason is None else call_text(reason, args) if args else reason
     if reason not in (None, failure.reason):
         return f"reverted with {failure.text}, expected {expected}"

@@ -118,7 +118,6 @@ class BundleBuilder:
         return int(fee) * len(self._starters) + values + indirect
 
     def _asset(self, token: str) -> tuple[str, Hash32]:
-        """Return the address of a token on this L2, and its asset id."""
         if token.upper() == "ETH":
             asset = asset_id(self._source.l1_chain_id, ETH_TOKEN)
             found = self._source.l2_vault.functions.tokenAddress(asset).call()

@@ -212,7 +212,6 @@ class ChainAdder:
         return self._ecosystem.info_of(index).entry
 
     def _check(self, chain: NewChainFields) -> None:
-        """Reject an id or a port that cannot be, or is another chain's."""
         ecosystem = self._ecosystem
         if not 1 <= chain.chain_id <= _MAX_ID:
             raise MalformedValue(f"ids are from 1 to {_MAX_ID:,}", field="chainId")
@@ -232,7 +231,6 @@ class ChainAdder:
                 raise MalformedValue(f"{name} has the port {int(chain.port)}", field="port")
 
     def _made(self, builder: NodeBuilder, record: AddedChain) -> tuple[LayerTwo, ChainService]:
-        """Return the parts of a chain, none of which has started."""
         layer_two = self._opened_layer_two(builder, record)
         name, control = str(record.chain_id), self._ecosystem.control
         relay, forks = self._ecosystem.relay, self._ecosystem.forks

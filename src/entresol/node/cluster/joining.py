@@ -168,7 +168,6 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
 
 
 def _check_flags(config: NodeConfig) -> None:
-    """Reject flags that cannot be used in a cluster."""
     files = config.state_files
     rejected = {
         "--dev-methods": config.api.dev_methods,

@@ -88,5 +88,4 @@ class MemberHealth:
 
     @property
     def _rollup(self) -> Rollup | None:
-        """What settles, while this node produces."""
         return None if self._member.production is None else self._made

@@ -143,7 +143,6 @@ async def _derive(
 
 @contextmanager
 def _opened(snapshot: NamedSnapshot | None, path: Path) -> Iterator[BatchSnapshot | None]:
-    """Open a snapshot, which nobody else may have open."""
     if snapshot is None:
         yield None
         return

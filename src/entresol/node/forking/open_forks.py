@@ -217,7 +217,6 @@ def _earliest(forks: Iterable[OpenFork | None]) -> int | None:
 
 
 def _written(config: NodeConfig) -> tuple[Address, ...]:
-    """Return the accounts that a start writes to."""
     return (
         Address.zero(),
         BEACON_ROOTS,

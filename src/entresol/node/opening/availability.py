@@ -105,7 +105,6 @@ def _of_a_new_chain(rules: ChainRules, config: NodeConfig, *, is_fork: bool) -> 
 
 
 def _publishes(settings: SettlementSettings) -> bool:
-    """Return whether flags ask for a new chain that publishes."""
     return settings.data_availability == "calldata" or settings.production
 
 
@@ -151,7 +150,6 @@ def _check_rules(stored: BlockRules, wanted: BlockRules) -> None:
 
 
 def _differences(stored: BlockRules, wanted: BlockRules) -> Iterator[tuple[str, str]]:
-    """Yield the flag of each rule that differs, and both values."""
     for name in wanted.__struct_fields__:
         before, after = getattr(stored, name), getattr(wanted, name)
         if before != after:

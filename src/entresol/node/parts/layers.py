@@ -159,7 +159,6 @@ def _hooks(
 
 
 def _own_hooks(forks: OpenForks) -> ServiceHooks:
-    """Return what the pages of a chain say of its own fork alone."""
     return ServiceHooks(
         health=forks.health, degraded=lambda: forks.problem, metrics=forks.metrics, forks=forks.page
     )

@@ -244,7 +244,6 @@ class NodeRelay:
         return RelayLane(layer_two, rollup, on_l1, on_l2, funding)
 
     def _remote_account(self, config: NodeConfig, rollup: Rollup) -> RemoteAccount:
-        """Return the account on a remote L1, which all L2s share."""
         if self._remote is None:
             layer = rollup.settlement_layer
             operator = Operator(

@@ -176,7 +176,6 @@ class AdvertisedUrl:
 
 
 def _wake_later(member: Member, sequencer: ClusterSequencer) -> None:
-    """Let a member that produces seal what cheaper gas lets in."""
 
     def wake() -> None:
         if member.production is not None:

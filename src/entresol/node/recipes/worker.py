@@ -112,7 +112,6 @@ def _open_layer_two(
 
 
 def _base_tokens(start: WorkerStart, configs: Sequence[NodeConfig]) -> Sequence[BaseToken]:
-    """Return the tokens that pay for gas, as the producer has them."""
     if start.layers[-1].is_layer_one:
         return development_base_tokens(configs)
     return [layer.base_token for layer in start.layers]

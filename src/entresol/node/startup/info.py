@@ -207,7 +207,6 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def _chains(self) -> dict[str, Any]:
-        """Return what tells each of several L2s from the others."""
         chains = [msgspec.to_builtins(chain.entry, enc_hook=str) for chain in (self, *self.others)]
         return {"chains": chains} if self.others else {}
 
@@ -268,7 +267,6 @@ def _methods(config: NodeConfig) -> str:
 
 
 def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
-    """Return what the balances of the genesis mean for depositors."""
     balances = [
         account.balance
         for address, account in genesis.alloc.items()

@@ -145,7 +145,6 @@ class ClusterSealer:
             await self.journal.update_pool()
 
     async def _tick(self) -> None:
-        """Return when woken, and otherwise after a tick."""
         if not self._woken.is_set():
             try:
                 async with asyncio.timeout(TICK_SECONDS):

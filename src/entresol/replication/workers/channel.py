@@ -415,7 +415,6 @@ class Channel(asyncio.Protocol):
         self._write(kind, call.client, call.number, response or b"")
 
     def _write(self, kind: PacketKind, client: int, number: int, payload: bytes = b"") -> bool:
-        """Write a packet, and return whether the connection is open."""
         if self._transport is None:
             return False
         self._transport.writelines((_HEAD.pack(len(payload), kind, client, number), payload))

@@ -215,7 +215,6 @@ class HttpConnection(HttpResponder):
         return not (self._busy() or self._write_paused or ends) and self._rate is None
 
     def _set_deadline_of_phase(self) -> None:
-        """Set the deadline, unless the request in progress has one."""
         phase = self._parser.phase
         if phase != self._timed_phase or phase == IDLE:
             self._set_deadline()

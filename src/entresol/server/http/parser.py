@@ -232,7 +232,6 @@ class HttpParser:
             raise RequestRejectedError(HEADERS_TOO_LARGE)
 
     def _route(self) -> None:
-        """Route a request that is not plainly the handler's."""
         route = route_request(self._state, self._parser, self._target, self._headers)
         if isinstance(route, HttpResponse):
             self._rejection = route
@@ -268,7 +267,6 @@ class HttpParser:
             self._body.write(data)
 
     def _hold(self, size: int) -> None:
-        """Count the bytes of a long body until its request is dropped."""
         if self._held is None:
             self._held = HeldBytes(self._state.request_bytes)
             size = self._body_bytes

@@ -157,7 +157,6 @@ class HttpResponder(ClientProtocol):
             self._start(self._await_result(request, result))
 
     def _respond_directly(self, request: HttpRequest, response: HttpResponse) -> None:
-        """Respond without the handler."""
         if response.is_rejection and request.page is None:
             self._report_rejection(response)
         self._finish(request, self._writer.write(request, response))
@@ -214,7 +213,6 @@ class HttpResponder(ClientProtocol):
             self._hang_up()
 
     def _continue(self) -> None:
-        """Continue with the next request."""
         raise NotImplementedError
 
     def _hang_up(self) -> None:

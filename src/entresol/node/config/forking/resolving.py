@@ -185,7 +185,6 @@ def _hash(layer: _Layer, name: str) -> Hash32 | None:
 
 
 def _conflicts(config: NodeConfig) -> Iterator[tuple[str, str]]:
-    """Yield what a node with forks cannot have."""
     if config.cluster.cluster is not None:
         yield "--cluster", "the nodes of a cluster share one chain, which cannot be a fork"
 
@@ -213,7 +212,6 @@ def _l2_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tupl
 def _chain_conflicts(
     config: NodeConfig, forks: Sequence[PlannedFork | None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what tables `[[chains]]` with forks cannot have."""
     for it, fork in zip(config.chains, forks, strict=True):
         yield from _l2_conflicts(it, fork)
         is_named = "chain_id" in it.given or len(forks) == 1
