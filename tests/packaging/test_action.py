@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from ruamel.yaml import YAML
 
 from tests.support.docs.pages import ROOT
 from tests.support.packages.distribution import INSTALL_SECONDS, built, newcomer_environment
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import HttpRpcClient
 
-ACTION: Final = ROOT / "action.yml"
-STOP_ACTION: Final = ROOT / ".github" / "actions" / "stop" / "action.yml"
 SCRIPTS: Final = {path.stem: path for path in sorted((ROOT / ".github" / "actions").rglob("*.sh"))}
 INPUTS: Final = {"FLAGS": "", "PORT": "0", "L1_PORT": "0", "TIMEOUT": "60"}
 
@@ -146,22 +142,6 @@ def test_a_wrong_input_is_named(
     assert f"::error title=Entresol::{problem}" in ran.stdout
 
 
-def test_a_second_node_of_a_job_is_an_error(installed: ActionRunner) -> None:
-    assert installed.start().returncode == 0
-    again = installed.start()
-    assert again.returncode == 1
-    assert "a node of this job runs already" in again.stdout
-
-
-def test_an_old_python_is_an_error(runner: ActionRunner, tmp_path: Path) -> None:
-    old = tmp_path / "old-python"
-    old.write_text("#!/bin/sh\nexit 1\n")
-    old.chmod(0o755)
-    ran = runner.run("install", PYTHON=str(old), PACKAGE="")
-    assert ran.returncode == 1
-    assert "is not Python 3.11 or newer" in ran.stdout
-
-
 @pytest.mark.slow
 @pytest.mark.clients
 def test_a_wheel_is_installed_and_started(runner: ActionRunner, tmp_path: Path) -> None:
@@ -184,36 +164,3 @@ def test_a_script_is_what_shellcheck_accepts(script: str) -> None:
         [program, str(SCRIPTS[script])], capture_output=True, text=True, check=False
     )
     assert (ran.stdout, ran.returncode) == ("", 0)
-
-
-@pytest.mark.parametrize("path", [ACTION, STOP_ACTION], ids=["start", "stop"])
-def test_it_is_an_action_by_the_schema_of_github(path: Path) -> None:
-    checker = Path(sys.executable).with_name("check-jsonschema")
-    command: list[str | Path] = [checker, "--builtin-schema", "vendor.github-actions", path]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-@pytest.mark.parametrize("path", [ACTION, STOP_ACTION], ids=["start", "stop"])
-def test_inputs_reach_scripts_only_by_the_environment(path: Path) -> None:
-    declared = loaded(path)
-    commands = [step["run"] for step in declared["runs"]["steps"] if "run" in step]
-    assert commands != []
-    assert [command for command in commands if "${{" in command] == []
-    for command in commands:
-        (name,) = re.findall(r'GITHUB_ACTION_PATH"?/([\w./]+\.sh)', command)
-        assert os.access(path.parent / name, os.X_OK)
-
-
-def test_the_start_declares_what_its_script_reads_and_writes() -> None:
-    declared = loaded(ACTION)
-    (step,) = (step for step in declared["runs"]["steps"] if step.get("id") == "start")
-    assert step["env"].keys() == INPUTS.keys()
-    script = SCRIPTS["start"].read_text(encoding="utf-8")
-    assert set(re.findall(r'echo "([a-z0-9-]+)=', script)) == declared["outputs"].keys()
-    used = re.findall(r"inputs\.([a-z0-9-]+)", ACTION.read_text(encoding="utf-8"))
-    assert set(used) == declared["inputs"].keys()
-
-
-def loaded(path: Path) -> Any:
-    return YAML(typ="safe").load(path.read_text(encoding="utf-8"))

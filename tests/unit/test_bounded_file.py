@@ -17,11 +17,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def test_a_file_of_the_limit_is_read(file: Path) -> None:
-    file.write_bytes(b"x" * 3_000_000)
-    assert read_file(file, 3_000_000) == b"x" * 3_000_000
-
-
 def test_a_file_beyond_the_limit_is_named_with_it(file: Path) -> None:
     file.write_bytes(b"x" * 4_097)
     with pytest.raises(OSError, match="it has more than 4,096 bytes") as failed:

@@ -55,19 +55,6 @@ def test_comments_texts_and_tests_use_nothing(tmp_path: Path, text: str) -> None
     assert used(read(tmp_path, sources), "the_crate::a") == set()
 
 
-def test_a_child_that_takes_a_siblings_name_from_the_parent_is_in_a_circle(tmp_path: Path) -> None:
-    sources = {
-        "src/lib.rs": "mod a;",
-        "src/a/mod.rs": "mod one; mod two; pub use one::One; pub use two::Two;",
-        "src/a/one.rs": "pub struct One;",
-        "src/a/two.rs": "use super::One; pub struct Two(One);",
-    }
-    found = circles(read(tmp_path, sources))
-    assert [[written(module) for module in circle] for circle in found] == [
-        ["the_crate::a", "the_crate::a::two"]
-    ]
-
-
 def test_modules_that_use_each_other_through_others_are_one_circle(tmp_path: Path) -> None:
     sources = {
         "src/lib.rs": "mod a; mod b; mod c; mod d;",
@@ -78,15 +65,3 @@ def test_modules_that_use_each_other_through_others_are_one_circle(tmp_path: Pat
     }
     [circle] = circles(read(tmp_path, sources))
     assert [written(module) for module in circle] == [f"the_crate::{name}" for name in "abc"]
-
-
-def test_a_crate_of_a_workspace_uses_modules_of_another(tmp_path: Path) -> None:
-    sources = {
-        "Cargo.toml": "[workspace]\n",
-        "core/Cargo.toml": '[package]\nname = "the-core"\n',
-        "core/src/lib.rs": "pub mod state;",
-        "core/src/state.rs": "pub struct State;",
-        "outer/Cargo.toml": '[package]\nname = "outer"\n[lib]\nname = "_outer"\n',
-        "outer/src/lib.rs": "use the_core::state::State;",
-    }
-    assert used(read(tmp_path, sources), "_outer") == {"the_core::state"}

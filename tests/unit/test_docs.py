@@ -39,8 +39,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(str(it.relative_to(ROOT)) for it in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")))
 DECISIONS = [page for page in PAGES if re.search(r"decisions/\d", page)]
-OTHER_WORDS = {"backports", "build_editable", "mjs"}
-"""Names that others define, and ends of files in other languages."""
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples, then run `make docs`"
 REJECTED = {row.name for row in (*ETHEREUM, *DEVELOPMENT)}
@@ -195,20 +193,6 @@ def test_codes_that_are_not_of_a_class_are_on_the_page_too() -> None:
     assert f"| -38010 | In `eth_simulateV1`: {NonceTooLow.__doc__} |" in page
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ({"a": "0x" + "00" * 300}, {"a": "0x" + "0" * 32 + "…" + "0" * 8}),
-        ([1, 2, 3], [1, 2, 3]),
-        ([1, 2, 3, 4], [1, 2, "…"]),
-        ({str(n): n for n in range(41)}, {"0": 0, "1": 1, "…": "…"}),
-        ([[[[[{"deep": 1}, {}, 3]]]]], [[[[["…", {}, 3]]]]]),
-    ],
-)
-def test_long_values_are_abridged(value: object, shown: object) -> None:
-    assert abridged(value) == shown
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_to_a_page_and_its_heading(page: str) -> None:
     broken = [link for link in links_of(page) if not leads_somewhere(page, link)]
@@ -237,15 +221,6 @@ def test_a_decision_has_context_decision_and_consequence(page: str) -> None:
 def test_the_index_of_the_decisions_is_current() -> None:
     index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
     assert index == decisions_page(DOCS / "decisions"), "run `make docs`"
-
-
-@pytest.mark.parametrize("page", DECISIONS)
-def test_functions_that_a_decision_names_are_in_the_sources(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    text = re.sub(r"^\*\*Context\.\*\*.*?(?=^\*\*)", "", text, flags=FENCED)
-    names = re.findall(r"`([a-z_]+(?:[._]\w+)+)(?:\(\w*\))?`", text)
-    parts = {part for name in names for part in name.split(".")}
-    assert parts - words_of_the_sources() - OTHER_WORDS == set()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])

@@ -60,13 +60,6 @@ def test_a_wide_range_of_logs_leaves_the_loop(client: ApiClient, blocks: int, qu
     assert [log["data"] for log in logs] == [f"0x{number:02x}" for number in range(blocks)]
 
 
-def test_many_changes_of_a_filter_leave_the_loop_and_come_once(client: ApiClient) -> None:
-    wide = client("eth_newFilter", WIDE)
-    emit(client, 20)
-    assert ask(client, "eth_getFilterChanges", wide) == (False, client("eth_getLogs", WIDE))
-    assert ask(client, "eth_getFilterChanges", wide) == (True, [])
-
-
 @pytest.mark.parametrize("method", ["eth_getBlockReceipts", "eth_getBlockByNumber"])
 def test_a_long_block_is_offloaded_until_it_is_cached(client: ApiClient, method: str) -> None:
     emit(client, 1, each=100)
@@ -88,15 +81,6 @@ def test_a_filter_with_too_many_changes_is_removed() -> None:
     assert client("eth_uninstallFilter", wide) is False
     client.api.close()
     chain.close()
-
-
-@pytest.mark.parametrize(("blocks", "quick"), [(2, True), (20, False)])
-def test_a_long_history_of_fees_leaves_the_loop(
-    client: ApiClient, blocks: int, quick: bool
-) -> None:
-    emit(client, 20)
-    at_once, history = ask(client, "eth_feeHistory", hex(blocks), "latest", [50])
-    assert (at_once, len(history["reward"])) == (quick, blocks)
 
 
 @pytest.mark.parametrize(("slots", "quick"), [(1, True), (500, False)])
@@ -151,14 +135,6 @@ def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
     assert len(transitions) == runs
 
 
-def test_the_pending_block_is_written_anew_when_something_came(client: ApiClient) -> None:
-    for count in range(1, 4):
-        client.chain.add(transaction(count - 1))
-        for full in (False, True):
-            block = client("eth_getBlockByNumber", "pending", full)
-            assert len(block["transactions"]) == count
-
-
 async def _waiting(*waits: asyncio.Future[int]) -> int:
     return sum([await wait for wait in waits])
 
@@ -189,11 +165,3 @@ async def _result_of(future: asyncio.Future[bytes]) -> bytes:
 async def test_a_started_coroutine_has_its_result_at_once_if_a_flush_makes_it() -> None:
     future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     assert started(_result_of(future), lambda: future.set_result(b"sent")) == b"sent"
-
-
-async def test_a_started_coroutine_that_a_flush_does_not_end_goes_on_where_it_was() -> None:
-    future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-    response = started(_result_of(future), lambda: None)
-    assert isinstance(response, Awaitable)
-    future.set_result(b"later")
-    assert await response == b"later"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from threading import get_ident
 
@@ -12,7 +12,7 @@ import pytest
 from entresol import state_missing
 from entresol._native import Snapshot
 from entresol.errors import RemoteUnreachable, RemoteWaitOver, StateMissing
-from entresol.offload import BuildFirst, is_awaitable, started
+from entresol.offload import BuildFirst
 from entresol.state_missing import retried, waited
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
@@ -45,35 +45,10 @@ def fork() -> Iterator[Fork]:
         opened.chain.close()
 
 
-def test_a_read_on_the_event_loop_raises_and_asks_for_nothing(fork: Fork) -> None:
-    """Whoever gets it decides what to do."""
-    with pytest.raises(StateMissing):
-        fork.wealth()
-    assert not fork.remote.asked
-
-
 def test_short_work_is_called_again_on_the_event_loop_for_each_value(fork: Fork) -> None:
     """Two accounts are missing, one after the other."""
     assert asyncio.run(retried(fork.wealth)) == 200 * 10**18
     assert fork.threads == [get_ident()] * 3
-
-
-async def test_short_work_begins_again_without_a_task(fork: Fork) -> None:
-    """As the methods do that are run until they are suspended."""
-    loop = asyncio.get_running_loop()
-    begun: asyncio.Future[Awaitable[int]] = loop.create_future()
-
-    def receive() -> None:
-        try:
-            result = started(retried(fork.wealth))
-        except RuntimeError as error:
-            begun.set_exception(error)
-        else:
-            assert is_awaitable(result)
-            begun.set_result(result)
-
-    loop.call_soon(receive)
-    assert await (await begun) == 200 * 10**18
 
 
 def test_a_value_that_never_comes_is_waited_for_only_so_long(

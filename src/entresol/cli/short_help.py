@@ -179,8 +179,8 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
     "shell": ShortHelp(
         "entresol shell [FLAGS]",
         "Open a Python console with a new node, its accounts and the bridge, by web3.py;\n"
-        "in IPython if it is installed. It needs pip install 'entresol[testing]'. Ports are\n"
-        "free ones, and the node logs nothing, unless flags say otherwise.",
+        "in IPython if it is installed. It needs pip install 'entresol[testing]'.\n"
+        "Ports are free ones, and the node logs nothing, unless flags say otherwise.",
         {
             "flags of a node": (
                 *("--chain-id", "--chains", "--accounts", "--base-token", "--block-time"),
@@ -209,8 +209,8 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
     "derive": ShortHelp(
         "entresol derive --l1-url URL --bridgehub ADDRESS --data-dir DIR [FLAGS]",
         "Build a chain from what it has published on L1, and compare it with what L1\n"
-        "says of it; it goes on where it was interrupted. The exit code is 3 if a batch is\n"
-        "not what L1 says.",
+        "says of it; it goes on where it was interrupted. The exit code is 3 if a\n"
+        "batch is not what L1 says.",
         {
             "flags": (
                 *("--l1-url", "--bridgehub", "--chain-id", "--data-dir", "--l1-from-block"),

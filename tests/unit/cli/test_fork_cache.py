@@ -88,17 +88,3 @@ def test_a_fork_is_exported_and_what_was_read_since_is_added(
     assert main(["cache", "export", str(file), "1-19000000"]) == 0
     assert capsys.readouterr().out.startswith(f"{file}: 11 values")
     assert main(["cache", "show", str(file)]) == 0
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["list", "--fork-cache", "f.sqlite"],
-        ["list", "word"],
-        ["show"],
-        ["export"],
-        ["export", "a.sqlite", "1-1", "1-2"],
-    ],
-)
-def test_arguments_that_do_not_fit_are_an_error_of_usage(words: list[str]) -> None:
-    assert main(["cache", *words]) == 2

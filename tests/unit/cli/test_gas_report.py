@@ -81,14 +81,6 @@ def test_pages_are_put_together(
     assert printed(capsys, "--l2-url", net.l2.url) == whole
 
 
-def test_blocks_can_be_chosen(net: Devnet, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(printed(capsys, "--l2-url", net.l2.url, "--blocks", "1..4", "--json"))
-    assert [(it["chain"], it["executions"]) for it in found] == [("L2", 4)]
-    assert all(not it["functions"] for it in found[0]["contracts"])
-    one = json.loads(printed(capsys, "--l2-url", net.l2.url, "--blocks", "0x5", "--json"))
-    assert one[0]["executions"] == 1
-
-
 def test_a_source_is_shown_with_its_gas(net: Devnet, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "--l2-url", net.l2.url, "--lines", "Shop.sol")
     line = "        2          710       45,694 │         made.set(1);"
@@ -126,13 +118,6 @@ def test_flags_that_make_no_sense_are_rejected(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert problem in rejected(capsys, *words)
-
-
-def test_a_range_beyond_the_chain_is_an_error_of_the_node(
-    net: Devnet, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["gas-report", "--l2-url", net.l2.url, "--blocks", "1..9999"]) == 1
-    assert "entresol_getGasReport: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,6 @@ def test_a_replay_rejects_flags_of_a_node_and_says_why(flag: str) -> None:
         replay_parser().parse([HASH, flag, "1"])
 
 
-def test_a_replay_takes_the_flags_of_its_remote_with_their_aliases() -> None:
-    flags = replay_parser().parse([HASH, "-f", "http://127.0.0.1:1", "--offline", "--abi", "out"])
-    assert (flags["hash"], flags["offline"]) == (HASH, True)
-
-
 @pytest.mark.parametrize("flag", ["--port", "--operator-key", "--gas-limit", "--fork-url"])
 def test_a_derivation_rejects_flags_of_a_node_and_says_why(flag: str) -> None:
     with pytest.raises(InvalidConfig, match="derive starts no node"):
@@ -79,11 +74,6 @@ def test_a_wheel_has_the_commit_in_a_file(package: Path) -> None:
 def test_pip_records_the_commit_of_a_repository(package: Path) -> None:
     recorded = {"url": "https://example.org/a.git", "vcs_info": {"commit_id": "0123456789ab" * 3}}
     assert commit_of(package, json.dumps(recorded)) == "0123456789ab"
-
-
-@pytest.mark.parametrize("recorded", [None, '{"url": "file:///a", "dir_info": {}}'])
-def test_without_a_record_the_commit_is_unknown(package: Path, recorded: str | None) -> None:
-    assert commit_of(package, recorded) is None
 
 
 def test_the_flag_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,13 +45,6 @@ def test_one_of_each_token_that_pays_for_gas_is_there_by_its_symbol(net: Devnet)
     assert names["l2_6566"].eth.get_balance(bob) == before + 2 * 10**6
 
 
-def test_a_symbol_that_is_no_name_is_a_number() -> None:
-    chain: dict[str, SettingValue] = {"base_token": "USDC.e", "base_token_decimals": 6}
-    with devnet(settle=False, chains=[chain]) as net:
-        assert "bridge.deposit(10**6)" in banner_of(net)
-        assert set(namespace_of(net)) >= {"ether", "bridge"}
-
-
 def test_an_only_chain_has_no_name_by_its_id() -> None:
     with devnet(l1=False) as net:
         names = namespace_of(net)

@@ -17,7 +17,6 @@ STATIC: Final = Path(str(resources.files("entresol.explorer"))) / "static"
 # What a browser receives, compressed: before the first page can show anything, then with each module that is loaded
 # when it is needed, beyond what every page has. tests/explorer/budget.mjs measures whole visits.
 MAX_START: Final = 38_000
-MAX_PART: Final = 25_000
 OF_EVERY_PAGE: Final = ("boot.js", "index.html", "icon.svg", "base.css", "pages.css", "abis.json")
 
 COMMENT: Final = re.compile(r"/\*\*.*?\*/", re.DOTALL)
@@ -76,15 +75,6 @@ def test_what_every_page_needs_fits_the_budget() -> None:
     assert sum(size[it] for it in (START, *OF_EVERY_PAGE)) <= MAX_START
 
 
-def test_what_is_loaded_when_it_is_needed_fits_the_budget_part_by_part() -> None:
-    size, texts = sizes(), sources()
-    start = loaded_with(START, texts)
-    parts = {name for text in texts.values() for name in IMPORT_LATER.findall(text)} - {START}
-    assert len(parts) > 10
-    added = {part: sum(size[name] for name in loaded_with(part, texts) - start) for part in parts}
-    assert {it: bytes_ for it, bytes_ in added.items() if bytes_ > MAX_PART} == {}
-
-
 def test_no_module_is_left_that_nothing_loads() -> None:
     texts = sources()
     roots = {START, "boot.js"} | {
@@ -101,15 +91,6 @@ def test_comments_indentation_and_line_breaks_that_mean_nothing_are_not_sent() -
 
 def test_every_contract_is_there() -> None:
     assert sorted(signatures()) == contracts.names()
-
-
-def test_lines_have_types_names_and_what_a_function_does() -> None:
-    lines = signatures()
-    assert "e L1MessageSent(address* sender,bytes32* hash,bytes message)" in lines["L1Messenger"]
-    assert "f sendToL1(bytes message) (bytes32 hash)" in lines["L1Messenger"]
-    assert "f l2LogsRootHash(uint256 batchNumber) (bytes32) v" in lines["ZKChain"]
-    assert "f withdraw(address l1Receiver) p" in lines["L2BaseToken"]
-    assert "x BatchNotExecuted(uint256 batchNumber)" in lines["ZKChain"]
 
 
 def test_a_tuple_is_written_with_its_parts() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import subprocess
 import sys
@@ -49,24 +48,6 @@ def test_it_serves_both_layers_over_http(net: Devnet) -> None:
         client.close()
         assert layer.ws_url == layer.url.replace("http", "ws")
     assert net.layers == (net.l1, net.l2)
-
-
-def test_its_accounts_have_ether_and_their_keys(net: Devnet) -> None:
-    first = net.accounts[0]
-    assert first.address == "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-    assert first.key == "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-    assert first.signer.address == first.address
-    for layer in net.layers:
-        assert int(layer.request("eth_getBalance", first.address, "latest"), 16) == 10**22
-
-
-def test_both_layers_are_reverted_together(net: Devnet) -> None:
-    with net.isolated():
-        for layer in net.layers:
-            layer.request("evm_mine")
-        assert [it.request("eth_blockNumber") for it in net.layers] == ["0x1", "0x1"]
-    assert [it.request("eth_blockNumber") for it in net.layers] == ["0x0", "0x0"]
-    assert not net.revert("0x7777")
 
 
 def test_nothing_is_left_when_it_has_stopped(
@@ -158,13 +139,6 @@ assert logging.getLogger().handlers == []
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "", "")
 
 
-def test_a_program_that_does_not_stop_it_ends_all_the_same(tmp_path: Path) -> None:
-    code = "import entresol; net = entresol.devnet().start(); print(net.l2.request('net_version'))"
-    shown = run(code, TMPDIR=str(tmp_path))
-    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "270\n", "")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_importing_the_package_imports_nothing_else() -> None:
     shown = run("""
 import sys
@@ -218,24 +192,11 @@ def test_the_ports_of_a_preset_are_left_to_nodes_on_the_command_line() -> None:
     assert devnet_config({"preset": "zksync-os", "l1_extra_port": 7}).l1.l1_extra_port == 7
 
 
-def test_a_file_is_stronger_than_what_a_devnet_has_by_default(tmp_path: Path) -> None:
-    file = tmp_path / "chains.toml"
-    file.write_text("[server]\nport = 4321\n[chain]\nchain_id = 7\n")
-    config = devnet_config({"chain_id": 8}, file=file)
-    assert (config.server.port, config.chain.chain_id, config.log.silent) == (4321, 8, True)
-
-
 def test_nothing_of_a_devnet_exists_before_its_start() -> None:
     net = devnet(chains=2)
     for name in ("l1", "l2", "l2s", "bridge", "bridges"):
         with pytest.raises(DevnetStopped):
             getattr(net, name)
-
-
-def test_the_layers_stay_what_they_are_when_a_chain_is_added() -> None:
-    with devnet() as net:
-        net.l2.request("entresol_addChain", {"chainId": 300})
-        assert [int(layer.request("eth_chainId"), 16) for layer in net.layers] == [31337, 270]
 
 
 PROGRAM = """
@@ -374,18 +335,6 @@ def test_the_mode_of_the_settings_is_restored(settings: dict[str, Any], mode: Mi
             net.l1.request("evm_setAutomine", True)
         assert schedule.state == before
         assert schedule.mode is mode
-
-
-def test_a_revert_logs_no_warning(net: Devnet, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in range(2):
-        with net.isolated():
-            net.bridge.deposit(10**18)
-            net.bridge.finalize(net.bridge.withdraw(10**18))
-    with net.isolated():
-        net.bridge.deposit(10**18)
-    assert [
-        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
-    ] == []
 
 
 def test_what_stays_is_settled_by_each_test_anew(net: Devnet) -> None:

@@ -26,14 +26,6 @@ def test_a_request_is_recorded_with_what_it_printed(net: Devnet) -> None:
     assert net.console.between(failed.console) == ["[L2 eth_call] it is noon"]
 
 
-async def test_a_request_of_an_asynchronous_client_is_recorded(net: Devnet) -> None:
-    with pytest.raises(ContractLogicError):
-        await net.l1.new_async_w3().eth.call({"data": CODE})
-    failed = last_request(net)
-    assert (failed.layer, failed.method) == ("L1", "eth_call")
-    assert net.console.between(failed.console) == ["[L1 eth_call] it is noon"]
-
-
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_transaction_that_fails_in_its_block_is_recorded(net: Devnet, number: int) -> None:
     layer, before = net.layers[number], net.failures.total

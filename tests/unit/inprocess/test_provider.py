@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from web3 import HTTPProvider, Web3
-from web3.exceptions import ProviderConnectionError, Web3RPCError
+from web3.exceptions import ProviderConnectionError
 
 from entresol import Devnet, EntresolProvider
 from tests.support.clients.accounts import signed_transfer
@@ -39,19 +39,6 @@ def layer(net: Devnet, request: pytest.FixtureRequest) -> Any:
 def test_a_response_is_that_of_http(layer: Any, method: Any, params: list[Any]) -> None:
     ours = EntresolProvider(layer).make_request(method, params)
     assert ours == HTTPProvider(layer.url).make_request(method, params)
-
-
-def test_a_batch_that_is_too_long_is_one_error(layer: Any) -> None:
-    calls: Any = [("eth_chainId", [])] * 501
-    ours = EntresolProvider(layer).make_batch_request(calls)
-    assert ours == HTTPProvider(layer.url).make_batch_request(calls)
-    assert isinstance(ours, dict)
-
-
-def test_errors_are_raised_as_web3_raises_them(net: Devnet) -> None:
-    w3 = Web3(EntresolProvider(net.l2))
-    with pytest.raises(Web3RPCError, match="transaction type not supported: 0x12"):
-        w3.eth.send_raw_transaction(b"\x12\x34")
 
 
 def test_threads_share_a_provider(net: Devnet) -> None:

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 from web3 import AsyncHTTPProvider, AsyncWeb3
-from web3.exceptions import ProviderConnectionError, Web3RPCError
 
 from entresol import AsyncEntresolProvider, Devnet, devnet
 from entresol.errors import DevnetStopped
@@ -15,11 +14,6 @@ from entresol.errors import DevnetStopped
 
 def client(net: Devnet) -> AsyncWeb3[Any]:
     return AsyncWeb3(AsyncEntresolProvider(net.l2))
-
-
-async def test_a_client_may_move_to_another_event_loop(net: Devnet) -> None:
-    w3 = client(net)
-    assert [(await w3.eth.chain_id) for _ in range(2)] == [270, 270]
 
 
 async def test_a_response_is_that_of_http(net: Devnet) -> None:
@@ -56,11 +50,6 @@ def test_subscriptions_are_notified(net: Devnet) -> None:
         return []
 
     assert asyncio.run(listen()) == [1, 2, 3]
-
-
-async def test_subscriptions_need_a_connection(net: Devnet) -> None:
-    with pytest.raises((ProviderConnectionError, Web3RPCError)):
-        await client(net).eth.subscribe("newHeads")
 
 
 async def test_subscriptions_end_with_the_connection(net: Devnet) -> None:

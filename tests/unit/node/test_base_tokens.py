@@ -65,10 +65,6 @@ def test_chains_that_name_the_same_symbol_share_a_token_each_at_its_own_price() 
     assert second.ether_price == EtherPrice(2, 1)
 
 
-def test_the_address_of_a_token_does_not_depend_on_the_other_chains() -> None:
-    assert tokens({"base_token": "APE"}, ZOO)[1] == tokens(ZOO)[0]
-
-
 def test_the_address_of_another_chains_token_names_that_token() -> None:
     (token,) = tokens(ZOO)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from entresol.cli.data_directory import back_up, rebuild_chains, verify_chains
-from entresol.errors import EntresolError, InvalidConfig, StoreForeign, StoreLocked
+from entresol.errors import EntresolError, InvalidConfig, StoreLocked
 from entresol.l1.contracts import Bridgehub, ZkChain
 from entresol.node import ecosystem_directory
 from entresol.node.config.schema import SETTINGS, NodeConfig
@@ -19,7 +19,7 @@ from entresol.node.ecosystem_directory import CHAINS_FILE
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.rollup.batches import genesis_batch_hash
 from entresol.storage.database import directory as directories
-from entresol.storage.database.directory import FORMAT_FILE, LOCK_FILE, Directory
+from entresol.storage.database.directory import FORMAT_FILE, Directory
 from entresol.storage.database.key_value import KeyValueStore
 
 CHAINS = (270, 271, 272)
@@ -109,13 +109,6 @@ def test_a_directory_of_one_chain_is_not_for_several(tmp_path: Path) -> None:
     rejected(configured(tmp_path), InvalidConfig, problem)
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"chains": "x"}'])
-def test_a_list_of_chains_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / CHAINS_FILE).write_text(text)
-    problem = f"{tmp_path / CHAINS_FILE} cannot be read"
-    rejected(configured(tmp_path), InvalidConfig, problem)
-
-
 @pytest.mark.parametrize("folder", ["270", "272", "l1"])
 def test_a_folder_that_was_moved_away_is_not_created_anew(created: Path, folder: str) -> None:
     (created / folder).rename(created.parent / "elsewhere")
@@ -152,20 +145,6 @@ def test_a_chain_that_has_blocks_gets_no_new_l1(tmp_path: Path) -> None:
     ):
         asyncio.run(seal())
     assert not (path / "l1").exists()
-
-
-def test_one_folder_that_cannot_be_used_leaves_no_other_created(tmp_path: Path) -> None:
-    path = _interrupted(tmp_path)
-    (path / "272").mkdir()
-    (path / "272" / "notes.txt").touch()
-    rejected(configured(path), StoreForeign, f"{path / '272'} is not empty")
-
-
-def _interrupted(path: Path) -> Path:
-    """Return a directory whose first start has ended before any of its chains was created."""
-    (path / LOCK_FILE).touch()
-    (path / CHAINS_FILE).write_text('{"chains": [270, 271, 272]}')
-    return path
 
 
 def test_a_backup_has_all_chains_and_starts(created: Path) -> None:

@@ -25,7 +25,6 @@ from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.primitives.values import Address, Data, Hash32
 
 CUSTOM = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-REMOTE = {"l1_url": "http://l1.example"}
 OWNER = Address(b"\x77" * 20)
 FILE: dict[str, Any] = {
     "config": {"chainId": 270},
@@ -187,12 +186,6 @@ def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:
         open_layer_one(config, (layer_two,))
 
 
-def test_accounts_that_are_not_funded_on_a_remote_l1_are_no_difference(tmp_path: Path) -> None:
-    for config in (configured(tmp_path), configured(tmp_path, l1=REMOTE)):
-        with opened(config) as (layer_two, _):
-            assert len(funded_accounts(config.chain, layer_two.genesis)) == 12
-
-
 def test_the_time_of_a_genesis_is_not_compared_unless_a_flag_gives_it(tmp_path: Path) -> None:
     for timestamp in (5, None, 5):
         with opened(configured(tmp_path, timestamp=timestamp)) as (layer_two, layer_one):
@@ -263,14 +256,6 @@ def test_a_chain_has_one_genesis_file(tmp_path: Path) -> None:
     config = configured(tmp_path, genesis=FILE, init="init.json")
     with pytest.raises(InvalidConfig, match="--init: it cannot be combined with --genesis"):
         open_layer_two(config, None, None)
-
-
-def test_the_flag_overrides_the_time_of_a_genesis_file(tmp_path: Path) -> None:
-    for given, expected in ((None, 5), (6, 6)):
-        config = configured(tmp_path / str(given), genesis=FILE, timestamp=given)
-        with opened(config) as (layer_two, layer_one):
-            assert layer_one is not None
-            assert (layer_two.genesis.timestamp, layer_one.genesis.timestamp) == (expected,) * 2
 
 
 def test_the_clock_of_an_opened_chain_continues_from_the_last_block(tmp_path: Path) -> None:

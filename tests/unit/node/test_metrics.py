@@ -75,22 +75,6 @@ def test_a_chain_reports_its_head_and_pending_transactions() -> None:
     assert (samples["pool_transactions"], samples["pool_priority_transactions"]) == (1, 1)
 
 
-def test_a_chain_that_was_derived_reports_its_alarms() -> None:
-    chain = SettlingChain.begin()
-    assert "derivation_alarms_total" not in {
-        chain_sample.name for chain_sample in chain_samples(chain)
-    }
-    chain.batches.derivation.set_alarm("batch 2, state_root: 0x01 on L1, 0x02 here")
-    chain.batches.derivation.end()
-    (alarms,) = (
-        chain_sample
-        for chain_sample in chain_samples(chain)
-        if chain_sample.name == "derivation_alarms_total"
-    )
-    chain.close()
-    assert (alarms.value, alarms.kind) == (1, "counter")
-
-
 def test_a_server_reports_its_connections() -> None:
     counters = Counters()
     counters.connections_open = 2

@@ -48,15 +48,6 @@ def node_of(calls: list[str], *parts: RecordedPart) -> Node:
     return Node(opened, parts, (), info)
 
 
-async def test_parts_start_in_order_and_stop_in_reverse_before_the_chains_are_closed() -> None:
-    calls: list[str] = []
-    node = node_of(calls, RecordedPart("a", calls), RecordedPart("b", calls))
-    await node.start()
-    await node.stop()
-    await node.stop()
-    assert calls == ["start a", "start b", "stop b", "stop a", "close chain"]
-
-
 def test_a_part_that_fails_to_stop_keeps_no_other_from_it() -> None:
     calls: list[str] = []
     node = node_of(calls, RecordedPart("a", calls), UnstoppablePart("b", calls))

@@ -142,15 +142,3 @@ async def test_batches_and_long_requests_are_forwarded_alone(
         assert [await task for task in tasks] == [b"0", b"[7]", b"1", b"2", b"3"]
         pair = b"[" + request(1) + b"," + request(2) + b"]"
         assert producer.bodies == [request(0), batch, pair, request(3)]
-
-
-async def test_a_client_that_is_gone_leaves_the_others_their_responses() -> None:
-    async with forwarding() as (ways, producer):
-        client = LocalConnection()
-        tasks = [sent(ways, client, request(number)) for number in range(3)]
-        await turns()
-        tasks[0].cancel()
-        tasks[1].cancel()
-        await turns()
-        producer.respond.set()
-        assert await tasks[2] == b"2"

@@ -67,20 +67,6 @@ def test_every_replica_gets_a_transaction_once() -> None:
     assert [it.sent for it in replicas.values()] == [[RAW.encode()]] * 2
 
 
-def test_a_replica_that_has_left_gets_nothing() -> None:
-    events = ChainEvents()
-    feed = PendingFeed(events, {"a", "b"}, lambda: True)
-    gone, there = Replica(), Replica()
-    feed.accept(asks("a"), gone)
-    feed.accept(asks("b"), there)
-    gone.close()
-    events.publish(PENDING)
-    assert (gone.sent, len(there.sent)) == ([], 1)
-    there.close()
-    events.publish(PENDING)
-    assert len(there.sent) == 1
-
-
 async def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
     None
 ):

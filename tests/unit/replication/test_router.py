@@ -57,14 +57,6 @@ def router(state: ReplicaState) -> ReplicaRouter:
     return ReplicaRouter(NoUpstream(), SimpleNamespace(state=state))
 
 
-@pytest.mark.parametrize("state", ReplicaState, ids=lambda it: it.name)
-def test_the_crate_reads_unless_the_producer_has_what_this_process_has_not(
-    state: ReplicaState,
-) -> None:
-    has_all = state not in {ReplicaState.EDITED, ReplicaState.STALE}
-    assert router(state).serves_reads is has_all
-
-
 def test_the_crate_responds_only_to_what_no_replica_forwards_while_it_serves_reads() -> None:
     found = {it for it in ServedBy if router(ReplicaState.WORKER).is_never_forwarded(Declared(it))}
     assert found == {ServedBy.REPLICA, ServedBy.BLOCK}

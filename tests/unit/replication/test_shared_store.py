@@ -10,7 +10,6 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.fees import FeeModel
-from entresol.dev.reverts import Reverts
 from entresol.errors import DepositsNotNext
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
@@ -26,7 +25,6 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.server.handler import LocalConnection
 from entresol.storage import tables
-from entresol.storage.block_rows import Prices
 from entresol.storage.log_entries import (
     BlockEntry,
     ConfirmedEntry,
@@ -36,8 +34,6 @@ from entresol.storage.log_entries import (
     SettledEntry,
     UnsettledEntry,
     UnwindEntry,
-    decode_entry,
-    encode_entry,
 )
 from entresol.storage.store import Store
 from entresol.storage.tables import START
@@ -143,15 +139,6 @@ async def test_a_follower_that_stopped_anywhere_goes_on_there(
             assert replica.finality == producer.finality
             replica.close()
     producer.close()
-
-
-def test_a_replica_has_the_prices_of_a_block_and_of_ether() -> None:
-    chain = open_chain()
-    prices = Prices(10**9, 10**10, EtherPrice(3_000, 7))
-    block = BlockEntry.of(execute_block(chain.ledger, transaction(0)).record, prices)
-    apply_entry(chain, decode_entry(encode_entry(block)), START._replace(seq=1))
-    assert chain.prices.at(1) == prices
-    chain.close()
 
 
 def test_the_position_is_part_of_the_write_of_its_entry(tmp_path: Path) -> None:
@@ -314,21 +301,6 @@ def test_a_revert_is_published_with_its_block(pair: Pair) -> None:
     assert balance(pair.replica) == balance(pair.producer)
 
 
-def test_what_came_and_went_between_two_looks_is_not_published(pair: Pair) -> None:
-    pair.seal()
-    pair.catch_up()
-    reverts = Reverts(pair.producer)
-    checkpoint = reverts.checkpoint()
-    for _ in range(100):
-        pair.seal()
-        reverts.restore(checkpoint)
-        checkpoint = reverts.checkpoint()
-    pair.seal()
-    published = pair.catch_up()
-    assert published[-1] == "+2"
-    assert pair.replica.ledger.head_hash == pair.producer.ledger.head_hash
-
-
 def test_it_is_stale_while_the_store_is_rewritten(pair: Pair) -> None:
     pair.seal()
     pair.page.begin_rewrite()
@@ -363,14 +335,3 @@ def test_a_request_is_handled_after_what_was_announced_is_applied(pair: Pair) ->
     before = handle(b"", LocalConnection())
     pair.seal()
     assert (before, handle(b"", LocalConnection())) == (b"0", b"1")
-
-
-def test_a_stale_replica_tries_to_catch_up_at_each_request(pair: Pair) -> None:
-    handle = pair.follower.serving(lambda _body, _connection: pair.follower.state.name.encode())
-    pair.page.begin_rewrite()
-    pair.producer.builder.seal()
-    pair.page.begin_rewrite()
-    stale = [handle(b"", LocalConnection()) for _ in range(2)]
-    pair.publisher.sync()
-    assert [*stale, handle(b"", LocalConnection())] == [b"STALE", b"STALE", b"WORKER"]
-    assert pair.stale == 1

@@ -21,7 +21,7 @@ from entresol.replication.upstream import (
     ClusterHandler,
     HttpUpstream,
 )
-from entresol.replication.workers.channel import WorkerCall, client_number, encode_page
+from entresol.replication.workers.channel import client_number
 from entresol.server.handler import LocalConnection
 
 LAYER = 1
@@ -80,13 +80,6 @@ def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_
     assert producer.ended == [client_number(client)]
 
 
-def test_a_page_is_that_of_the_producer() -> None:
-    page = (200, "text/plain", b"ready")
-    producer = Producer(encode_page(page))
-    assert asyncio.run(upstream(producer).page("/health")) == page
-    assert producer.calls == [(bytes([WorkerCall.PAGE, LAYER]) + b"/health", None)]
-
-
 def answer(path: str, *, produces: bool = True) -> bytes | None:
     """Return what a node that has applied `SEQ` answers."""
     production = SimpleNamespace(is_over=False) if produces else None
@@ -103,10 +96,6 @@ def answer(path: str, *, produces: bool = True) -> bytes | None:
 
 def test_a_producer_answers_with_its_own_position() -> None:
     assert answer(f"{PATH}{SEQ}") == b"7\n{}"
-
-
-def test_a_node_that_does_not_produce_says_so() -> None:
-    assert answer(f"{PATH}{SEQ}", produces=False) == NOT_PRODUCER
 
 
 @pytest.mark.parametrize(
@@ -195,11 +184,6 @@ def test_a_response_comes_after_this_node_has_applied_what_the_producer_had() ->
             return await forwarded(view), view.awaited
 
     assert asyncio.run(scenario()) == (b"{}", [9])
-
-
-def test_a_request_that_was_forwarded_is_not_forwarded_again() -> None:
-    with pytest.raises(ProducerUnavailable, match="is another node"):
-        asyncio.run(forwarded(View(), path=f"{PATH}{SEQ}"))
 
 
 def test_a_request_goes_to_the_next_producer_if_the_last_one_does_not_respond() -> None:

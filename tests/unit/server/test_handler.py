@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from entresol.server.handler import PathRouter, completed
-
-
-async def _later() -> bytes:
-    return b"later"
-
-
-@pytest.mark.parametrize(
-    ("respond", "body"), [(lambda: b"now", b"now"), (_later, b"later")], ids=["now", "later"]
-)
-async def test_a_response_is_completed(
-    respond: Callable[[], bytes | Awaitable[bytes]], body: bytes
-) -> None:
-    assert await completed(respond()) == body
+from entresol.server.handler import PathRouter
 
 
 def handler(name: bytes) -> Any:

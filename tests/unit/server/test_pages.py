@@ -11,7 +11,6 @@ import pytest
 
 from entresol.server.handler import PageResponse
 from entresol.server.pages import SharedPage, StaticFile
-from entresol.server.responses import encode
 
 BODY = b"floors " * 100
 STYLE = StaticFile.of(BODY, "text/css", b"x-policy: strict\r\n")
@@ -34,13 +33,6 @@ def test_a_client_that_accepts_gzip_gets_the_compressed_form() -> None:
     assert response is not None
     assert response.is_compressed
     assert zlib.decompress(response.body, 31) == BODY
-
-
-def test_a_client_that_has_the_file_gets_no_body() -> None:
-    response = STYLE.response({b"if-none-match": b"W/" + STYLE.etag})
-    assert response is not None
-    assert response.status == 304
-    assert b"content-length" not in encode(response)
 
 
 def test_only_a_client_that_accepts_html_gets_a_page() -> None:
@@ -85,15 +77,6 @@ async def test_clients_that_come_together_share_a_rendering(
     bodies = await asyncio.gather(*(get(shared) for _ in range(MANY)))
     assert set(bodies) == {b"1", b"2"}
     assert pages.count == 2
-
-
-async def test_nobody_gets_a_rendering_that_began_before_the_request(
-    rendered: tuple[Pages, SharedPage],
-) -> None:
-    pages, shared = rendered
-    for _ in range(3):
-        before = pages.count
-        assert int(await get(shared)) == before + 1
 
 
 async def test_a_client_that_leaves_does_not_take_the_rendering_from_others(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.server.responses import HttpResponse, accepts_gzip, encode
+from entresol.server.responses import accepts_gzip
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,3 @@ from entresol.server.responses import HttpResponse, accepts_gzip, encode
 )
 def test_gzip_is_used_only_if_the_client_names_it(header: bytes | None, *, accepted: bool) -> None:
     assert accepts_gzip(header) is accepted
-
-
-def test_a_response_without_content_has_no_length() -> None:
-    assert (
-        encode(HttpResponse(204, b"", b"", b"a: b\r\n"))
-        == b"HTTP/1.1 204 No Content\r\na: b\r\n\r\n"
-    )

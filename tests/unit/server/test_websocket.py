@@ -61,14 +61,6 @@ def test_control_frames_empty_frames_and_small_fragments_are_small(
     assert not splitter.is_small
 
 
-@pytest.mark.parametrize("size", [0, 5, 125, 126, 65_535, 65_536])
-@pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY])
-def test_a_whole_message_in_one_frame_is_unmasked(opcode: Opcode, size: int) -> None:
-    splitter = FrameSplitter()
-    splitter.receive(frame(opcode, size))
-    assert splitter.message(splitter.next_piece()) == b"x" * size
-
-
 def test_what_is_no_whole_message_is_left_to_the_library() -> None:
     whole = frame(Opcode.TEXT, 20)
     compressed = bytes([whole[0] | 0x40]) + whole[1:]

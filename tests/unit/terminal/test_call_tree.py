@@ -5,23 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from entresol._native import keccak256
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.execution.call_frames import CallFrame, FrameLog
-from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay
-from entresol.fork.replay.remote_transactions import RemoteTransaction
 from entresol.primitives import abi
-from entresol.primitives.headers import Header
-from entresol.primitives.records import TransactionResult
-from entresol.primitives.values import Hash32
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.log_details import LogDetails
-from entresol.terminal.replays import ReplayText
 from entresol.terminal.transactions import TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
@@ -89,13 +82,6 @@ def test_a_frame_has_a_title_and_an_end(root: CallFrame, first: str, last: str) 
     assert TREE.draw(root) == [first, f"  └─ {last}"]
 
 
-def test_a_thousand_nested_calls_are_drawn() -> None:
-    root = frame()
-    for _ in range(1_024):
-        root = frame(calls=[root])
-    assert max(map(len, TREE.draw(root))) < 400
-
-
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -155,32 +141,3 @@ def test_the_call_tree_has_names_of_contracts_functions_and_errors() -> None:
     assert "Calls::custom()" in called["trace"][0]
     assert "Callee::failCustom() [staticcall]" in tree
     assert "← [Revert] Refused(" in tree
-
-
-@pytest.mark.parametrize("has_sources", [True, False])
-def test_replay_names_what_sources_know(*, has_sources: bool) -> None:
-    with running_api() as client:
-        address, sent = call_of("custom error", client)
-        code = bytes.fromhex(client("eth_getCode", address)[2:])
-        options = {"tracer": "callTracer"}
-        frame = client("debug_traceTransaction", sent, options)
-    remote = RemoteTransaction(Hash32.zero(), 2, None)
-    header = Header(
-        parent_hash=Hash32.zero(),
-        state_root=Hash32.zero(),
-        number=7,
-        gas_limit=1,
-        timestamp=1,
-        base_fee_per_gas=0,
-    )
-    block = BlockToReplay(header, Hash32.zero(), [remote], [{}])
-    replayed = TransactionReplay(
-        0,
-        remote,
-        TransactionResult(succeeded=False, gas_used=1),
-        trace=msgspec.json.encode(frame),
-        code_of=lambda _: code,
-    )
-    text = ReplayText(AbiRegistry(), sources() if has_sources else None)
-    title = list(text.transaction(block, replayed))[1]
-    assert ("Failures::customError(" in title) is has_sources

@@ -15,7 +15,6 @@ from entresol.rpc.jsonrpc.errors import ErrorObject
 from entresol.terminal.formats import (
     BatchServed,
     JsonLogFormat,
-    RejectionsSuppressed,
     RequestRejected,
     RequestServed,
     TextLogFormat,
@@ -100,20 +99,6 @@ def test_a_transaction_is_an_indented_block() -> None:
     ]
 
 
-def test_a_created_contract_is_shown_unless_its_creation_failed() -> None:
-    created = msgspec.structs.replace(SENT, to=None, created=Address(b"\x55" * 20))
-    assert "    Contract created  0x" + "55" * 20 in TEXT.transaction(created)
-    failed = msgspec.structs.replace(created, succeeded=False, failure="execution reverted: no")
-    assert "Contract created" not in TEXT.transaction(failed)
-    assert "    Failed            execution reverted: no" in TEXT.transaction(failed)
-
-
-def test_colours_are_used_only_if_enabled() -> None:
-    entry = RequestServed("eth_call", 0.001, None)
-    assert "\x1b" not in TEXT.request(entry)
-    assert "\x1b[32mok\x1b[0m" in TextLogFormat(colours=True).request(entry)
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -150,21 +135,6 @@ def test_a_request_is_an_object() -> None:
         "ms": 1.5,
         "error": {"code": -32602, "message": "params[0]: no"},
     }
-
-
-def test_rejections_are_objects() -> None:
-    entry = read(
-        FORMAT.rejection(RequestRejected(413, "Request is too big", "127.0.0.1:4000", "L1"))
-    )
-    assert (entry["level"], entry["message"]) == ("info", "rejected")
-    assert entry["fields"] == {
-        "layer": "L1",
-        "peer": "127.0.0.1:4000",
-        "status": 413,
-        "reason": "Request is too big",
-    }
-    more = read(FORMAT.suppressed(RejectionsSuppressed(7)))
-    assert (more["message"], more["fields"]) == ("rejected more", {"requests": 7})
 
 
 def test_a_transaction_is_an_object() -> None:

@@ -9,13 +9,11 @@ import pytest
 
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.errors import ExecutionHalted, ExecutionReverted, InvalidConfig
-from entresol.execution.console import ConsoleCalls
 from entresol.primitives import abi
 from entresol.primitives.records import TransactionResult
 from entresol.terminal import log_details
 from entresol.terminal.config import LogConfig
 from entresol.terminal.log_details import LogDetails, abis_of
-from tests.support.evm.console import console_call
 
 ABI = [{"type": "function", "name": "mine", "inputs": []}]
 MINE = abi.selector("mine()")
@@ -65,16 +63,6 @@ def test_a_file_that_is_too_large_is_rejected_by_its_limit_and_passed_over_in_a_
     assert abis_of(LogConfig(abi=(str(tmp_path),))).call(MINE) == "mine()"
 
 
-def test_a_folder_of_too_many_files_is_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_details, "MAX_ABI_FILES", 1)
-    for name in "ab":
-        (tmp_path / f"{name}.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(InvalidConfig, match="more than 1 JSON files"):
-        abis_of(LogConfig(abi=(str(tmp_path),)))
-
-
 @pytest.mark.parametrize(("verbosity", "count"), [(1, 0), (2, 1), (3, 1), (4, 0)])
 def test_events_are_shown_unless_the_call_tree_has_them(verbosity: int, count: int) -> None:
     result = TransactionResult(succeeded=True, gas_used=1, logs=((bytes(20), (bytes(32),), b""),))
@@ -89,13 +77,6 @@ def test_a_failure_is_described_by_name() -> None:
     assert details.failure(ExecutionReverted(b"", None)) == "execution reverted"
     assert details.failure(ExecutionHalted("out of gas")) == "out of gas"
     assert details.failure(None) is None
-
-
-def test_console_log_can_be_hidden() -> None:
-    calls = ConsoleCalls((console_call("log(string)", "hi"),))
-    assert LogDetails(ABIS).console(calls) == ["hi"]
-    assert LogDetails(ABIS, shows_console=False).console(calls) == []
-    assert LogDetails(ABIS).console(None) == []
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,6 @@ def test_a_transaction_with_another_receipt_names_what_differs() -> None:
     ]
 
 
-def test_a_transaction_that_was_not_executed_says_why() -> None:
-    assert list(TEXT.transaction(BLOCK, LEFT_OUT))[-1] == LEFT_OUT.note
-
-
 def test_a_block_names_what_differs_and_counts_it() -> None:
     assert list(TEXT.block(BLOCK, [SAME, DIFFERENT, LEFT_OUT])) == [
         "a chain of Arbitrum",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,7 @@ from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.handler import ClientConnection, LocalConnection
 from entresol.sources.registry import SourceRegistry
 from entresol.terminal.formats import BatchServed, JsonLogFormat, RequestServed, TextLogFormat
-from entresol.terminal.requests import MAX_EXPLAINED, MAX_OF_BATCH, FailedCalls, RequestLog
+from entresol.terminal.requests import MAX_OF_BATCH, FailedCalls, RequestLog
 from entresol.terminal.transactions import TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import (
@@ -184,18 +183,6 @@ def test_a_transaction_that_failed_has_its_stack_trace(
     assert text.count("execution reverted: second") == 1
 
 
-@pytest.mark.parametrize("has_sources", [True, False])
-def test_what_succeeds_or_has_no_source_has_no_stack_trace(
-    client: ApiClient, known: SourceRegistry, has_sources: bool
-) -> None:
-    contracts = FailingContracts(client)
-    failing = contracts.transaction(case())
-    if has_sources:
-        failing = {"from": contracts.sender, "to": contracts.sender}
-    text = sealed(client, known if has_sources else SourceRegistry(), failing)
-    assert "Stack trace" not in text
-
-
 def explained(client: ApiClient, known: SourceRegistry, *bodies: bytes) -> list[str]:
     """Return the lines of requests, up to the stack trace of the last one that failed."""
 
@@ -290,32 +277,3 @@ async def test_of_a_batch_with_many_failures_the_first_are_explained_and_the_oth
     assert len(executed) == MAX_OF_BATCH
     assert {trace["fields"]["lines"][0] for trace in traces} == {"execution reverted: second"}
     assert rest["fields"] == {"method": "batch", "lines": ["496 more calls of the batch failed"]}
-
-
-async def test_a_node_that_cannot_say_why_is_not_asked_further(known: SourceRegistry) -> None:
-    async def stopping(body: bytes, connection: ClientConnection) -> bytes:
-        raise ConnectionError(f"the node stops: {connection} has sent {body!r}")
-
-    problems: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, it: problems.append(it))
-    failed = FailedCalls(stopping, known, FORMAT, problems.append, "")
-    failed.explain(body_of("eth_call", {}), LocalConnection())
-    await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
-    gc.collect()
-    assert problems == []
-
-
-async def test_few_failures_are_explained_at_a_time(
-    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
-) -> None:
-    lines = Lines()
-    handle = client.api.dispatcher.handle
-    failed = FailedCalls(handle, known, JsonLogFormat(), lines.write, "")
-    for _ in range(3 * MAX_EXPLAINED):
-        failed.explain(body_of("eth_call", failing), LocalConnection())
-    entries: list[Any] = [
-        json.loads(line) for line in [await lines.next() for _ in range(MAX_EXPLAINED)]
-    ]
-    assert {entry["message"] for entry in entries} == {"Stack trace"}
-    assert entries[0]["fields"]["lines"][0] == "execution reverted: second"
-    assert entries[0]["fields"]["method"] == "eth_call"

@@ -88,12 +88,3 @@ def test_blocks_beyond_the_queue_are_written_without_traces(
     assert {
         included.block: included.trace for included in written if included.trace
     } == dict.fromkeys(range(3, 8), traces.NOT_IN_TIME)
-
-
-def test_a_block_that_another_has_replaced_is_not_traced(chain: Chain) -> None:
-    chain.builder.seal()
-    written: list[TransactionIncluded] = []
-    log = TraceLog(chain.ledger, DETAILS, written.append)
-    log.add(block(1))
-    log.close()
-    assert [included.trace for included in written] == [()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
@@ -19,7 +18,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.server.handler import LocalConnection
-from entresol.server.responses import DocumentRejections, HttpResponse, wrong_host
+from entresol.server.responses import DocumentRejections, HttpResponse
 from entresol.terminal import transactions
 from entresol.terminal.formats import TextLogFormat
 from entresol.terminal.log_details import LogDetails
@@ -39,7 +38,6 @@ STOPS = bytes.fromhex("60015ff3")
 HALTS = b"\xfe"
 
 SEND = b'{"method":"eth_sendRawTransaction"}'
-READ = b'{"method":"eth_call"}'
 
 REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
@@ -133,27 +131,6 @@ def test_successful_transactions_of_a_block_are_formatted_later(chain: Chain) ->
     assert "Contract created" in text
 
 
-async def test_a_block_that_is_reverted_after_its_turn_is_logged_all_the_same(chain: Chain) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    later: list[FormatText] = []
-    log = TransactionLog(
-        chain.events,
-        chain.blocks,
-        TextLogFormat(colours=False),
-        pytest.fail,
-        write_later=lambda format_text, _size: later.append(format_text),
-    )
-    send(chain, 0, to=BOB)
-    await asyncio.sleep(0)
-    reverts.restore(checkpoint)
-    send(chain, 0, STOPS)
-    log.close()
-    first, second = (it() or "" for it in later)
-    assert Address(BOB).checksummed() in first
-    assert "Contract created" in second
-
-
 def test_a_transaction_is_logged_after_its_request(chain: Chain) -> None:
     (block,) = logged(chain, lambda: send(chain, 0, to=BOB))
     assert f"From              {ALICE.address.checksummed()}" in block
@@ -171,19 +148,6 @@ def test_a_transaction_is_logged_after_its_request(chain: Chain) -> None:
 def test_a_failure_is_logged_with_its_reason(chain: Chain, program: bytes, reason: str) -> None:
     (block,) = logged(chain, lambda: send(chain, 0, program))
     assert f"Failed            {reason}" in block
-
-
-def test_the_transactions_of_a_block_are_logged_in_order(chain: Chain) -> None:
-    chain.schedule.seal_on_request()
-    hashes: list[Hash32] = []
-
-    def work() -> None:
-        hashes.extend([send(chain, 0, STOPS), send(chain, 1, says_no()), send(chain, 2, to=BOB)])
-        chain.builder.seal()
-
-    blocks = logged(chain, work)
-    assert [block.split()[1] for block in blocks] == [str(it) for it in hashes]
-    assert ["Failed" in block for block in blocks] == [False, True, False]
 
 
 def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
@@ -269,25 +233,6 @@ def test_a_block_does_not_wait_for_requests_that_came_after_it() -> None:
     assert lines_of(work) == ["block", "second"]
 
 
-def test_a_request_that_reads_holds_nothing_back() -> None:
-    async def work(sends: OpenSends, lines: list[str]) -> None:
-        with sends.holding(READ):
-            sends.after(lambda: lines.append("block"))
-            await asyncio.sleep(0)
-            lines.append("read")
-
-    assert lines_of(work) == ["block", "read"]
-
-
-def test_a_request_that_fails_holds_nothing_back_any_more() -> None:
-    async def work(sends: OpenSends, lines: list[str]) -> None:
-        with contextlib.suppress(ValueError), sends.holding(SEND):
-            sends.after(lambda: lines.append("block"))
-            raise ValueError
-
-    assert lines_of(work) == ["block"]
-
-
 def test_a_block_is_not_held_back_for_a_sender_that_waits_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -334,24 +279,6 @@ def on_loop(work: Callable[[], None]) -> None:
         work()
 
     asyncio.run(run())
-
-
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [
-        (REJECTIONS.wrong_method, "405: use POST, with a JSON-RPC request as the body"),
-        (REJECTIONS.too_large, "413: Request is too big"),
-        (REJECTIONS.malformed, "400: Parse error"),
-        (REJECTIONS.rate_limited, "429: Too many requests"),
-        (wrong_host(b"evil"), "add it to its allowed hosts"),
-    ],
-)
-def test_a_rejection_is_logged_with_its_reason(
-    recorded: Recorded, response: HttpResponse, reason: str
-) -> None:
-    recorded.reject(response=response)
-    (line,) = recorded.lines
-    assert line.endswith(reason)
 
 
 def test_a_flood_is_counted_with_the_next_rejection(recorded: Recorded) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.terminal.writer import MAX_BACKLOG_BYTES, TerminalWriter
+from entresol.terminal.writer import TerminalWriter
 
 
 @pytest.fixture
@@ -29,15 +29,6 @@ def test_what_is_formatted_later_is_written_in_turn(pipe: tuple[int, int]) -> No
     console.close()
     expected = b"first\nsecond\n(a line is missing: ValueError: no text)\nlast\n"
     assert os.read(pipe[0], 1000) == expected
-
-
-def test_what_is_formatted_later_counts_for_the_backlog(pipe: tuple[int, int]) -> None:
-    console = TerminalWriter(pipe[1], pipe[1])
-    console.write_later(lambda: "large", MAX_BACKLOG_BYTES + 1)
-    console.write_later(lambda: "too much", 1)
-    console.close()
-    dropped = b"(1 line dropped, not read in time)\n"
-    assert os.read(pipe[0], 1000) == b"large\n" + dropped
 
 
 def test_problems_go_to_stderr(pipe: tuple[int, int]) -> None:

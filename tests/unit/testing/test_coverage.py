@@ -95,20 +95,6 @@ def test_a_run_with_too_few_lines_fails(runs: PytestRuns) -> None:
     )
 
 
-def test_sources_can_be_left_out_and_dependencies_are(runs: PytestRuns) -> None:
-    output = json.loads((runs.folder / "out" / "plain-output.json").read_text())
-    for it in ("contracts", "sources"):
-        output[it]["lib/Ether.sol"] = output[it].pop("contracts/Ether.sol")
-    (runs.folder / "out" / "plain-output.json").write_text(json.dumps(output))
-    (runs.folder / "lib").mkdir()
-    (runs.folder / "contracts" / "Ether.sol").rename(runs.folder / "lib" / "Ether.sol")
-    ran = runs.run("-q", "--entresol-coverage", "--entresol-coverage-exclude=*/L*")
-    names = list(record_of((runs.folder / "lcov.info").read_text()))
-    assert ran.returncode == 0, ran.stdout
-    assert [name for name in names if "Ether" in name or "/L" in name] == []
-    assert len(names) == 10
-
-
 def test_of_a_source_that_was_compiled_again_the_text_of_the_file_counts(runs: PytestRuns) -> None:
     again = runs.folder / "out" / "build-info"
     again.mkdir()
@@ -121,15 +107,6 @@ def test_of_a_source_that_was_compiled_again_the_text_of_the_file_counts(runs: P
     assert names == 1, ran.stdout + ran.stderr
     assert "DA:15,1\n" in (runs.folder / "lcov.info").read_text()
     assert "changed" not in ran.stdout
-
-
-def test_tests_are_not_taken_for_the_file(runs: PytestRuns) -> None:
-    (runs.folder / "checks").mkdir()
-    for it in ("checks", "test_steps.py"):
-        ran = runs.run("-q", "--entresol-coverage", it)
-        assert ran.returncode == pytest.ExitCode.USAGE_ERROR
-        assert f"write --entresol-coverage=FILE, or put {it} first" in ran.stderr
-    assert (runs.folder / "test_steps.py").read_text()
 
 
 def test_a_file_that_cannot_be_written_fails_the_run_after_its_table(runs: PytestRuns) -> None:

@@ -8,7 +8,6 @@ from textwrap import dedent
 import pytest
 from web3 import Web3
 
-from entresol import Devnet
 from entresol.inprocess.layer import DevnetAccount
 from tests.support.clients.pytest_runs import PytestRuns
 from tests.support.evm.console import console_call, logging_code
@@ -32,14 +31,6 @@ def test_every_test_starts_with_the_same_chains(
         sent = layer.eth.send_transaction({"to": bob, "value": Web3.to_wei(1, "ether")})
         assert layer.eth.get_transaction_receipt(sent)["status"] == 1
         assert layer.eth.get_balance(bob) == 10_001 * ETHER
-
-
-def test_a_mining_mode_is_that_of_one_test(devnet: Devnet) -> None:
-    for method, value in (("evm_setAutomine", False), ("evm_setIntervalMining", 1_000)):
-        with devnet.isolated():
-            devnet.l2.request(method, value)
-            assert not devnet.l2.request("anvil_getAutomine")
-        assert devnet.l2.request("anvil_getAutomine")
 
 
 def test_a_chain_that_was_reset_is_reported(runs: PytestRuns) -> None:
@@ -166,26 +157,6 @@ def test_the_nearest_settings_count(runs: PytestRuns) -> None:
     assert "10 passed" in ran.stdout, ran.stdout
 
 
-def test_the_nearest_settings_count_for_doctests(runs: PytestRuns) -> None:
-    for chain_id, folder in ((1001, "a"), (1002, "b")):
-        (runs.folder / folder).mkdir()
-        runs.write(
-            **{
-                f"{folder}/conftest": f"""
-                import pytest
-
-                @pytest.fixture(scope="session")
-                def devnet_settings():
-                    return {{"chain_id": {chain_id}, "l1": False}}
-                """
-            }
-        )
-        page = f">>> getfixture('devnet').l2.chain_id\n{chain_id}\n"
-        (runs.folder / folder / "page.txt").write_text(page)
-    ran = runs.run("-q", "--doctest-glob=*.txt", "a", "b")
-    assert "2 passed" in ran.stdout, ran.stdout
-
-
 def test_asynchronous_clients_work_on_any_event_loop(ran: str) -> None:
     assert "test_a_loop[1] PASSED" in ran, ran
     assert "test_a_loop[2] PASSED" in ran, ran
@@ -214,15 +185,3 @@ def test_a_failed_test_shows_what_contracts_printed(ran: str, l2: Web3) -> None:
     assert "Captured console.log call" in ran
     assert ran.count("[L2 transaction] hello from a contract") == 1
     assert l2.eth.block_number == 0
-
-
-def test_an_interrupted_run_ends_the_devnet(runs: PytestRuns) -> None:
-    runs.write(
-        test_own="""
-        def test_interrupted(l2):
-            raise KeyboardInterrupt
-        """
-    )
-    ran = runs.run("-q")
-    assert ran.returncode == 2
-    assert ran.stderr == ""

@@ -34,19 +34,6 @@ def test_it_is_silent_without_web3(runs: PytestRuns) -> None:
     assert "isolated_devnet" not in fixtures.stdout
 
 
-def test_a_run_that_uses_no_fixture_imports_no_node_and_no_web3(runs: PytestRuns) -> None:
-    runs.write(
-        test_own="""
-        import sys
-
-        def test_something():
-            assert not {"entresol.node", "entresol.inprocess", "web3"} & set(sys.modules)
-        """
-    )
-    ran = runs.run("-q")
-    assert ran.returncode == 0, ran.stdout
-
-
 def test_fixtures_of_the_same_names_stay_those_of_the_tests(runs: PytestRuns) -> None:
     runs.write(
         conftest="""

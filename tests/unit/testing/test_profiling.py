@@ -72,18 +72,3 @@ def test_a_source_is_shown_with_the_gas_of_its_lines(runs: PytestRuns) -> None:
     assert line in ran.stdout.splitlines(), ran.stdout + ran.stderr
     missing = runs.run("-q", "--entresol-gas-lines", "Else.sol", "test_one.py")
     assert "no contract of a file Else.sol was called" in missing.stdout
-
-
-def test_without_the_flag_there_is_no_report_and_no_profiler(runs: PytestRuns) -> None:
-    runs.write(
-        test_off="""
-        import sys
-
-        def test_off(isolated_devnet):
-            assert isolated_devnet.profiler is None
-            assert not any("profil" in it for it in sys.modules if it.startswith("entresol"))
-        """
-    )
-    ran = runs.run("-q", "test_off.py")
-    assert ran.returncode == 0, ran.stdout
-    assert "gas report" not in ran.stdout

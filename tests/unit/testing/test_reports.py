@@ -37,6 +37,7 @@ TESTS: Final = f"""
 import asyncio
 
 import pytest
+from web3.exceptions import ContractLogicError
 
 from entresol.testing import reverted
 
@@ -95,6 +96,18 @@ def test_wrapped(l2):
         l2.eth.call({{"data": "{FAILS}"}})
     except Exception as error:
         raise RuntimeError("the call failed") from error
+
+class Unreadable(ContractLogicError):
+    @property
+    def data(self):
+        raise RuntimeError("there is\\x1b[2J no data")
+
+    @data.setter
+    def data(self, value):
+        pass
+
+def test_unreadable(l2):
+    raise Unreadable("the reason")
 
 def test_of_others():
     try:
@@ -170,22 +183,10 @@ def test_a_reason_does_not_control_the_terminal(ran: Reports, name: str) -> None
     assert "\x1b" not in ran.output
 
 
-def test_frames_of_an_event_loop_are_hidden(ran: Reports) -> None:
-    assert "console.log:" in ran.problem_of("asynchronous")
-    assert not [it for it in ran.of("asynchronous") if "asyncio/" in it or "web3/" in it]
-
-
 def test_a_transaction_that_has_failed_in_its_block_is_explained(ran: Reports) -> None:
     lines = "\n".join(ran.of("fails_in_its_block"))
     assert "Captured failed transactions call" in lines
     assert re.search(r"\[L2 block 2, transaction 0\] InsufficientBalance\(owner: 0x", lines)
-
-
-def test_an_assertion_of_the_plugin_names_the_line_that_has_reverted(ran: Reports) -> None:
-    problem, line = ran.problem_of("another_error")
-    assert "expected InsufficientAllowance" in problem
-    assert line.endswith(": token.functions.transfer(BOB, 101).transact()")
-    assert len(ran.of("another_error")) <= 10
 
 
 def test_an_error_in_a_fixture_is_explained_once(ran: Reports) -> None:
@@ -208,6 +209,12 @@ def test_a_failure_that_is_the_cause_of_another_is_explained(ran: Reports) -> No
         *("console.log:", "while it fails"),
         "RuntimeError: the call failed",
     ]
+
+
+def test_a_failure_that_cannot_be_read_is_reported_all_the_same(ran: Reports) -> None:
+    lines = "\n".join(ran.of("unreadable"))
+    assert "the reason" in lines
+    assert "the report could not be made: RuntimeError: there is\\x1b[2J no data" in lines
 
 
 def test_the_run_says_how_to_see_all_frames(ran: Reports, full: Reports) -> None:

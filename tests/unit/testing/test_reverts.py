@@ -80,14 +80,6 @@ def test_what_was_printed_is_shown(l2: Web3) -> None:
     ]
 
 
-def test_what_succeeds_has_not_reverted(token: Any, l2: Web3) -> None:
-    with (
-        pytest.raises(AssertionError, match=r"^nothing has reverted, expected X\nblock 3 emitted:"),
-        reverted(token, "X"),
-    ):
-        token.functions.transfer(list(l2.eth.accounts)[1], 1).transact()
-
-
 def test_other_errors_are_not_hidden(l2: Web3) -> None:
     with pytest.raises(Web3RPCError, match="transaction type not supported"), reverted(l2):
         l2.eth.send_raw_transaction(b"\x12\x34")

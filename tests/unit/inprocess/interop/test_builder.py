@@ -41,19 +41,6 @@ def test_several_parts_are_one_bundle(net: Devnet) -> None:
     assert calls[2].data == bytes.fromhex(token.encode_abi("transfer", [bob, 1])[2:])
 
 
-def test_two_amounts_of_one_token_are_approved_together(net: Devnet) -> None:
-    token = deployed_token(net.l2.w3)
-    made = net.bridge.bundle(net.l2s[1]).token(token.address, 30).token(token.address, 70)
-    assert len(made.send().bundle.calls) == 2
-    assert token.functions.balanceOf(net.bridge.l2_vault.address).call() == 100
-
-
-def test_more_of_a_token_than_the_sender_has_is_not_sent(net: Devnet) -> None:
-    token = deployed_token(net.l2.w3)
-    with pytest.raises(BridgeFailed, match=r"has 100 of the token .* takes 101"):
-        net.bridge.send(101, chain=net.l2s[1], token=token.address)
-
-
 def test_what_the_center_rejects_is_named_with_its_arguments(net: Devnet) -> None:
     with pytest.raises(BundleReverted) as raised:
         net.bridge.send(1, chain=net.l2s[0])

@@ -10,7 +10,6 @@ from entresol.inprocess.interop.bundle import BundleStage, BundleStatus, CallSta
 from tests.support.ecosystem.bundles import REVERTS, deployed_token, put
 
 ETHER = 10**18
-ETH = "ETH"
 
 
 def test_value_arrives_once(net: Devnet) -> None:
@@ -36,15 +35,6 @@ def test_a_token_arrives_and_returns(net: Devnet) -> None:
     assert bridged.functions.totalSupply().call() == 20
 
 
-def test_ether_is_a_token_on_a_chain_with_another_base_token_and_goes_home(net: Devnet) -> None:
-    bob, here, zoo = net.accounts[1].address, net.bridges[0], net.bridges[2]
-    here.send(2 * ETHER, chain=zoo, to=bob).execute()
-    assert zoo.l2_token(ETH).functions.balanceOf(bob).call() == 2 * ETHER
-    before = here.l2.eth.get_balance(bob)
-    zoo.send(ETHER, chain=here, to=bob, sender=bob, token=ETH).execute(net.accounts[0].address)
-    assert here.l2.eth.get_balance(bob) == before + ETHER
-
-
 def test_a_call_that_fails_is_cancelled_and_the_others_executed(net: Devnet) -> None:
     bob, there = net.accounts[1].address, net.l2s[1].w3
     before = there.eth.get_balance(bob)
@@ -58,14 +48,6 @@ def test_a_call_that_fails_is_cancelled_and_the_others_executed(net: Devnet) -> 
     assert bundle.status == BundleStatus.UNBUNDLED.value
     assert bundle.call_statuses == (CallStatus.EXECUTED, CallStatus.CANCELLED)
     assert there.eth.get_balance(bob) == before + ETHER
-
-
-def test_a_call_of_nobody_is_named(net: Devnet) -> None:
-    bob = net.accounts[1].address
-    bundle = net.bridge.send(chain=net.l2s[1], to=bob, data=b"hello")
-    with pytest.raises(BundleReverted) as raised:
-        bundle.execute()
-    assert raised.value.reason == f"NoCodeAtTarget({bob})"
 
 
 def test_only_the_executor_executes_and_only_the_unbundler_cancels(net: Devnet) -> None:

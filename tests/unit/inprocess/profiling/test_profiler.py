@@ -86,19 +86,6 @@ def test_an_estimate_is_counted_only_if_it_fails(net: Devnet, shop: ShopRun) -> 
     assert (found.succeeded.count, found.failed.count) == (0, 1)
 
 
-def test_transactions_that_fail_are_counted_as_failed(net: Devnet, shop: ShopRun) -> None:
-    shop.send(shop.shop, "buy(uint256)", 1_000)
-    found = counted(net, "buy")
-    assert found is not None
-    assert (found.succeeded.count, found.failed.count) == (0, 1)
-
-
-def test_what_is_reverted_stays_counted(net: Devnet, shop: ShopRun) -> None:
-    with net.isolated():
-        shop.send(shop.shop, "add(uint256)", 1)
-    assert counted(net, "add(uint256)") is not None
-
-
 def test_a_call_that_never_ends_is_left_out(net: Devnet, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = profiler.LIMITS
     monkeypatch.setattr(profiler, "LIMITS", type(limits)(seconds=0.01))

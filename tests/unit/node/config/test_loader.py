@@ -120,25 +120,6 @@ def test_a_file_that_takes_long_to_read_is_rejected(
     assert str(caught.value) == f"{file}: {problem}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{} = 1",
-        "[{}]\na = 1",
-        "[chain]\n{} = 1",
-        "[[chains]]\n{} = 1",
-        "[{0}]\n[{0}]",
-        "a.{0} = 1\na.{0} = 1",
-    ],
-)
-def test_a_long_key_is_not_repeated_whole(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "house.toml"
-    file.write_text(text.format("k" * 50_000))
-    with pytest.raises(InvalidConfig) as caught:
-        SETTINGS.load({}, {}, file)
-    assert len(str(caught.value).removeprefix(str(file))) < 600
-
-
 def test_a_key_is_shown_without_characters_that_a_terminal_obeys(tmp_path: Path) -> None:
     file = tmp_path / "house.toml"
     file.write_text('"\\u001b\\u202e" = 1')

@@ -91,12 +91,6 @@ def test_a_file_that_is_too_large_for_a_secret_is_rejected(tmp_path: Path) -> No
         read_secret_files(config)
 
 
-def test_a_missing_file_is_reported_with_its_flag(tmp_path: Path) -> None:
-    config = NodeConfig(chain=ChainConfig(mnemonic_file=str(tmp_path / "none")))
-    with pytest.raises(InvalidConfig, match=r"^--mnemonic-file: .*none: No such file"):
-        read_secret_files(config)
-
-
 @pytest.mark.parametrize(("mode", "count"), [(0o600, 0), (0o640, 1), (0o604, 1)])
 def test_a_file_that_others_may_read_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, count: int

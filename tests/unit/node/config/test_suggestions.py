@@ -33,14 +33,6 @@ def test_the_nearest_is_named_before_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "shown"), [("one two three", "'one two three'"), ("a b c d", "a value of 4 words")]
-)
-def test_a_value_of_many_words_is_not_repeated(words: str, shown: str) -> None:
-    assert none_of(words, ("run",)).startswith(f"{shown} is not known")
-    assert wrong_value("Expected `int`, got `str`", words).endswith(f", got {shown}")
-
-
-@pytest.mark.parametrize(
     ("settings", "setting"), CHOOSING, ids=[f"{it.section} {it.flag}" for _, it in CHOOSING]
 )
 def test_every_setting_with_choices_names_them(settings: object, setting: Setting) -> None:
@@ -85,13 +77,6 @@ def test_a_variable_that_is_no_setting_is_named(name: str, hint: str) -> None:
 )
 def test_a_problem_has_what_is_expected_and_the_value(problem: str, value: Any, words: str) -> None:
     assert wrong_value(problem, value) == words
-
-
-def test_a_value_that_may_be_a_key_or_is_long_is_not_repeated() -> None:
-    assert "b" * 33 not in wrong_value("Expected `int`, got `str`", "b" * 64)
-    assert len(wrong_value("Expected `int`, got `str`", "a b " * 1_000)) < 120
-    words = ["test", "junk"]
-    assert wrong_value("Expected `str`, got `array`", words) == "expected text, got a list"
 
 
 def test_an_item_of_a_list_is_found_by_its_path() -> None:

@@ -19,7 +19,6 @@ from entresol.l1.layer_one import LayerOne
 from entresol.node.deriving.published_genesis import RegisteredGenesis, find_genesis
 from entresol.primitives import abi
 from entresol.primitives.published.compression import compress
-from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.rollup.batches import genesis_batch_hash
 from entresol.rollup.derivation.opening import open_derived
 from tests.support.derivation.scripted_l1 import CONTRACT, GENESIS, ScriptedLayerOne, word
@@ -123,25 +122,3 @@ def test_a_file_with_anything_else_is_named(
         file.write_bytes(content)
     with pytest.raises(InvalidConfig, match=f"--genesis: .*{problem}"):
         find(l1, file)
-
-
-@pytest.mark.parametrize(
-    ("chain", "problem"),
-    [
-        (msgspec.structs.replace(FOUND, chain_id=271), "chain id of the chain is 271"),
-        (
-            msgspec.structs.replace(
-                FOUND, settings=L1ChainSettings(is_development=False, data_scheme=3)
-            ),
-            "isDevelopment of the chain is False",
-        ),
-    ],
-    ids=["chain id", "development"],
-)
-def test_a_genesis_that_contradicts_l1_is_named(
-    l1: ScriptedLayerOne, chain: FoundChain, problem: str
-) -> None:
-    assert isinstance(GENESIS, PublishedGenesis)
-    publish(l1, PUBLISHED or b"")
-    with pytest.raises(LayerOneMismatch, match=problem):
-        find(l1, chain=chain)

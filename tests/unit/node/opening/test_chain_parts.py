@@ -42,13 +42,6 @@ def test_an_older_directory_is_indexed_when_it_is_opened_with_the_explorer(tmp_p
         assert store.accounts.last_block_of(TARGET, 1) is None
 
 
-def test_a_temporary_chain_is_indexed_from_its_first_block_on() -> None:
-    with closing(opened(None, explorer=True)) as store:
-        assert store.accounts.is_on
-    with closing(opened(None, explorer=False)) as store:
-        assert not store.accounts.is_on
-
-
 @pytest.mark.parametrize(
     ("given", "mode"),
     [

@@ -90,15 +90,6 @@ def test_a_price_of_ether_that_no_block_can_hold_is_an_error_of_its_flag(
         open_layer_two(config, None, None, base_token=token)
 
 
-def test_free_gas_is_free_in_the_dearest_token() -> None:
-    token = msgspec.structs.replace(THREE, ether_price=EtherPrice(2**128 - 1, 1))
-    chain, _ = open_layer_two(
-        NodeConfig(chain=ChainConfig(gas_price=0)), None, None, base_token=token
-    )
-    with closing(chain):
-        assert chain.next_base_fee() == 0
-
-
 def test_the_vault_holds_the_balances_of_the_genesis_accounts() -> None:
     config = NodeConfig(chain=ChainConfig(accounts=3, balance=7))
     with opened(config.chain) as chain:
@@ -155,12 +146,6 @@ def test_the_balance_of_the_vault_leaves_room_for_deposits(tmp_path: Path) -> No
         layer_one.close()
     assert vault is not None
     assert vault.balance == 2**128
-
-
-def test_the_fee_recipient_is_the_beneficiary_of_blocks() -> None:
-    recipient = Address(b"\x0f" * 20)
-    with opened(ChainConfig(fee_recipient=str(recipient))) as chain:
-        assert chain.builder.seal().beneficiary == recipient
 
 
 @pytest.mark.parametrize("gas_limits", [(30_000_000, 30_000_000), (40_000_000, 20_000_000)])

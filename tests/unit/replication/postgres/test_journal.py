@@ -93,20 +93,6 @@ async def test_a_caller_that_is_cancelled_does_not_interrupt_its_write(
     chain.close()
 
 
-async def test_a_producer_that_was_fenced_applies_nothing(cluster: EmptyCluster) -> None:
-    chain = open_chain()
-    async with cluster.connected() as connection, cluster.connected() as other:
-        sealer = await cluster.producer(connection, chain)
-        await cluster.expire(other)
-        assert await take_lease(other, "b", "", LEASE_SECONDS) is not None
-        chain.add(transaction(0))
-        with pytest.raises(ClusterFenced):
-            await sealer.seal()
-        assert chain.number == 0
-        assert sealer.journal.failed.is_set()
-    chain.close()
-
-
 async def test_rows_follow_what_is_added_replaced_and_included(cluster: EmptyCluster) -> None:
     chain = open_chain()
     async with cluster.connected() as connection:
@@ -128,23 +114,6 @@ async def test_rows_follow_what_is_added_replaced_and_included(cluster: EmptyClu
         assert await hashes() == [waiting[2].hash]
         assert chain.number == 1
     chain.close()
-
-
-async def test_the_next_producer_has_the_pool_in_the_order_of_arrival(
-    cluster: EmptyCluster,
-) -> None:
-    first, second = open_chain(), open_chain()
-    waiting = [transaction(1, by=index) for index in (2, 0, 1)]
-    async with cluster.connected() as connection:
-        sealer = await cluster.producer(connection, first)
-        for it in waiting:
-            first.add(it)
-            await sealer.round()
-        await cluster.expire(connection)
-        await cluster.producer(connection, second, "b")
-        assert [it.hash for it in second.pool] == [it.hash for it in waiting]
-    first.close()
-    second.close()
 
 
 async def test_entries_have_consecutive_numbers_and_chained_digests(cluster: EmptyCluster) -> None:

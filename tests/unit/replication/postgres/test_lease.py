@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from entresol.replication.postgres.lease import give_up_lease, read_lease, seize_lease, take_lease
+from entresol.replication.postgres.lease import give_up_lease, read_lease, take_lease
 from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
 
 
@@ -43,10 +43,3 @@ async def test_of_many_that_race_for_a_lease_one_gets_it(cluster: EmptyCluster) 
 
     won = await asyncio.gather(*(race(str(number)) for number in range(8)))
     assert sum(won) == 1
-
-
-async def test_an_operator_takes_the_lease_from_its_holder(cluster: EmptyCluster) -> None:
-    async with cluster.connected() as connection:
-        await take_lease(connection, "a", "", LEASE_SECONDS)
-        assert (await seize_lease(connection, "operator", LEASE_SECONDS)).epoch == 2
-        assert await take_lease(connection, "a", "", LEASE_SECONDS) is None

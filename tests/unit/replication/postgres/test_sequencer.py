@@ -86,17 +86,6 @@ def test_a_sender_has_its_response_with_its_block_although_more_work_comes() -> 
     chain.close()
 
 
-def test_a_transaction_behind_a_gap_has_its_row_with_the_next_block() -> None:
-    chain = open_chain()
-    sealer, journal = sealing(chain)
-    first, gapped = transaction(0), transaction(LAST + 50)
-    chain.add(first)
-    chain.add(gapped)
-    assert reported_at(chain, sealer, first.hash, gapped.hash) == [1, 1]
-    assert journal.writes[0] == (1, 0)
-    chain.close()
-
-
 def test_a_transaction_that_blocks_leave_out_is_reported_after_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

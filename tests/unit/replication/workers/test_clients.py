@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Literal, Self
 
 from entresol.replication.workers.channel import (
@@ -41,19 +40,6 @@ def test_a_document_is_pushed_with_the_number_of_its_client() -> None:
     worker = Worker()
     assert worker.clients.get(7, "/feed").send(b"x")
     assert worker.pushed == [(7, b"x")]
-
-
-def test_a_client_is_remembered_while_somebody_wants_to_know_its_end() -> None:
-    worker = Worker()
-    worker.clients.get(7, "/feed")
-    assert len(worker.clients) == 0
-    client = worker.clients.get(7, "/feed")
-    ended: list[int] = []
-    client.on_close(lambda: ended.append(7))
-    assert worker.clients.get(7, "/feed") is client
-    worker.clients.close(7)
-    worker.clients.close(7)
-    assert (ended, len(worker.clients)) == ([7], 0)
 
 
 def test_nothing_is_pushed_to_a_client_that_is_gone() -> None:
@@ -177,21 +163,6 @@ async def test_a_document_is_pushed_to_its_websocket_alone() -> None:
         assert (first.sent, second.sent) == ([b"document"], [])
 
 
-async def test_the_end_of_a_websocket_is_reported_once() -> None:
-    async with requesting() as (requests, producer):
-        producer.responds.set()
-        client = Client("ws")
-        await ask(requests, client)
-        client.close()
-        client.close()
-        await ask(requests, Client("http"))
-        gone = bytes([WorkerMessage.CLIENT_GONE, 0]) + FIRST
-        assert producer.messages.get_nowait() == gone
-        assert producer.messages.empty()
-        requests.push(FIRST + b"too late")
-        assert client.sent == []
-
-
 async def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> None:
     async with requesting() as (requests, producer):
         client = Client("ws")
@@ -224,12 +195,3 @@ def test_the_end_of_a_client_is_reported_once() -> None:
     client.on_close(lambda: ended.append("after"))
     assert client.closed
     assert ended == ["before", "after"]
-
-
-def test_all_clients_end_with_their_worker() -> None:
-    clients, ended = ForwardedClients(), list[int]()
-    for number in range(3):
-        clients.get(number).on_close(partial(ended.append, number))
-    clients.close_all()
-    assert ended == [0, 1, 2]
-    assert len(clients) == 0

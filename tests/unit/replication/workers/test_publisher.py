@@ -80,16 +80,6 @@ def _identity(event: Event) -> object:
             return event.transaction.hash
 
 
-def test_the_record_of_a_reverted_block_is_found(chain: Chain, shipping: Shipping) -> None:
-    InlineSequencer(chain).send(transaction(0, to=BOB, wei=5))
-    sealed = chain.blocks.record(1)
-    chain.history.rewind(0)
-    assert chain.blocks.get_record(1) is None
-    found = shipping.replica.get_record(1)
-    assert found is not None
-    assert found.header_rlp == sealed.header_rlp
-
-
 def test_pending_transactions_without_a_key_are_published(chain: Chain, shipping: Shipping) -> None:
     chain.schedule.seal_on_request()
     chain.enqueue(deposit(0))

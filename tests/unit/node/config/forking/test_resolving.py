@@ -22,10 +22,6 @@ def plan(**given: Any) -> PlannedForks:
     return planned_forks(SETTINGS.load(given, {}), {}, Path("/nonexistent"))
 
 
-def test_a_node_without_flags_has_no_fork() -> None:
-    assert not plan()
-
-
 def test_each_layer_has_settings_of_its_own() -> None:
     forks = plan(
         fork_url=[f"{URL}@5"],
@@ -80,21 +76,10 @@ def test_offline_a_chain_on_disk_that_is_a_fork_needs_no_other_flag(
     assert other is None
 
 
-def test_offline_a_transaction_selects_a_recorded_fork() -> None:
-    forks = plan(offline=True, fork_transaction_hash=HASH)
-    assert forks.l2 is not None
-
-
 def test_offline_no_name_has_to_be_known_and_its_block_counts() -> None:
     forks = plan(offline=True, fork_url=["mainnet@5"])
     assert forks.l2 is not None
     assert (forks.l2.settings.urls, forks.l2.settings.block_number) == ((), 5)
-
-
-def test_offline_is_said_of_both_layers() -> None:
-    forks = plan(offline=True, l1_fork_url=[URL], fork_url=[URL])
-    assert forks.l1 is not None
-    assert forks.l1.settings.is_offline
 
 
 @pytest.mark.parametrize(
@@ -150,8 +135,3 @@ def test_anvils_flags_have_its_units() -> None:
     assert (settings.timeout, settings.backoff, settings.retries) == (2.0, 0.5, 2)
     assert (settings.block_number, settings.headers) == (-4, (("a", "b, c"),))
     assert config.given == {"chain_id"}
-
-
-def test_the_configuration_knows_what_is_given_beside_presets() -> None:
-    config = SETTINGS.load({"preset": "anvil"}, {"ENTRESOL_GAS_LIMIT": "99999"})
-    assert config.given == {"preset", "gas_limit"}
