@@ -119,13 +119,6 @@ def test_a_wrong_flag_fails_with_the_log(installed: ActionRunner) -> None:
     assert installed.written("GITHUB_OUTPUT") == {}
 
 
-def test_flags_are_words_and_no_program(installed: ActionRunner, tmp_path: Path) -> None:
-    made = tmp_path / "made"
-    ran = installed.start(FLAGS=f"--no-such-flag $(touch {made}) `touch {made}` ; touch {made}")
-    assert ran.returncode == 1
-    assert not made.exists()
-
-
 @pytest.mark.parametrize(
     ("inputs", "problem"),
     [
@@ -164,3 +157,10 @@ def test_a_script_is_what_shellcheck_accepts(script: str) -> None:
         [program, str(SCRIPTS[script])], capture_output=True, text=True, check=False
     )
     assert (ran.stdout, ran.returncode) == ("", 0)
+
+
+def test_flags_are_words_and_no_program(installed: ActionRunner, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    ran = installed.start(FLAGS=f"--no-such-flag $(touch {made}) `touch {made}` ; touch {made}")
+    assert ran.returncode == 1
+    assert not made.exists()

@@ -17,10 +17,15 @@ from zipfile import ZipFile
 import pytest
 
 from tests.support.docs.pages import ROOT
-from tests.support.packages.distribution import INSTALL_SECONDS, built, package_files
+from tests.support.packages.distribution import (
+    INSTALL_SECONDS,
+    built,
+    package_files,
+)
 
 NATIVE: Final = "entresol/_native.abi3.so"
 COMMIT: Final = "entresol/commit.txt"
+MAKEFILE: Final = ROOT / "Makefile"
 METADATA: Final = {
     "METADATA", "WHEEL", "RECORD", "entry_points.txt",
     "licenses/LICENSE", "licenses/LICENSE-APACHE", "licenses/LICENSE-MIT",
@@ -75,6 +80,20 @@ def test_no_file_names_a_folder_of_this_machine(wheel: ZipFile, source: Path) ->
         contents = {name: file.read() for name, file in texts.items() if file is not None}
     contents |= {name: wheel.read(name) for name in wheel.namelist() if name != NATIVE}
     assert [name for name, data in contents.items() if str(ROOT).encode() in data] == []
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="there is no cargo")
+def test_the_source_distribution_is_packed_without_an_error(tmp_path: Path) -> None:
+    (command,) = re.findall(r"maturin sdist.*(?= --out dist$)", MAKEFILE.read_text(), re.MULTILINE)
+    ran = subprocess.run(
+        [Path(sys.executable).parent / "maturin", *command.split()[1:], "--out", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_SECONDS,
+        check=True,
+    )
+    assert "error" not in ran.stdout + ran.stderr
 
 
 @pytest.mark.skipif(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import Peer, Row, Target, table
 from benchmarks.read_chain import ReadChain, SettledChain
 from benchmarks.read_requests import ETH, NOT_READS, REQUESTS, ZKS, bodies
 
@@ -14,22 +13,6 @@ RPC_PAGE = Path(__file__).resolve().parents[2] / "docs" / "rpc.md"
 HASHES = [f"0x{number:064x}" for number in range(2_000)]
 READ_CHAIN = ReadChain(2_000, HASHES, HASHES, HASHES[:64])
 SETTLED_CHAIN = SettledChain(200, 50, HASHES, [(1, it[:42], it) for it in HASHES], HASHES)
-
-
-def test_the_table_is_aligned_and_judges() -> None:
-    rows = [
-        Row(
-            what="call", value=4.4, unit="µs", peer=Peer("anvil", 8.8), target=Target(15, "at most")
-        ),
-        Row(what="transfers", value=12_345.6, unit="/s", target=Target(15_000, "at least")),
-        Row(what="fraction", value=0.01234, unit="s", note="once"),
-    ]
-    assert table(rows).splitlines() == [
-        "what        value  unit  peer          ratio  target                   note",
-        "call         4.40  µs    8.80 (anvil)  0.50x  at most 15.0     held",
-        "transfers  12,346  /s                         at least 15,000  MISSED",
-        "fraction   0.0123  s                                                   once",
-    ]
 
 
 def test_every_read_method_has_a_row() -> None:

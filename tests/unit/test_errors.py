@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
-
 import entresol.rpc.jsonrpc.errors  # noqa: F401  # every error is defined now
-from entresol import errors
 from entresol.errors import EntresolError
 
 
@@ -15,14 +10,6 @@ def kinds(root: type[EntresolError]) -> list[type[EntresolError]]:
     """Return every error below `root` that the package defines."""
     children = [it for it in root.__subclasses__() if it.__module__.startswith("entresol.")]
     return [kind for child in children for kind in (child, *kinds(child))]
-
-
-def test_an_error_of_any_module_is_imported_from_the_package() -> None:
-    for found in pkgutil.iter_modules(errors.__path__):
-        module = importlib.import_module(f"{errors.__name__}.{found.name}")
-        for name, kind in vars(module).items():
-            if inspect.isclass(kind) and kind.__module__ == module.__name__:
-                assert getattr(errors, name) is kind
 
 
 def test_every_kind_of_error_says_which_code_it_has() -> None:

@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
-from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY, started
 from entresol.server.handler import LocalConnection
 from tests.support.chain.api_client import ApiClient, running_api
-from tests.support.chain.dev_chain import ALICE, LOGGER, open_chain, transaction
-from tests.support.rpc_client import RpcError
+from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
 
-WORD = "0x" + "11" * 32
 TARGET = "0x" + "c1" * 20
-# Returns what is in slot 0.
-RETURN_SLOT_0 = "0x5f545f5260205ff3"
 WIDE = {"fromBlock": "0x0", "toBlock": "latest"}
 
 
@@ -68,29 +63,6 @@ def test_a_long_block_is_offloaded_until_it_is_cached(client: ApiClient, method:
     assert not at_once
     assert len(response if isinstance(response, list) else response["transactions"]) == 100
     assert ask(client, method, *params) == (True, response)
-
-
-def test_a_filter_with_too_many_changes_is_removed() -> None:
-    chain = open_chain()
-    client = ApiClient(chain, limits=LimitsConfig(log_limit=10))
-    wide = client("eth_newFilter", WIDE)
-    emit(client, 20)
-    for _ in range(2):
-        with pytest.raises(RpcError, match="filter not found"):
-            client("eth_getFilterChanges", wide)
-    assert client("eth_uninstallFilter", wide) is False
-    client.api.close()
-    chain.close()
-
-
-@pytest.mark.parametrize(("slots", "quick"), [(1, True), (500, False)])
-def test_many_assumptions_leave_the_loop(client: ApiClient, slots: int, quick: bool) -> None:
-    assumed = {"code": RETURN_SLOT_0, "stateDiff": {hex(slot): WORD for slot in range(slots)}}
-    question = {"to": TARGET}, "latest", {TARGET: assumed}
-    assert ask(client, "eth_call", *question) == (quick, WORD)
-    at_once, gas = ask(client, "eth_estimateGas", *question)
-    assert at_once is quick
-    assert 21_000 < int(gas, 16) < 30_000
 
 
 def test_long_parameters_are_decoded_beside_other_requests(client: ApiClient) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import nullcontext
 from threading import get_ident
 
 import pytest
 
 from entresol import state_missing
 from entresol._native import Snapshot
-from entresol.errors import RemoteUnreachable, RemoteWaitOver, StateMissing
-from entresol.offload import BuildFirst
+from entresol.errors import RemoteUnreachable, RemoteWaitOver
 from entresol.state_missing import retried, waited
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
 from tests.support.fork.fake_remote import FakeRemote
@@ -84,35 +82,6 @@ def test_what_the_remote_fails_with_is_raised_and_not_remembered(fork: Fork) -> 
             asyncio.run(call(fork.wealth))
     fork.remote.failure = None
     assert asyncio.run(retried(fork.wealth)) == 200 * 10**18
-
-
-def test_work_that_never_has_enough_ends(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is called a bounded number of times."""
-    monkeypatch.setattr(state_missing, "MAX_FETCHES", 3)
-    numbers = iter(range(100))
-
-    def insatiable() -> bytes:
-        return fork.chain.latest.slot(ALICE, next(numbers).to_bytes(32))
-
-    with pytest.raises(StateMissing):
-        asyncio.run(retried(insatiable))
-    assert next(numbers) == 4
-
-
-def test_what_has_to_be_built_first_may_miss_a_value(fork: Fork) -> None:
-    """Then it is built again."""
-    built: list[bool] = []
-
-    async def build() -> nullcontext[None]:
-        built.append(True)
-        return nullcontext()
-
-    def work() -> int:
-        if not built:
-            raise BuildFirst(build)
-        return fork.wealth()
-
-    assert asyncio.run(retried(work)) == 200 * 10**18
 
 
 def test_waiting_takes_nothing_of_the_time_of_a_call(fork: Fork) -> None:

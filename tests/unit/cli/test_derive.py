@@ -94,3 +94,9 @@ def test_what_is_missing_is_named(
     words = [f"{tmp_path}/new" if flag == "DIR" else flag for flag in flags]
     assert main(["derive", *words]) == USAGE_ERROR
     assert f"error: {problem}" in capsys.readouterr().err
+
+
+def test_blocks_of_a_batch_that_takes_long_are_progress() -> None:
+    blocks = (DerivationProgress(batch=4, block=it, committed=5) for it in (10, 10, 30, 30))
+    lines = printed(*zip((0.0, 0.5, 2.0, 4.0), blocks, strict=True))
+    assert lines == ["batch 4 of 5, block 30: 10 blocks a second"]

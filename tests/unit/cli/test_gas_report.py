@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -18,32 +14,6 @@ from entresol.rpc.services.sources import gas_reports
 from tests.support.contracts.shop import OUTPUT, ShopRun
 
 BUILD = "  build                                2  136,268  136,268  136,268  136,268"
-
-
-EMPTY_PAGE = {"contracts": [], "executions": 0, "leftOut": 0, "sources": [], "next": None}
-
-
-@contextmanager
-def responding(response: object) -> Iterator[str]:
-    """Yield the URL of a server that has one response to all requests."""
-    body = json.dumps(response).encode()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -118,20 +88,3 @@ def test_flags_that_make_no_sense_are_rejected(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert problem in rejected(capsys, *words)
-
-
-@pytest.mark.parametrize(
-    ("response", "problem"),
-    [
-        ({"error": "no"}, "its error is none of JSON-RPC"),
-        ({"error": {"message": "no"}}, "its error is none of JSON-RPC"),
-        ({"result": None}, "what the node sends is not a gas report"),
-        ({"result": {"contracts": []}}, "what the node sends is not a gas report"),
-        ({"result": {**EMPTY_PAGE, "next": "0x5"}}, "have no end"),
-    ],
-)
-def test_what_is_no_gas_report_is_rejected(
-    response: object, problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with responding(response) as url:
-        assert problem in rejected(capsys, "--l2-url", url, "--blocks", "1..9")

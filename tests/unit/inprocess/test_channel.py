@@ -40,18 +40,6 @@ def test_a_request_over_the_limit_gets_the_error_of_the_server(channel: LayerCha
         assert b"Exceeded max limit of 10" in response
 
 
-def test_a_connection_passes_notifications_on_until_it_closes() -> None:
-    received: list[bytes | None] = []
-    closed: list[bool] = []
-    connection = InProcessConnection(received.append)
-    connection.on_close(lambda: closed.append(True))
-    assert connection.send(b"one")
-    connection.close()
-    connection.close()
-    assert not connection.send(b"two")
-    assert (received, closed, connection.closed) == ([b"one", None], [True], True)
-
-
 def test_a_subscriber_that_does_not_read_is_disconnected() -> None:
     received: list[bytes | None] = []
     connection = InProcessConnection(received.append)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import DevnetStopped, InvalidConfig, MethodFailed, StoreForeign
 from entresol.inprocess.devnet import Devnet, devnet, devnet_config
 from entresol.inprocess.devnet_settings import SettingValue
@@ -72,16 +70,6 @@ async def test_it_is_an_asynchronous_context_too() -> None:
         assert await net.l2.async_w3.eth.block_number == 0
         # A synchronous client in a coroutine does not wait for itself.
         assert net.l2.w3.eth.block_number == 0
-
-
-async def test_a_cancelled_start_leaves_nothing() -> None:
-    before = names_of_threads()
-    task = asyncio.create_task(devnet(l1=False).__aenter__())
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    eventually(lambda: "entresol devnet" not in names_of_threads() - before)
 
 
 def test_a_devnet_without_an_l1_has_none() -> None:
@@ -308,33 +296,6 @@ def test_a_change_is_that_of_one_test(net: Devnet, change: str, layer: str) -> N
             changed.request(method, *params)
         assert read(changed) != before
     assert read(changed) == before
-
-
-def test_a_filter_is_that_of_one_test(net: Devnet) -> None:
-    own = net.l2.request("eth_newBlockFilter")
-    with net.isolated():
-        of_test = net.l2.request("eth_newBlockFilter")
-        net.l2.request("evm_mine")
-    assert net.l2.request("eth_getFilterChanges", own) == []
-    with pytest.raises(MethodFailed, match="filter not found"):
-        net.l2.request("eth_getFilterChanges", of_test)
-
-
-@pytest.mark.parametrize(
-    ("settings", "mode"),
-    [({"l1_delay": 0.5}, MiningMode.DELAYED), ({"l1_block_time": 1_000.5}, MiningMode.INTERVAL)],
-    ids=["delayed", "interval"],
-)
-def test_the_mode_of_the_settings_is_restored(settings: dict[str, Any], mode: MiningMode) -> None:
-    with devnet(settle=False, **settings) as net:
-        assert net._node is not None
-        assert net._node.layer_one is not None
-        schedule = net._node.layer_one.chain.schedule
-        before = schedule.state
-        with net.isolated():
-            net.l1.request("evm_setAutomine", True)
-        assert schedule.state == before
-        assert schedule.mode is mode
 
 
 def test_what_stays_is_settled_by_each_test_anew(net: Devnet) -> None:

@@ -67,11 +67,3 @@ def test_nothing_is_accepted_before_it_starts_and_after_it_stops(loop: LoopThrea
         with pytest.raises(DevnetStopped):
             stopped.run(later(b""))
         stopped.call_soon(lambda: None)
-
-
-def test_its_own_thread_is_rejected_instead_of_waiting_for_itself(loop: LoopThread) -> None:
-    def again() -> bytes | None:
-        return loop.submit(lambda: b"").result()
-
-    with pytest.raises(DevnetStopped):
-        loop.submit(again).result()

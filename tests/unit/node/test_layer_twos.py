@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.config.secrets import read_secret_files
 from entresol.node.layer_twos import layer_two_configs
 
 PORT = 4_000
@@ -86,15 +84,6 @@ def test_the_port_counts_up_in_tables_that_do_not_say_it(
     assert [port for _, port in ids_and_ports(config)] == ports
 
 
-def test_a_flag_is_for_the_chains_whose_table_says_nothing_else(tmp_path: Path) -> None:
-    text = "[[chains]]\nchain_id = 1000\nport = 1\ngas_price = 5\n[[chains]]\nchain_id = 1001\nport = 2\n"
-    config = configured(written(tmp_path / "node.toml", text), gas_price=9)
-    assert [layer_two_config.chain.gas_price for layer_two_config in layer_two_configs(config)] == [
-        5,
-        9,
-    ]
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -168,22 +157,3 @@ def test_each_of_several_chains_has_a_folder_by_its_id(tmp_path: Path) -> None:
         for layer_two_config in layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
     ]
     assert folders == [str(tmp_path / "270"), str(tmp_path / "271")]
-
-
-def test_a_genesis_file_has_the_id_of_its_chain(tmp_path: Path) -> None:
-    genesis = written(
-        tmp_path / "genesis.json", '{"config": {"chainId": 5}, "gasLimit": 1, "alloc": {}}'
-    )
-    with pytest.raises(InvalidConfig) as raised:
-        layer_two_configs(configured(chains="5,6", genesis=str(genesis)))
-    assert str(raised.value) == "--chains: chain 6 has a genesis file of chain 5"
-
-
-def test_a_table_may_have_its_secrets_in_files(tmp_path: Path) -> None:
-    words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-    written(tmp_path / "words", words).chmod(0o600)
-    tables = "[[chains]]\nchain_id = 5\n[[chains]]\nchain_id = 6\nport = 0\n"
-    file = written(tmp_path / "node.toml", f"{tables}mnemonic_file = '{tmp_path / 'words'}'\n")
-    first, second = layer_two_configs(read_secret_files(configured(file)))
-    assert first.chain.mnemonic == DEVELOPMENT_MNEMONIC
-    assert second.chain.mnemonic == words

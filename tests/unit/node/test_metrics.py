@@ -46,12 +46,6 @@ def test_samples_of_one_name_share_their_description() -> None:
     ]
 
 
-def test_seconds_have_milliseconds_and_whole_numbers_stay_exact() -> None:
-    samples = [Sample("waited_seconds", "How long.", 1.25), Sample("fee_wei", "A fee.", 10**30 + 1)]
-    values = [line for line in render(samples).splitlines() if not line.startswith("#")]
-    assert values == ["entresol_waited_seconds 1.250", f"entresol_fee_wei {10**30 + 1}"]
-
-
 def test_samples_of_one_of_several_chains_have_its_label_first() -> None:
     text = '# HELP entresol_a b {c}\nentresol_a 1\nentresol_b{part="x y"} 2.5\n'
     assert labelled(text, "270").splitlines() == [

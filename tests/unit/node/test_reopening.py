@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.errors import ControlRejected
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.node.recipes.layer_one import layer_one
@@ -68,16 +67,5 @@ async def test_chains_that_cannot_be_opened_leave_the_node_as_it_was() -> None:
         with pytest.raises(Exception, match="mnemonic"):
             await reopening.reopen(with_chain(mnemonic="no words"))
         assert await ask(node.layer_two.port, "eth_chainId") == "0x5"
-    finally:
-        await node.stop()
-
-
-async def test_a_chain_on_disk_is_not_replaced() -> None:
-    reopening = Reopening(CONFIG, opened)
-    node = await opened(CONFIG, reopening)
-    reopening.attach(node)
-    try:
-        with pytest.raises(ControlRejected, match="--data-dir"):
-            await reopening.reopen(with_chain(data_dir="somewhere"))
     finally:
         await node.stop()

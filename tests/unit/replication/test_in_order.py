@@ -84,22 +84,6 @@ async def test_what_comes_while_a_send_has_no_response_is_forwarded_together() -
         assert await sent(ways, client, request(4)) == b"4"
 
 
-async def test_one_that_waits_is_ahead_but_delays_the_next_only_for_a_moment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(in_order, "AHEAD_SECONDS", 0.001)
-    async with forwarding() as (ways, producer):
-        client = LocalConnection()
-        producer.respond.set()
-        waiting = sent(ways, client, request(1), waits=True)
-        assert await sent(ways, client, request(0)) == b"0"
-        assert producer.bodies == [request(1), request(0)]
-        assert not waiting.done()
-        await ways.close()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-
-
 async def test_each_is_forwarded_alone_if_all_are_rejected_together() -> None:
     async with forwarding() as (ways, producer):
         producer.batches = False

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self
 
 import pytest
 
 from entresol.chain.events import ChainEvents, TransactionPending
-from entresol.listeners import Listeners
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from entresol.replication.pending_feed import (
     ACCEPTED,
-    READY_SECONDS,
     REJECTED,
     REQUEST,
     PendingFeed,
-    PendingFollower,
 )
 from tests.support.clients.accounts import signed_transfer
 
@@ -65,30 +60,6 @@ def test_every_replica_gets_a_transaction_once() -> None:
         assert feed.accept(asks(name), replica) == ACCEPTED
     events.publish(PENDING)
     assert [it.sent for it in replicas.values()] == [[RAW.encode()]] * 2
-
-
-async def test_a_request_waits_for_the_feed_only_a_moment_after_there_are_subscribers_or_a_producer() -> (
-    None
-):
-    subscribers = SimpleNamespace(changed=Listeners(), wants_transactions=True)
-    member = cast("Any", SimpleNamespace(producer_url=None))
-    loop = asyncio.get_running_loop()
-    follower = PendingFollower(member, ChainEvents())
-    follower.serve(subscribers)
-    await follower.ready()
-    subscribers.changed.notify()
-    started = loop.time()
-    times = []
-    for _ in range(3):
-        await follower.ready()
-        times.append(loop.time() - started)
-        subscribers.changed.notify()
-    member.producer_url = "http://next"
-    await follower.ready()
-    first, _, third, after_takeover = [*times, loop.time() - started]
-    assert first >= READY_SECONDS
-    assert third < first + READY_SECONDS
-    assert after_takeover >= third + READY_SECONDS
 
 
 def test_a_node_that_does_not_produce_rejects_replicas_and_passes_nothing_on() -> None:

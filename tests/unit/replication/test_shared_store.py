@@ -11,7 +11,6 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.fees import FeeModel
 from entresol.errors import DepositsNotNext
-from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
@@ -23,7 +22,6 @@ from entresol.replication.workers.state_page import StatePage
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.sequencer.sequencer import InlineSequencer
-from entresol.server.handler import LocalConnection
 from entresol.storage import tables
 from entresol.storage.log_entries import (
     BlockEntry,
@@ -269,16 +267,6 @@ def test_it_follows_blocks_and_their_state(pair: Pair) -> None:
     assert pair.catch_up() == []
 
 
-def test_it_has_the_prices_of_its_producer_as_soon_as_those_change(pair: Pair) -> None:
-    before = pair.page.version
-    pair.fees.observe(7)
-    pair.fees.set_ether_price(EtherPrice(2**128 - 1, 2**120 + 1))
-    assert pair.page.version > before, "announced, although nothing happens on the chain"
-    assert pair.catch_up() == []
-    assert pair.followed_fees.quoted() == pair.fees.quoted()
-    assert pair.followed_fees.current().base_fee == 255 * 10**8 + 10**8
-
-
 def test_what_is_not_announced_is_not_read(pair: Pair) -> None:
     sent = transaction(0, to=BOB, wei=5)
     pair.seal(sent)
@@ -328,10 +316,3 @@ def test_it_knows_of_edits_and_finality(pair: Pair) -> None:
     account = pair.replica.latest.account(ALICE)
     assert account is not None
     assert account.balance == 7
-
-
-def test_a_request_is_handled_after_what_was_announced_is_applied(pair: Pair) -> None:
-    handle = pair.follower.serving(lambda _body, _connection: b"%d" % pair.replica.number)
-    before = handle(b"", LocalConnection())
-    pair.seal()
-    assert (before, handle(b"", LocalConnection())) == (b"0", b"1")

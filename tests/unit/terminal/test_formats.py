@@ -25,18 +25,6 @@ from entresol.terminal.formats import (
 TEXT = TextLogFormat(colours=False)
 MISSING = ErrorObject(-32601, "the method x does not exist/is not available")
 
-SENT = TransactionIncluded(
-    hash=Hash32(b"\x11" * 32),
-    sender=Address(b"\x22" * 20),
-    to=Address(b"\x33" * 20),
-    created=None,
-    gas_used=21_000,
-    block=7,
-    block_hash=Hash32(b"\x44" * 32),
-    timestamp=1_700_000_000,
-    succeeded=True,
-    failure=None,
-)
 
 FORMAT = JsonLogFormat()
 REJECTED = ErrorObject(-32602, "params[0]: no")
@@ -83,20 +71,6 @@ def test_a_request_is_a_line(failure: ErrorObject | None, line: str) -> None:
 def test_a_batch_is_one_line(methods: dict[str, int], failed: int, line: str) -> None:
     entry = BatchServed(Counter(methods), 0.001, failed, MISSING if failed else None)
     assert words(TEXT.batch(entry)).startswith(line.strip())
-
-
-def test_a_transaction_is_an_indented_block() -> None:
-    lines = TEXT.transaction(SENT).splitlines()
-    assert lines == [
-        "",
-        "    Transaction       0x" + "11" * 32,
-        "    From              0x" + "22" * 20,
-        "    To                0x" + "33" * 20,
-        "    Gas used          21,000",
-        "    Block number      7",
-        "    Block hash        0x" + "44" * 32,
-        "    Block time        2023-11-14 22:13:20 UTC",
-    ]
 
 
 @pytest.mark.parametrize(

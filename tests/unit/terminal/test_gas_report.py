@@ -8,7 +8,7 @@ from entresol.sources.profile.amounts import amounts_of
 from entresol.sources.profile.counts import FileCounts, PlaceCounts
 from entresol.sources.profile.report import ContractGas, FunctionGas, GasReport
 from entresol.sources.source_file import SourceFile
-from entresol.terminal.gas_report import NO_SOURCES, gas_lines, gas_table
+from entresol.terminal.gas_report import gas_lines, gas_table
 
 HOSTILE = "\x1b[2J\u202eevil\u2066\n" + "x" * 10_000
 
@@ -64,18 +64,6 @@ def test_names_do_not_control_the_terminal() -> None:
     lines = list(gas_table(GasReport([hostile])))
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 600
-
-
-def test_without_any_source_they_are_shown_by_address_and_selector() -> None:
-    unknown = [
-        contract(f"{number:#042x}", function("0x12345678", 1), file=None)
-        for number in range(10_000)
-    ]
-    lines = list(gas_table(GasReport(unknown)))
-    assert lines[0] == "0x" + "0" * 40
-    assert lines[2].split()[0] == "0x12345678"
-    assert lines[-3:] == [NO_SOURCES, "", "9,980 more contracts have no source"]
-    assert len(lines) < 100
 
 
 def test_a_source_has_its_gas_beside_each_line() -> None:

@@ -212,19 +212,6 @@ def test_a_failed_call_has_its_stack_trace_below_its_line(
     assert len(lines) == 2
 
 
-def test_other_failures_are_not_explained(
-    client: ApiClient, known: SourceRegistry, failing: dict[str, str]
-) -> None:
-    others = [
-        body_of("eth_getBalance", "0x"),
-        body_of("eth_unknown"),
-        b"{",
-        body_of("eth_call", {"to": failing["to"]}, "0xffff"),
-    ]
-    lines = explained(client, known, *others, body_of("eth_call", failing))
-    assert len(lines) == len(others) + 2
-
-
 def batch_of(*calls: tuple[object, str, dict[str, str]]) -> bytes:
     """Return a batch of calls with their ids; one with the id "none" is a notification."""
     batch = [

@@ -13,7 +13,6 @@ from entresol.contracts.abi_registry import AbiRegistry
 from entresol.errors import UnknownBlock
 from entresol.execution.tracing import SealedBlock
 from entresol.primitives.values import Address, Hash32
-from entresol.terminal import traces
 from entresol.terminal.formats import TransactionIncluded
 from entresol.terminal.log_details import LogDetails
 from entresol.terminal.traces import LoggedBlock, TraceLog
@@ -71,20 +70,3 @@ def test_blocks_that_cannot_be_traced_are_written_in_order() -> None:
     source.release.set()
     log.close()
     assert written == [1, 2, 3, 4]
-
-
-def test_blocks_beyond_the_queue_are_written_without_traces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(traces, "MAX_PENDING", 2)
-    written: list[TransactionIncluded] = []
-    source = Blocked()
-    log = TraceLog(cast("Ledger", source), DETAILS, written.append)
-    for number in range(1, 8):
-        log.add(block(number))
-    assert [included.block for included in written] == [5, 6, 7]
-    source.release.set()
-    log.close()
-    assert {
-        included.block: included.trace for included in written if included.trace
-    } == dict.fromkeys(range(3, 8), traces.NOT_IN_TIME)

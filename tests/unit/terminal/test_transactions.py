@@ -29,7 +29,6 @@ from entresol.terminal.transactions import (
     TransactionLog,
 )
 from entresol.terminal.writer import FormatText
-from tests.support.evm.console import console_call, logging_code
 from tests.support.evm.in_memory_state import BOB
 from tests.support.polling import eventually
 
@@ -162,12 +161,6 @@ def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
     assert "Contract created" in block
 
 
-def test_console_log_is_logged_with_its_transaction(chain: Chain) -> None:
-    code = logging_code(console_call("log(string)", "one\ntwo\x1b[2J"))
-    (block,) = logged(chain, lambda: send(chain, 0, code))
-    assert block.endswith("    console.log       one\n                      two\\x1b[2J\n")
-
-
 async def test_only_wanted_transactions_are_traced(chain: Chain) -> None:
     chain.schedule.seal_on_request()
 
@@ -272,22 +265,6 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     recorded = Recorded()
     monkeypatch.setattr(transactions, "monotonic", lambda: recorded.now)
     return recorded
-
-
-def on_loop(work: Callable[[], None]) -> None:
-    async def run() -> None:
-        work()
-
-    asyncio.run(run())
-
-
-def test_a_flood_is_counted_with_the_next_rejection(recorded: Recorded) -> None:
-    on_loop(lambda: recorded.reject(MAX_LOGGED_REJECTIONS + 1_000))
-    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS
-    recorded.now += 1.0
-    recorded.reject()
-    assert recorded.lines[MAX_LOGGED_REJECTIONS] == "(rejected) 1,000 more"
-    assert len(recorded.lines) == MAX_LOGGED_REJECTIONS + 2
 
 
 async def test_a_flood_that_ends_is_counted_too(

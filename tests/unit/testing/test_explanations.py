@@ -43,12 +43,6 @@ def test_calls_and_transactions_have_stack_traces(net: Devnet, failing: dict[str
     assert stack_trace_of(net.l2, sent) == LINES
 
 
-def test_what_did_not_fail_or_is_not_there_has_none(net: Devnet, failing: dict[str, str]) -> None:
-    assert stack_trace_of(net.l2, {"to": failing["from"]}) == []
-    assert stack_trace_of(net.l2, "0x" + "11" * 32) == []
-    assert stack_trace_of(net.l1, failing) == []
-
-
 def test_a_failure_that_the_devnet_has_recorded_has_a_stack_trace(
     net: Devnet, failing: dict[str, str]
 ) -> None:

@@ -185,3 +185,23 @@ def test_a_failed_test_shows_what_contracts_printed(ran: str, l2: Web3) -> None:
     assert "Captured console.log call" in ran
     assert ran.count("[L2 transaction] hello from a contract") == 1
     assert l2.eth.block_number == 0
+
+
+def test_the_nearest_settings_count_for_doctests(runs: PytestRuns) -> None:
+    for chain_id, folder in ((1001, "a"), (1002, "b")):
+        (runs.folder / folder).mkdir()
+        runs.write(
+            **{
+                f"{folder}/conftest": f"""
+                import pytest
+
+                @pytest.fixture(scope="session")
+                def devnet_settings():
+                    return {{"chain_id": {chain_id}, "l1": False}}
+                """
+            }
+        )
+        page = f">>> getfixture('devnet').l2.chain_id\n{chain_id}\n"
+        (runs.folder / folder / "page.txt").write_text(page)
+    ran = runs.run("-q", "--doctest-glob=*.txt", "a", "b")
+    assert "2 passed" in ran.stdout, ran.stdout

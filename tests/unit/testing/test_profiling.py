@@ -61,11 +61,6 @@ def test_workers_of_xdist_are_counted_together(runs: PytestRuns) -> None:
     assert ran.stdout.count("gas report of entresol") == 1
 
 
-def test_what_a_worker_that_crashed_has_counted_is_missed_aloud(runs: PytestRuns) -> None:
-    ran = runs.run("-q", "--entresol-gas", "-n", "1", CRASH="1")
-    assert "1 worker crashed" in ran.stdout, ran.stdout + ran.stderr
-
-
 def test_a_source_is_shown_with_the_gas_of_its_lines(runs: PytestRuns) -> None:
     ran = runs.run("-q", "--entresol-gas-lines", "Shop.sol", "test_one.py")
     line = "        3       21,270       25,281 │         uint256 price = Prices.withTax(prices[item], tax);"

@@ -171,12 +171,6 @@ def test_what_the_failing_call_printed_follows_the_reason(ran: Reports) -> None:
     ]
 
 
-def test_what_was_printed_before_has_a_section(ran: Reports) -> None:
-    section = ran.of("prints")[-2:]
-    assert section == ["[L2 eth_call] before", "[L2 eth_call] while it fails"]
-    assert "Captured console.log" not in "\n".join(ran.of("asynchronous"))
-
-
 @pytest.mark.parametrize("name", ["", "_of_a_method", "_of_an_assertion"])
 def test_a_reason_does_not_control_the_terminal(ran: Reports, name: str) -> None:
     assert "\\x1b[2J\\x07hi" in ran.problem_of(f"controls{name}")[0]
@@ -220,10 +214,3 @@ def test_a_failure_that_cannot_be_read_is_reported_all_the_same(ran: Reports) ->
 def test_the_run_says_how_to_see_all_frames(ran: Reports, full: Reports) -> None:
     assert ran.output.count("--entresol-full-traceback shows them") == 1
     assert "--entresol-full-traceback shows them" not in full.output
-
-
-def test_all_frames_are_shown_if_asked_for(full: Reports) -> None:
-    lines = "\n".join(full.of("reverts"))
-    assert "web3/manager.py" in lines
-    assert "InsufficientBalance(owner: " in lines
-    assert "contextlib.py" in "\n".join(full.of("another_error"))

@@ -47,14 +47,6 @@ def test_work_that_outlives_the_chain_fails(is_queued: bool) -> None:
     assert use.is_idle
 
 
-def test_work_that_no_thread_takes_uses_no_chain() -> None:
-    use, pool = ChainUse(), ThreadPoolExecutor(1)
-    pool.shutdown()
-    with pytest.raises(RuntimeError):
-        ChainThreads(pool, use).submit(int)
-    assert use.is_idle
-
-
 def test_work_of_a_fork_that_is_cancelled_with_its_threads_fails() -> None:
     use, begin, pool = ChainUse(), Event(), ThreadPoolExecutor(1)
     threads = ChainThreads(pool, use, is_fork=True)

@@ -26,14 +26,6 @@ class House(msgspec.Struct, frozen=True, kw_only=True):
 SETTINGS = Settings(House)
 
 
-def test_the_help_lists_each_setting_with_its_default() -> None:
-    parser = Parser()
-    add_flags(parser, SETTINGS.all, SETTINGS.titles())
-    text = " ".join(parser.format_help().split())
-    assert "--width N How wide it is. [80]" in text
-    assert "--colour red|green What it looks like. [red]" in text
-
-
 def test_an_unknown_flag_is_rejected_with_a_suggestion() -> None:
     parser = Parser()
     add_flags(parser, SETTINGS.all, SETTINGS.titles())

@@ -14,7 +14,6 @@ from entresol.node.config.suggestions import (
     none_of,
     unknown_key,
     unknown_variables,
-    value_at,
     wrong_value,
 )
 
@@ -77,13 +76,6 @@ def test_a_variable_that_is_no_setting_is_named(name: str, hint: str) -> None:
 )
 def test_a_problem_has_what_is_expected_and_the_value(problem: str, value: Any, words: str) -> None:
     assert wrong_value(problem, value) == words
-
-
-def test_an_item_of_a_list_is_found_by_its_path() -> None:
-    values = {"log": {"abi": ["x", 5]}}
-    assert value_at(values, "log.abi[1]") == 5
-    assert value_at(values, "log.abi[7]") is None
-    assert value_at(values, "log.missing") is None
 
 
 @pytest.mark.parametrize(

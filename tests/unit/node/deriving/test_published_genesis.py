@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from entresol.errors import GenesisNotPublished, InvalidConfig, LayerOneMismatch
+from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.availability.chain_finder import FoundChain, L1ChainSettings
 from entresol.l1.availability.genesis_parts import GENESIS_DATA
 from entresol.l1.contracts import ZkChain
@@ -81,15 +81,6 @@ def test_another_genesis_garbage_and_a_bomb_before_it_are_left_out(l1: ScriptedL
 
 def test_before_the_first_batch_there_is_nothing_to_derive_yet(l1: ScriptedLayerOne) -> None:
     with pytest.raises(LayerOneMismatch, match="Derive it once there is a batch"):
-        find(l1)
-
-
-def test_a_genesis_that_is_not_on_l1_is_named(l1: ScriptedLayerOne) -> None:
-    l1.commit(1)
-    with pytest.raises(GenesisNotPublished, match="0 parts were published"):
-        find(l1)
-    publish(l1, b"garbage")
-    with pytest.raises(LayerOneMismatch, match=r"by --genesis\. The last one: "):
         find(l1)
 
 

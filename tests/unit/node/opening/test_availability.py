@@ -165,14 +165,6 @@ def test_other_rules_than_the_chain_has_published_need_a_flag(
         assert chain.ledger.store.rules.changes_at(1)
 
 
-def test_a_batch_of_more_blocks_than_can_be_published_is_rejected_by_name() -> None:
-    with opened(config_of(None, batch_blocks=5_000)):
-        pass
-    config = config_of(None, data_availability="calldata", batch_blocks=1_025)
-    with pytest.raises(InvalidConfig, match=r"--batch-blocks.*1024"), opened(config):
-        pass
-
-
 def test_a_gas_limit_that_no_deriver_executes_is_rejected_by_name() -> None:
     with opened(with_chain(config_of(None), gas_limit=MAX_SET_GAS + 1)):
         pass

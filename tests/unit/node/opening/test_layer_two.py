@@ -11,14 +11,13 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.mining_schedule import MiningMode
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
-from entresol.errors import GenesisMismatch, InvalidConfig
+from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.node.base_tokens import development_base_tokens
-from entresol.node.config.evm import EvmConfig, L1BlockConfig
+from entresol.node.config.evm import EvmConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
@@ -27,7 +26,6 @@ from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import DEPLOYERS
 from entresol.sequencer.sequencer import InlineSequencer
-from entresol.storage.store import Store
 
 
 @contextmanager
@@ -208,37 +206,7 @@ def test_deterministic_deployers_can_be_left_out(*, is_disabled: bool) -> None:
                 assert (deployer not in chain.genesis.alloc) is is_disabled
 
 
-def test_the_blocks_of_the_development_l1_follow_its_flags() -> None:
-    blocks = L1BlockConfig(l1_gas_limit=40_000_000, l1_base_fee=7, l1_block_time=2.5)
-    with opened_pair(NodeConfig(l1_blocks=blocks)) as (layer_two, layer_one):
-        assert (layer_one.head.gas_limit, layer_one.head.base_fee_per_gas) == (40_000_000, 7)
-        assert layer_one.schedule.mode is MiningMode.INTERVAL
-        assert layer_one.schedule.interval_seconds == 2.5
-        assert layer_one.builder.seal().gas_limit == 40_000_000
-        assert layer_two.schedule.mode is MiningMode.AUTO
-
-
 def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:
     config = ChainConfig(chain_id=31337)
     with pytest.raises(InvalidConfig, match="--chain-id: the L1 has 31337, too"):
         open_layer_two(NodeConfig(chain=config), 31337, development_contracts())
-
-
-def test_a_chain_that_cannot_be_opened_closes_its_store_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    directory, closed = str(tmp_path / "chain"), list[Store]()
-    with opened(ChainConfig(data_dir=directory)):
-        pass
-    close = Store.close
-
-    def counted(store: Store) -> None:
-        closed.append(store)
-        close(store)
-
-    monkeypatch.setattr(Store, "close", counted)
-    with pytest.raises(GenesisMismatch), opened(ChainConfig(data_dir=directory, chain_id=271)):
-        pass
-    assert len(closed) == 1
-    with opened(ChainConfig(data_dir=directory)) as chain:
-        assert chain.number == 0

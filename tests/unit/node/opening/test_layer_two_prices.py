@@ -20,7 +20,7 @@ from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, NOBODY
 from tests.support.chain.priority_transactions import priority_transaction
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rpc_client import DispatcherClient, RpcError
+from tests.support.rpc_client import DispatcherClient
 
 LARGEST = 2**128 - 1
 TOKEN = Address(b"\x33" * 20)
@@ -103,26 +103,6 @@ def test_every_quote_is_what_the_next_block_takes_and_what_it_takes_is_paid(
     assert chain.number("eth_estimateGas", call) == 21_000
     assert chain.number("zks_estimateGasL1ToL2", call) > 21_000
     assert 1 <= chain.number("zks_gasPerPubdata") <= 50_000
-
-
-def test_a_unit_less_than_the_base_fee_is_rejected_by_the_pool(chain: PricedChain) -> None:
-    price = chain.number("eth_gasPrice")
-    with pytest.raises(RpcError, match="base fee"):
-        chain.transfer(gasPrice=hex(price - 1))
-
-
-@only_dearest
-def test_a_request_keeps_the_price_it_was_made_with_whatever_ether_costs_by_then(
-    chain: PricedChain,
-) -> None:
-    made_at = 7 * chain.number("eth_gasPrice")
-    request = priority_transaction(sender=NOBODY, to=BOB, value=5, fee=made_at)
-    chain.fees.set_ether_price(EtherPrice(1, 1))
-    sent = str(chain.chain.enqueue(request))
-    chain.chain.builder.seal()
-    receipt = chain.receipt(sent)
-    assert (receipt["status"], int(receipt["effectiveGasPrice"], 16)) == ("0x1", made_at)
-    assert int(chain("eth_getTransactionByHash", sent)["maxFeePerGas"], 16) == made_at
 
 
 @only_dearest

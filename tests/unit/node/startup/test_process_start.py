@@ -48,18 +48,6 @@ def test_no_collection_visits_all_values_of_a_long_request() -> None:
     assert longest < MAX_SECONDS
 
 
-def test_a_start_makes_fewer_objects_than_a_collection_waits_for() -> None:
-    """Count them in a process of its own, because here everything is imported."""
-    program = (
-        "import gc;"
-        "from entresol.node.startup.process_start import collect_rarely;"
-        "collect_rarely(); began = gc.get_stats();"
-        "import entresol.node.recipes.ecosystem, entresol.cli;"
-        "assert [it['collections'] for it in gc.get_stats()] == [it['collections'] for it in began]"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 NOT_NEEDED = (CLIENT, "importlib.metadata", "tomllib", "websockets", "web3", "asyncpg")
 """What a node without a remote, a file of settings and a WebSocket does not need; together as long as half its start."""
 

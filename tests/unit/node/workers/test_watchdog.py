@@ -38,13 +38,6 @@ def test_a_worker_that_is_stopped_at_its_start_is_found_as_any_other() -> None:
     assert watchdog.check({0: STOPPED}, 6.0) == [0]
 
 
-def test_a_new_worker_has_its_own_time() -> None:
-    watchdog = Watchdog[int](LIMIT, START_LIMIT)
-    checked(watchdog, range(3), {0: 7})
-    watchdog.check({0: 0}, 3.0)
-    assert checked(watchdog, range(4, 7), {0: 7}) == []
-
-
 def test_a_pause_of_the_whole_machine_counts_for_no_worker() -> None:
     watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, (0, 1, 2, 3_600, 7_200), {0: 7, 1: 7}) == []
@@ -53,11 +46,3 @@ def test_a_pause_of_the_whole_machine_counts_for_no_worker() -> None:
 def test_a_producer_that_is_slow_itself_finds_nobody() -> None:
     watchdog = Watchdog[int](LIMIT, START_LIMIT)
     assert checked(watchdog, (it * 2.5 for it in range(100)), {0: 7}) == []
-
-
-def test_silent_workers_are_counted_until_they_beat() -> None:
-    watchdog = Watchdog[int](10.0, START_LIMIT)
-    checked(watchdog, range(4), {0: 7, 1: 7})
-    assert watchdog.silent == 2
-    watchdog.check({0: 8, 1: 7}, 4.0)
-    assert watchdog.silent == 1

@@ -145,26 +145,6 @@ async def test_a_producer_that_was_fenced_writes_nothing(cluster: EmptyCluster) 
         assert [it.entry for it in await read_page(first, START)] == [UnwindEntry(2)]
 
 
-async def test_a_write_that_is_repeated_is_rejected(cluster: EmptyCluster) -> None:
-    async with cluster.connected() as connection:
-        writer = await cluster.writer(connection)
-        before = writer.end
-        await writer.write([UnwindEntry(1)], 1)
-        writer.end = before
-        with pytest.raises(ClusterFenced):
-            await writer.write([UnwindEntry(1)], 1)
-
-
-async def test_the_pool_changes_with_the_entry_or_not_at_all(cluster: EmptyCluster) -> None:
-    async with cluster.connected() as connection:
-        writer = await cluster.writer(connection)
-        await writer.write([], 0, PoolChanges(ROWS))
-        assert await read_pool(connection) == ROWS
-        await writer.write([UnwindEntry(1)], 1, PoolChanges(removed=[ROWS[0].hash, ROWS[2].hash]))
-        assert await read_pool(connection) == [ROWS[1]]
-        assert writer.end.seq == 1
-
-
 async def test_a_broken_connection_leaves_the_outcome_unknown(cluster: EmptyCluster) -> None:
     async with cluster.connected() as connection, cluster.connected() as other:
         writer = await cluster.writer(connection)

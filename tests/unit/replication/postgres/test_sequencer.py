@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from functools import partial
 from typing import Any
 
@@ -12,13 +11,10 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.errors import InsufficientFunds
-from entresol.execution.block_executor import BlockExecutor
-from entresol.primitives.records import TransactionResult
-from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
 from entresol.replication.postgres.journal import UNCHANGED, PoolRows
 from entresol.replication.postgres.sequencer import BLOCKS_WAITED, ClusterSealer
-from tests.support.chain.dev_chain import ALICE, long_transaction, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, open_chain, transaction
 from tests.support.cluster.database import EmptyCluster
 from tests.support.polling import PATIENCE_SECONDS
 
@@ -127,25 +123,4 @@ async def test_a_transaction_that_its_block_rejects_is_an_error_and_seals_no_emp
         assert outcomes == [InsufficientFunds, None][: len(sent)]
         assert chain.number == len(sent) - 1
         assert not len(chain.pool)
-    chain.close()
-
-
-def test_a_block_that_takes_longer_than_its_gas_begins_again_on_the_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    chain = open_chain()
-    sealer, _ = sealing(chain)
-    long = long_transaction(0)
-    chain.add(long)
-    threads: list[str] = []
-    run = BlockExecutor.run
-
-    def observed(self: BlockExecutor, sent: Transaction) -> TransactionResult:
-        if sent == long:
-            threads.append(threading.current_thread().name.partition("_")[0])
-        return run(self, sent)
-
-    monkeypatch.setattr(BlockExecutor, "run", observed)
-    assert reported_at(chain, sealer, long.hash) == [1]
-    assert threads == ["MainThread", "seal"]
     chain.close()

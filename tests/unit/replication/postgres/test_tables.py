@@ -81,14 +81,6 @@ async def test_a_node_notices_what_a_log_has_lost(
                 await check_tail(connection, positions[applied - 1])
 
 
-async def test_creating_the_tables_again_changes_nothing(cluster: EmptyCluster) -> None:
-    async with cluster.connected() as connection:
-        await cluster.writer(connection)
-        await tables.create(connection)
-        assert await connection.fetchval("select epoch from lease") == 1
-        await tables.check(connection)
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

@@ -12,7 +12,6 @@ import pytest
 from entresol.errors import ProducerUnavailable
 from entresol.replication.workers.channel import (
     MAX_UNSENT_BYTES,
-    TURN_PACKETS,
     CallResponse,
     Channel,
     Packet,
@@ -121,18 +120,6 @@ async def test_clients_take_turns() -> None:
         assert peer.served.index(b"b") < MANY // 4
 
 
-async def test_a_turn_of_the_event_loop_serves_few_calls() -> None:
-    async with ends() as (first, _second, peer):
-        calls = asyncio.gather(*(first.call(b"x") for _ in range(MANY)))
-        served, most = 0, 0
-        while not calls.done():
-            await asyncio.sleep(0)
-            served, before = len(peer.served), served
-            most = max(most, served - before)
-        # Once as they arrive, and once as scheduled.
-        assert 0 < most <= 2 * TURN_PACKETS
-
-
 async def test_a_call_that_is_cancelled_before_its_turn_is_not_served() -> None:
     async with ends() as (first, _second, peer):
         calls = [asyncio.ensure_future(first.call(b"%d" % it)) for it in range(MANY)]
@@ -211,11 +198,3 @@ def test_clients_take_turns_and_each_has_its_order() -> None:
     queue = queue_of((1, 1), (1, 2), (1, 3), (2, 4), (3, 5), (3, 6))
     assert order(queue) == [(1, 1), (2, 4), (3, 5), (1, 2), (3, 6), (1, 3)]
     assert queue.size == 0
-
-
-def test_a_call_and_the_response_to_one_of_the_same_number_are_two_packets() -> None:
-    queue = queue_of((1, 1))
-    queue.put(Packet(PacketKind.RESPONSE, 1, 1, b"response"))
-    assert queue.size == 12
-    queue.drop_call(1, 1)
-    assert queue.take().payload == b"response"

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Literal, Self
 
 from entresol.replication.workers.channel import (
@@ -40,17 +41,6 @@ def test_a_document_is_pushed_with_the_number_of_its_client() -> None:
     worker = Worker()
     assert worker.clients.get(7, "/feed").send(b"x")
     assert worker.pushed == [(7, b"x")]
-
-
-def test_nothing_is_pushed_to_a_client_that_is_gone() -> None:
-    worker = Worker()
-    client = worker.clients.get(7, "/feed")
-    ended: list[int] = []
-    client.on_close(lambda: ended.append(1))
-    worker.clients.close_all()
-    assert not client.send(b"x")
-    client.on_close(lambda: ended.append(2))
-    assert (worker.pushed, ended) == ([], [1, 2])
 
 
 class Producer:
@@ -177,15 +167,6 @@ async def test_the_end_of_a_websocket_is_reported_after_its_last_request() -> No
         assert producer.messages.get_nowait()[0] == WorkerMessage.CLIENT_GONE
 
 
-def test_a_client_has_the_address_from_which_it_has_reached_its_worker() -> None:
-    clients = ForwardedClients()
-    clients.begin(7, "10.0.0.1:5")
-    first = clients.get(7)
-    clients.begin(7, "10.0.0.1:5")
-    assert clients.get(7) is first
-    assert first.peer == "10.0.0.1:5"
-
-
 def test_the_end_of_a_client_is_reported_once() -> None:
     clients, ended = ForwardedClients(), []
     client = clients.get(7)
@@ -195,3 +176,12 @@ def test_the_end_of_a_client_is_reported_once() -> None:
     client.on_close(lambda: ended.append("after"))
     assert client.closed
     assert ended == ["before", "after"]
+
+
+def test_all_clients_end_with_their_worker() -> None:
+    clients, ended = ForwardedClients(), list[int]()
+    for number in range(3):
+        clients.get(number).on_close(partial(ended.append, number))
+    clients.close_all()
+    assert ended == [0, 1, 2]
+    assert len(clients) == 0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from entresol.server.http.request import MAX_HEAD_BYTES, HeadCache, HttpRequest
+from entresol.server.http.request import HeadCache, HttpRequest
 
 HEAD = b"POST /rpc HTTP/1.1\r\nhost: node\r\ncontent-length: 7\r\n\r\n"
 BODY = b'{"a":1}'
@@ -44,21 +44,3 @@ def test_a_cached_head_gives_the_same_request_with_the_new_body(heads: HeadCache
 )
 def test_anything_else_has_to_be_parsed(heads: HeadCache, data: bytes) -> None:
     assert read(heads, data) is None
-
-
-@pytest.mark.parametrize(
-    ("data", "body"),
-    [
-        pytest.param(HEAD + b"7\r\n" + BODY + b"\r\n0\r\n\r\n", BODY, id="chunks"),
-        pytest.param(HEAD + BODY + HEAD + BODY, BODY, id="two requests"),
-        pytest.param(
-            HEAD.replace(b"\r\n\r\n", b"\r\nx: %b\r\n\r\n" % bytes(MAX_HEAD_BYTES)) + BODY,
-            BODY,
-            id="long",
-        ),
-    ],
-)
-def test_only_one_short_head_with_its_body_is_cached(data: bytes, body: bytes) -> None:
-    heads = HeadCache()
-    heads.add(data, parsed(body))
-    assert len(heads) == 0
