@@ -30,6 +30,7 @@ TUNED: Final[dict[str, type]] = {
     "header_limit_bytes": HttpParser,
     "linger_seconds": ClientProtocol,
     "write_buffer_bytes": ClientProtocol,
+    "write_seconds": ClientProtocol,
     "concurrency": DuplexConnection,
     "queue_bytes": DuplexConnection,
     "ping_seconds": DuplexConnection,

@@ -140,11 +140,7 @@ class DevnetSettings(TypedDict, total=False):
     header_seconds: SettingValue
     body_seconds: SettingValue
     idle_seconds: SettingValue
-    write_seconds: SettingValue
-    stop_seconds: SettingValue
-    gzip_level: SettingValue
     unsent_limit_bytes: SettingValue
-    websocket_deflate: SettingValue
     dev_methods: SettingValue
     expose_unlocked_accounts: SettingValue
     preset: SettingValue

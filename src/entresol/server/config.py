@@ -66,17 +66,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     idle_seconds: Annotated[
         float, Meta(gt=0, description="Time after which a connection without a request is closed.")
     ] = 120.0
-    write_seconds: Annotated[
-        float, Meta(gt=0, description="Time a client may leave a full write buffer unread.")
-    ] = 30.0
-    stop_seconds: Annotated[
-        float, Meta(ge=0, description="Time for responses in progress when the server stops.")
-    ] = 0.8
-
-    gzip_level: Annotated[
-        int, Meta(ge=0, le=9, description="Compression level of responses; 0 never compresses.")
-    ] = 1
-
     unsent_limit_bytes: Annotated[
         int,
         Meta(
@@ -85,10 +74,6 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
             "first those that do not read, the ones with most unsent bytes before others.",
         ),
     ] = 256 * MIB
-
-    websocket_deflate: Annotated[
-        bool, Meta(description="Offer to compress WebSocket messages (permessage-deflate).")
-    ] = False
 
     @property
     def hosts(self) -> tuple[str, ...]:

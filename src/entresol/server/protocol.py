@@ -37,6 +37,8 @@ class ClientProtocol(asyncio.Protocol):
 
     write_buffer_bytes: ClassVar[int] = MIB
     """Unsent bytes at which reading pauses: more than nearly all responses, so that pipelined requests go on."""
+    write_seconds: ClassVar[float] = 30.0
+    """Time a client may leave a full write buffer unread."""
     linger_seconds: ClassVar[float] = 2.0
     """Time for a client to read its last response and close: some round trips over the worst connections."""
 
@@ -97,7 +99,7 @@ class ClientProtocol(asyncio.Protocol):
         """Stop reading requests, because the client does not read responses."""
         self._write_paused = True
         self._pause_reading()
-        self._set_timeout(self._config.write_seconds)
+        self._set_timeout(self.write_seconds)
 
     def expire(self) -> None:
         """Act on a deadline that has passed."""

@@ -112,10 +112,10 @@ def gzip(body: bytes, level: int) -> bytes:
     return compressor.compress(body) + compressor.flush()
 
 
-def compressed(response: HttpResponse, level: int) -> HttpResponse:
+def compressed(response: HttpResponse) -> HttpResponse:
     """Return the response with a compressed body."""
     headers = response.headers + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
-    body = gzip(response.body, level)
+    body = gzip(response.body, level=1)
     return HttpResponse(response.status, response.content_type, body, headers)
 
 

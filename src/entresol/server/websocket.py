@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from time import perf_counter
@@ -11,8 +10,6 @@ from typing import ClassVar, Final
 
 from msgspec import Struct
 from websockets.datastructures import Headers
-from websockets.extensions.base import Extension
-from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.frames import OK_CLOSE_CODES, CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import State
@@ -21,7 +18,6 @@ from websockets.typing import Origin
 
 from entresol.errors.base import without_frames
 from entresol.server.access_control import OriginCheck
-from entresol.server.config import ServerConfig
 from entresol.server.http.request import WebSocketUpgrade, path_of
 from entresol.server.limits import RequestRate
 from entresol.server.protocol import DuplexConnection
@@ -49,21 +45,19 @@ TOO_MANY_SMALL_FRAMES: Final = "too many pings, pongs, empty frames or small fra
 
 
 class Handshake(Struct, frozen=True):
-    """The result of a handshake: the response, and the extensions that both sides use."""
+    """The result of a handshake."""
 
     response: bytes
     rejection: HttpResponse | None
     """The response as a rejection, unless the upgrade is accepted."""
-    extensions: Sequence[Extension]
 
 
-def handshake(upgrade: WebSocketUpgrade, config: ServerConfig, origins: OriginCheck) -> Handshake:
+def handshake(upgrade: WebSocketUpgrade, origins: OriginCheck) -> Handshake:
     """Accept or reject `upgrade`."""
     allowed = None
     if not origins.any:
         allowed = [None, *(Origin(origin.decode()) for origin in origins.origins)]
-    extensions = [ServerPerMessageDeflateFactory()] if config.websocket_deflate else None
-    negotiation = ServerProtocol(origins=allowed, extensions=extensions)
+    negotiation = ServerProtocol(origins=allowed)
     headers = Headers()
     for name, value in upgrade.headers.items():
         headers[name.decode("latin-1")] = value.decode("latin-1")
@@ -73,7 +67,7 @@ def handshake(upgrade: WebSocketUpgrade, config: ServerConfig, origins: OriginCh
         body = bytes(response.body or b"")
         reason = body.decode(errors="replace").strip()
         rejection = HttpResponse(response.status_code, TEXT, body, reason=reason)
-    return Handshake(response.serialize(), rejection, negotiation.extensions)
+    return Handshake(response.serialize(), rejection)
 
 
 class FrameSplitter:
@@ -134,7 +128,7 @@ class FrameSplitter:
         return piece
 
     def message(self, piece: bytes) -> bytes | None:
-        """Return the message if `piece`, the last one, is a whole message in one frame without extensions."""
+        """Return the message if `piece`, the last one, is a whole message in one frame."""
         start = self._header
         if self._missing or not start or piece[0] not in _MESSAGES or not piece[1] & _MASKED:
             return None
@@ -172,12 +166,9 @@ class WebSocketConnection(DuplexConnection):
     small_frames_per_second: ClassVar[float] = 500.0
     """Pings, pongs, empty frames and fragments of less than 64 bytes that a client may send: far more than any does."""
 
-    def __init__(
-        self, state: ServerState, upgrade: WebSocketUpgrade, extensions: Sequence[Extension]
-    ) -> None:
+    def __init__(self, state: ServerState, upgrade: WebSocketUpgrade) -> None:
         super().__init__(state)
         self._frames = ServerProtocol(state=State.OPEN, max_size=self._config.body_limit_bytes)
-        self._frames.extensions = list(extensions)
         self._splitter = FrameSplitter()
         self._small_frames = RequestRate(self.small_frames_per_second, self._loop.time())
         self._opcode = Opcode.TEXT
@@ -324,8 +315,7 @@ class WebSocketConnection(DuplexConnection):
 
     def _is_between_messages(self) -> bool:
         """Whether a message in one frame needs nothing of what the library remembers."""
-        frames = self._frames
-        return self._message is None and frames.state is State.OPEN and not frames.extensions
+        return self._message is None and self._frames.state is State.OPEN
 
     def _on_frame(self, frame: Frame) -> None:
         """Assemble messages; the protocol has already checked their order and size."""

@@ -311,7 +311,7 @@ class HttpConnection(HttpResponder):
         # Some 9 ms of a start, and many a node never has a WebSocket.
         from entresol.server.websocket import WebSocketConnection, handshake  # noqa: PLC0415
 
-        result = handshake(upgrade, self._config, self._state.origins)
+        result = handshake(upgrade, self._state.origins)
         self.write(result.response)
         if result.rejection is not None:
             self._report_rejection(result.rejection)
@@ -319,7 +319,7 @@ class HttpConnection(HttpResponder):
             return
         self._upgraded = True
         self._resume_reading()
-        websocket = WebSocketConnection(self._state, upgrade, result.extensions)
+        websocket = WebSocketConnection(self._state, upgrade)
         self._state.replace(self, websocket)
         websocket.on_close(self._close_callbacks.run)
         websocket.take_over(self._transport, rest)

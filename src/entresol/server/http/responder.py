@@ -8,7 +8,6 @@ import math
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from entresol.server.config import ServerConfig
 from entresol.server.handler import Page
 from entresol.server.http.request import (
     NO_HEAD,
@@ -56,13 +55,12 @@ class ResponseWriter:
     A method returns an awaitable if the response is written only once a thread has compressed it.
     """
 
-    def __init__(self, connection: ClientProtocol, config: ServerConfig) -> None:
+    def __init__(self, connection: ClientProtocol) -> None:
         self._connection = connection
-        self._level = config.gzip_level
 
     def write_document(self, request: HttpRequest, body: bytes) -> Awaitable[None] | None:
         """Write the document `body` that the handler returned."""
-        if request.gzip and self._compresses(body):
+        if request.gzip and len(body) > MIN_COMPRESSION:
             return self.write(request, HttpResponse(200, JSON, body))
         headers, size = request.response_headers, len(body)
         if size > MAX_COPIED:
@@ -76,15 +74,16 @@ class ResponseWriter:
 
     def write(self, request: HttpRequest, response: HttpResponse) -> Awaitable[None] | None:
         """Write `response`."""
-        if request.gzip and self._compresses(response.body) and not response.is_compressed:
-            if len(response.body) > MAX_INLINE_COMPRESSION:
+        size = len(response.body)
+        if request.gzip and size > MIN_COMPRESSION and not response.is_compressed:
+            if size > MAX_INLINE_COMPRESSION:
                 return self._compress_and_write(request, response)
-            response = compressed(response, self._level)
+            response = compressed(response)
         self._write_framed(request, response)
         return None
 
     async def _compress_and_write(self, request: HttpRequest, response: HttpResponse) -> None:
-        response = await asyncio.to_thread(compressed, response, self._level)
+        response = await asyncio.to_thread(compressed, response)
         if not self._connection.closing:
             self._write_framed(request, response)
 
@@ -92,9 +91,6 @@ class ResponseWriter:
         self._connection.write(
             encode(response, request.response_headers, without_body=request.without_body)
         )
-
-    def _compresses(self, body: bytes) -> bool:
-        return len(body) > MIN_COMPRESSION and self._level > 0
 
 
 class HttpResponder(ClientProtocol):
@@ -108,7 +104,7 @@ class HttpResponder(ClientProtocol):
 
     def __init__(self, state: ServerState) -> None:
         super().__init__(state)
-        self._writer = ResponseWriter(self, state.config)
+        self._writer = ResponseWriter(self)
         # The head of the last request, as long as the next one can be served at once.
         self._last_head = NO_HEAD
         self.path = "/"
