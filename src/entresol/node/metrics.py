@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.chain.finality import BlockTag
 from entresol.server.limits import COLLECT_BYTES, RequestBytes, UnsentBytes
@@ -26,9 +26,13 @@ class Sample(NamedTuple):
     name: str
     description: str
     value: float
-    kind: Literal["gauge", "counter"] = "gauge"
     labels: str = ""
     """Names and values, as `part="deposits"`; samples of one metric follow each other."""
+
+    @property
+    def kind(self) -> str:
+        """The type for Prometheus."""
+        return "counter" if self.name.endswith("_total") else "gauge"
 
 
 def chain_samples(chain: Chain) -> Iterator[Sample]:
@@ -46,7 +50,7 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
     alarms = chain.batches.derivation.alarm_count
     if alarms is not None:
         description = "Derivations of this chain from L1 that ended with an alarm."
-        yield Sample("derivation_alarms_total", description, alarms, "counter")
+        yield Sample("derivation_alarms_total", description, alarms)
 
 
 class MemoryUse(NamedTuple):
@@ -78,7 +82,7 @@ def garbage_samples() -> Iterator[Sample]:
     """Yield what the garbage collector of this process has done."""
     collected = sum(generation["collected"] for generation in gc.get_stats())
     description = "Objects that only the garbage collector could free."
-    yield Sample("garbage_objects_total", description, collected, "counter")
+    yield Sample("garbage_objects_total", description, collected)
 
 
 def server_samples(
@@ -98,7 +102,7 @@ def server_samples(
         ("received_bytes_total", "Bytes received.", it.bytes_received),
         ("sent_bytes_total", "Bytes sent.", it.bytes_sent),
     ):
-        yield Sample(name, description, value, "counter")
+        yield Sample(name, description, value)
 
 
 def problem_samples(problems: Mapping[str, str | None]) -> Iterator[Sample]:

@@ -2,67 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from entresol.node.metrics import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from entresol.fork.remote_chain import RemoteChain
 
-_COUNTS: Final[
-    tuple[tuple[str, str, Callable[[RemoteChain], float], Literal["gauge", "counter"]], ...]
-] = (
-    (
-        "fork_requests_total",
-        "HTTP requests to a fork's remote.",
-        lambda it: it.use.requests,
-        "counter",
-    ),
-    (
-        "fork_cache_hits_total",
-        "Values and responses that a fork's cache had.",
-        lambda it: it.use.cached,
-        "counter",
-    ),
-    (
-        "fork_misses_total",
-        "Values and responses that a fork's cache did not have.",
-        lambda it: it.use.missed,
-        "counter",
-    ),
-    (
-        "fork_waited_seconds_total",
+_COUNTS: Final = {
+    "requests_total": ("HTTP requests to a fork's remote.", "use.requests"),
+    "cache_hits_total": ("Values and responses that a fork's cache had.", "use.cached"),
+    "misses_total": ("Values and responses that a fork's cache did not have.", "use.missed"),
+    "waited_seconds_total": (
         "How long requests waited for a fork's remote, together.",
-        lambda it: it.use.waited_seconds,
-        "counter",
+        "use.waited_seconds",
     ),
-    (
-        "fork_waiting_requests",
-        "Requests that wait for a fork's remote.",
-        lambda it: it.waiting.requests,
-        "gauge",
-    ),
-    (
-        "fork_waiting_seconds",
-        "How long the oldest of them waits.",
-        lambda it: it.waiting.seconds,
-        "gauge",
-    ),
-    (
-        "fork_waiting_executions",
+    "waiting_requests": ("Requests that wait for a fork's remote.", "waiting.requests"),
+    "waiting_seconds": ("How long the oldest of them waits.", "waiting.seconds"),
+    "waiting_executions": (
         "Executions that wait for values of a fork's remote.",
-        lambda it: it.waiting_executions,
-        "gauge",
+        "waiting_executions",
     ),
-    (
-        "fork_unreachable_seconds",
+    "unreachable_seconds": (
         "How long a fork's remote has not responded; 0 if it does.",
-        lambda it: it.use.unreachable_seconds,
-        "gauge",
+        "use.unreachable_seconds",
     ),
-)
+}
 
 
 def fork_health(remote: RemoteChain) -> dict[str, Any]:
@@ -82,25 +50,14 @@ def fork_health(remote: RemoteChain) -> dict[str, Any]:
 
 def fork_samples(remote: RemoteChain) -> Iterator[Sample]:
     """Yield the metrics of a fork."""
-    for name, description, value, kind in _COUNTS:
-        yield Sample(name, description, value(remote), kind)
-    use = remote.use
-    for name, description, label, counts in (
-        (
-            "fork_retries_total",
-            "Requests that a fork's remote did not respond to, or limited.",
-            "reason",
-            use.retries,
-        ),
-        (
-            "fork_errors_total",
-            "What could not be had of a fork's remote, by the kind of error.",
-            "kind",
-            use.errors,
-        ),
-    ):
-        for it, count in sorted(counts.items()):
-            yield Sample(name, description, count, "counter", f'{label}="{it}"')
+    for name, (description, path) in _COUNTS.items():
+        yield Sample(f"fork_{name}", description, attrgetter(path)(remote))
+    retries = "Requests that a fork's remote did not respond to, or limited."
+    for reason, count in sorted(remote.use.retries.items()):
+        yield Sample("fork_retries_total", retries, count, f'reason="{reason}"')
+    errors = "What could not be had of a fork's remote, by the kind of error."
+    for kind, count in sorted(remote.use.errors.items()):
+        yield Sample("fork_errors_total", errors, count, f'kind="{kind}"')
 
 
 def fork_page(remote: RemoteChain) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class RelayLane:
                 sum(relay.skipped for relay in both),
             ),
         ):
-            yield Sample(f"relay_{name}_total", description, value, kind="counter")
+            yield Sample(f"relay_{name}_total", description, value)
         held = sum(relay.open for relay in both)
         yield Sample("relay_open", "Bundles and withdrawals that the relay holds.", held)
 

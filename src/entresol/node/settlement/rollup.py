@@ -121,7 +121,6 @@ def _interop_metrics(roots: RootFollower) -> Iterator[Sample]:
         "interop_roots_imported_total",
         "Roots over all chains that were imported since the start.",
         importer.imported_count,
-        kind="counter",
     )
     yield Sample(
         "interop_pending_roots", "Roots over all chains that wait for a block.", importer.pending

@@ -174,8 +174,8 @@ class WorkerSupervisor:
         return [
             Sample("workers", "Workers that serve requests besides the producer.", len(self.running())),
             Sample("workers_silent", "Workers that give no sign of life.", self._watchdog.silent),
-            Sample("worker_hangs_total", "Workers that were killed because they gave no sign of life.", self._hangs, "counter"),
-            Sample("worker_restarts_total", "Workers that ended and were replaced.", self._restarts, "counter"),
+            Sample("worker_hangs_total", "Workers that were killed because they gave no sign of life.", self._hangs),
+            Sample("worker_restarts_total", "Workers that ended and were replaced.", self._restarts),
         ]  # fmt: skip
 
     async def _supervise(self, start: WorkerStart) -> None:
