@@ -26,7 +26,6 @@ from entresol.node.config.schema import SETTINGS
 if TYPE_CHECKING:
     from entresol.node.config.setting import Setting
 
-
 PACKAGE: Final = Path(entresol.__file__).parent
 COMMIT_FILE: Final = "commit.txt"
 """What `make wheel` writes into the package."""
@@ -115,7 +114,6 @@ _NOT_OF_A_GAS_REPORT: Final = "a gas report is of blocks that are sealed"
 _NOT_OF_A_SETTLEMENT: Final = "settle starts no node, and sends a single transaction"
 _NOT_OF_A_DERIVATION: Final = "derive starts no node, and everything else of the chain is on L1"
 _NOT_OF_A_REPLAY: Final = "a replay starts no node, and its block is that of what is replayed"
-
 SHELLS: Final = ("bash", "zsh", "fish")
 CACHE_COMMANDS: Final = ("list", "show", "clear", "export")
 GAS_SORTS: Final = ("name", "calls", "avg", "max", "total")

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.primitives.values import Address, Hash32
 
-
 MAX_FAILURES: Final = 5
 """How often in a row L1 may fail before anything is signed."""
 

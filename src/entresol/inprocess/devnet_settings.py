@@ -173,8 +173,8 @@ class DevnetSettings(TypedDict, total=False):
     state: SettingValue
     load_state: SettingValue
     dump_state: SettingValue
+    state_interval: SettingValue
+    preserve_historical_states: SettingValue
     l1_state: SettingValue
     l1_load_state: SettingValue
     l1_dump_state: SettingValue
-    state_interval: SettingValue
-    preserve_historical_states: SettingValue

@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 FLAG: Final = "--base-token"
 RATIO_FLAG: Final = "--base-token-ratio"
 DECIMALS_FLAG: Final = "--base-token-decimals"
-
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.$_+-]{0,30}")
 _TRANSFER_GAS: Final = 21_000
 _COARSE: Final = 100

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
 
 BEACON: Final = "/eth/v1/beacon/"
-
 _JSON: Final = "application/json"
 _BLOB_PREFIX: Final = b"\x03"
 _NAMES: Final = {"head": "latest", "genesis": "earliest", "justified": "safe"}

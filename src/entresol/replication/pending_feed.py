@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 ACCEPTED: Final = b"+"
 REJECTED: Final = b"-"
-
 REQUEST: Final = "pending "
 """Comes before the id of the member."""
 MAX_REQUEST: Final = 64
@@ -34,7 +33,6 @@ RETRY_SECONDS: Final = 0.1
 CHECK_SECONDS: Final = 0.5
 CONNECT_SECONDS: Final = 2.0
 READY_SECONDS: Final = 0.5
-
 
 _ENDED: Final = (
     aiohttp.ClientError,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from entresol.listeners import Listeners
 
-
 PATH: Final = "/cluster/"
 """A request to this path and a sequence number was forwarded: its response begins with that of the producer."""
 
@@ -31,9 +30,7 @@ MAX_SEQ_DIGITS: Final = 19
 """PostgreSQL counts with 64 bits."""
 
 NOT_PRODUCER: Final = b"-"
-
 RETRY_SECONDS: Final = 0.1
-
 MAX_CONNECTIONS: Final = 256
 
 

@@ -24,7 +24,6 @@ CHECKS_PER_LIMIT: Final = 64
 """A check is due after so small a part of the limit was written; by that much it can be exceeded."""
 
 SPARE_FILES = 256
-
 TURN_SECONDS: Final = 0.002
 """Time for all backlogs together in one turn of the event loop: what any other client may wait for them."""
 SLICE_SECONDS: Final = 0.0005

@@ -16,7 +16,6 @@ GZIP_LEVEL: Final = 9
 """A file is compressed once, and sent often."""
 HTML: Final = "text/html"
 _NOT_MODIFIED: Final = 304
-
 PAUSE_SECONDS: Final = 0.1
 """The least time between two renderings."""
 TURN_CLIENTS: Final = 16

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from entresol.execution.console import ConsoleCalls
 
-
 CONSOLE: Final = "0x" + _native.CONSOLE.hex()
 """The address that contracts call: `console.log` in ASCII."""
 
@@ -25,7 +24,6 @@ MAX_LINES: Final = 1_000
 """Lines of one tree, and of what one execution prints; a single call may contain any number of line breaks."""
 
 NOT_A_NUMBER: Final = "NaN"
-
 _MIXED: Final = ("uint256", "string", "bool", "address")
 """The types that the libraries have all combinations of, up to four."""
 _ALONE: Final = ("int256", "bytes", *(f"bytes{size}" for size in range(1, 33)))

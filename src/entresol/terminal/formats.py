@@ -20,14 +20,11 @@ MAX_LINE: Final = 4_000
 """Characters of a line of `console.log` or of a call tree, and of a message of the node, which ends with what to do."""
 
 WIDTH: Final = 44
-
 TIME_WIDTH: Final = 11
-
 MAX_BATCH_METHODS: Final = 3
 """How many methods of a batch are listed."""
 
 STACK_TRACE: Final = "Stack trace"
-
 REJECTED: Final = "(rejected)"
 """Takes the place of the method, which was not read."""
 

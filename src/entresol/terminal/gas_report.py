@@ -24,15 +24,12 @@ HEADER: Final = ("calls", "min", "avg", "median", "max", "failed")
 
 NO_CALLS: Final = "no contract was called"
 NO_SOURCES: Final = "no contract has a source: --sources, or the setting sources, names Foundry's out or Hardhat's artifacts"
-
 _ORDERS: Final[dict[str, Callable[[FunctionGas], int]]] = {
     "calls": lambda it: -it.calls,
     "avg": lambda it: -it.shown.average,
     "max": lambda it: -it.shown.most,
     "total": lambda it: -it.total,
 }
-SORTS: Final = ("name", *_ORDERS)
-"""What contracts and functions can be sorted by: names, or the largest number first."""
 
 
 def gas_table(report: GasReport, sort: str = "name") -> Iterator[str]:

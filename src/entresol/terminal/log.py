@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from entresol.sources.registry import SourceRegistry
     from entresol.terminal.config import LogConfig
 
-
 LEVELS: Final = {
     "debug": logging.DEBUG,
     "info": logging.INFO,

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from entresol.terminal.config import LogConfig
 
 ABI_FLAG: Final = "--abi"
-
 MAX_ABI_FILES: Final = 10_000
 """Files that are read of one folder."""
 
 MAX_ABI_FILE_BYTES: Final = 64 << 20
-
 CALLS: Final = 1
 EVENTS: Final = 2
 FAILED_TRACES: Final = 3

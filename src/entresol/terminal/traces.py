@@ -37,7 +37,6 @@ MAX_PENDING: Final = 64
 """Blocks that may be queued; further ones are logged without traces."""
 
 MAX_BLOCK_LINES: Final = 5_000
-
 MAX_STACK_TRACES: Final = 10
 """Stack traces of one block."""
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from entresol.storage.store_view import StoreView
     from entresol.terminal.writer import FormatText
 
-
 SEND_MARK: Final = b"_send"
 """What the body of a request that sends transactions contains: all such methods have it in their name."""
 
@@ -44,7 +43,6 @@ TEXT_SIZE: Final = 2
 """Characters of the text of a block for each byte of its record, roughly."""
 
 REJECTION_WINDOW_SECONDS: Final = 1.0
-
 MAX_LOGGED_REJECTIONS: Final = 20
 """How many rejections of one window are logged one by one; the rest are counted."""
 

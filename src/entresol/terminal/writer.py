@@ -13,7 +13,6 @@ from entresol.counted import counted
 
 OUT: Final = 1
 ERR: Final = 2
-
 COLLECT_SECONDS: Final = 0.01
 """How long lines are collected before they are written at once."""
 
@@ -21,7 +20,6 @@ MAX_BACKLOG: Final = 10_000
 """Lines that may be pending for a reader that is slower than the node."""
 
 MAX_BACKLOG_BYTES: Final = 16 << 20
-
 CLOSE_SECONDS: Final = 0.3
 
 

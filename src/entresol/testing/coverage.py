@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from entresol.sources.source_file import SourceFile
 
-
 TITLES: Final = ("lines", "statements", "branches", "functions")
 MAX_MISSED: Final = 60
 """Characters of the lines that were missed; the file of lcov has all."""
@@ -81,7 +80,6 @@ def _cell(share: Share) -> str:
 COVERAGE: Final = "--entresol-coverage"
 EXCLUDE: Final = "--entresol-coverage-exclude"
 FAIL_UNDER: Final = "--entresol-coverage-fail-under"
-
 NOT_COUNTED: Final = ("lib/*", "*node_modules/*", "@*", "npm/*", "hardhat/*", "*.t.sol", "*.s.sol")
 """Sources that are dependencies, or tests and scripts of Foundry."""
 

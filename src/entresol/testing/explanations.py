@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Failure: TypeAlias = FailedRequest | FailedTransaction
     Details: TypeAlias = Callable[[Devnet, Failure], list[str]]
 
-
 EXECUTING: Final = {"eth_call": 2, "eth_estimateGas": 2, "eth_sendTransaction": 1}
 """Methods that execute something, and how many of their parameters say what."""
 

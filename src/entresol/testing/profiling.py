@@ -124,7 +124,6 @@ def report_lines(terminal: pytest.TerminalReporter, profiled: Profiled) -> None:
 
 GAS: Final = "--entresol-gas"
 GAS_LINES: Final = "--entresol-gas-lines"
-
 REPORTS: Final[list[tuple[str, Callable[[pytest.TerminalReporter, Profiled], None]]]] = [
     (GAS, report_gas),
     (GAS_LINES, report_lines),

@@ -18,7 +18,6 @@ from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 if TYPE_CHECKING:
     from web3.types import TxReceipt
 
-
 LOOKBACK_BLOCKS: Final = 20_000
 """How far back bundles are looked for, as far as clients look for what became of one."""
 _OPEN: Final = (BundleStatus.UNRECEIVED, BundleStatus.VERIFIED)

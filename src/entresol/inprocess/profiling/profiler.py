@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 CALL, ESTIMATE = "eth_call", "eth_estimateGas"
 
 SUCCESS: Final = "success"
-
 LIMITS: Final = TraceLimits(seconds=10.0)
 """For one execution that is run again; one that takes longer is left out."""
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.api.adapters import trace_limits
 from entresol.rpc.namespaces.entresol.statistics import EntresolBlockStatistics
 from entresol.rpc.namespaces.entresol.tokens import EntresolTokens, EntresolTokenTransfers
 from entresol.rpc.namespaces.entresol.transactions import EntresolTransactions
 from entresol.rpc.services.accounts.holders import HolderLists
 from entresol.rpc.services.accounts.transaction_search import TransactionSearch
 from entresol.rpc.services.accounts.transfer_search import TransferSearch
-from entresol.rpc.services.trace_runner import TraceRunner
 
 if TYPE_CHECKING:
     from entresol.node.api.services import ApiServices
@@ -22,11 +20,10 @@ def account_namespaces(services: ApiServices) -> list[Namespace]:
     """Return what finds transactions, tokens and transfers by account."""
     ledger, resolver = services.chain.ledger, services.resolver
     store = ledger.store
-    traces = TraceRunner(ledger, resolver, trace_limits(services.limits), services.open_past)
     holders = HolderLists(store.accounts, is_fork=ledger.anchor is not None)
     return [
         EntresolTokens(ledger, resolver, holders),
         EntresolTokenTransfers(ledger, TransferSearch(store)),
         EntresolBlockStatistics(ledger),
-        EntresolTransactions(ledger, TransactionSearch(store, store.accounts, traces)),
+        EntresolTransactions(ledger, TransactionSearch(store, store.accounts, services.traces)),
     ]

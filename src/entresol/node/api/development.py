@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.api.adapters import trace_limits
 from entresol.node.settlement.l2_components import RollupParts, SettledView
 from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
 from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
@@ -51,7 +50,6 @@ from entresol.rpc.namespaces.sources import (
 from entresol.rpc.services.sources.executions import Executions
 from entresol.rpc.services.sources.gas_reports import GasReports
 from entresol.rpc.services.sources.stack_traces import StackTraces
-from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.types.fork_target import ForkControl, NoForks
 from entresol.sources.recording.recording import Recordings
 
@@ -131,9 +129,7 @@ def _both_layers(
 
 
 def _of_sources(services: ApiServices, sources: SourceRegistry) -> list[Namespace]:
-    traces = TraceRunner(
-        services.chain.ledger, services.resolver, trace_limits(services.limits), services.open_past
-    )
+    traces = services.traces
     return [
         EntresolStackTraces(StackTraces(traces, services.runner, sources)),
         EntresolContracts(KnownContracts(traces, sources)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.api.adapters import trace_limits
 from entresol.rpc.namespaces.debug.raw import DebugRaw
 from entresol.rpc.namespaces.debug.state import DebugRanges, DebugState
 from entresol.rpc.namespaces.debug.traces import DebugCallTraces, DebugTraces
@@ -12,7 +11,6 @@ from entresol.rpc.namespaces.ots import OtsBlocks, OtsSearch, OtsTransactions
 from entresol.rpc.namespaces.trace import TraceFrames, TraceOpcodeGas, TraceReplays
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.rendered_chain import RenderedObjects
-from entresol.rpc.services.trace_runner import TraceRunner
 
 if TYPE_CHECKING:
     from entresol.node.api.services import ApiServices
@@ -24,7 +22,7 @@ def inspection_namespaces(services: ApiServices) -> list[Namespace]:
     chain, rendered, limits = services.chain, services.rendered, services.limits
     resolver, runner = services.resolver, services.runner
     ledger, objects = chain.ledger, RenderedObjects(rendered)
-    traces = TraceRunner(ledger, resolver, trace_limits(limits), services.open_past)
+    traces = services.traces
     return [
         DebugTraces(traces),
         DebugCallTraces(traces, runner),

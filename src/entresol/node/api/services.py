@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
 from entresol.dev.keyring import Keyring
 from entresol.execution.calls import Unfunded
-from entresol.node.api.adapters import call_limits, log_limits
+from entresol.node.api.adapters import call_limits, log_limits, trace_limits
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig, LimitsConfig
@@ -24,6 +24,7 @@ from entresol.rpc.services.native_reads import new_call_errors, new_fee_history,
 from entresol.rpc.services.past.open_past import OpenPast
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
+from entresol.rpc.services.trace_runner import TraceRunner
 from entresol.rpc.threads.client_threads import ClientThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.submission import Submission
@@ -79,6 +80,9 @@ class ApiServices:
         chain.events.listen(self.rendered.on_event, BlocksReverted, TransactionPending)
         chain.events.listen(self._on_reverted, BlocksReverted)
         self.resolver = BlockResolver(chain, self.pending_builder.executor, self.open_past)
+        self.traces = TraceRunner(
+            chain.ledger, self.resolver, trace_limits(self.limits), self.open_past
+        )
         self.runner = CallRunner(
             call_limits(self.limits, chain.pool.rules.published_limit_bytes),
             # The reads are made with it, below.

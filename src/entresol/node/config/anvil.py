@@ -26,7 +26,7 @@ from entresol.node.config.forking.section import ForkConfig
 from entresol.node.config.loader import Settings
 from entresol.node.config.schema import MAX_ACCOUNTS, ChainConfig, L1Config, NodeConfig
 from entresol.node.config.setting import PREFIX
-from entresol.node.config.state_files import StateFilesConfig
+from entresol.node.config.state_files import ChainStateFiles, StateFilesConfig
 from entresol.server.config import ServerConfig
 from entresol.terminal.config import MAX_VERBOSITY, DisableConsoleLog, LogConfig, PrintTraces
 
@@ -191,32 +191,6 @@ class AnvilFork(ForkConfig, frozen=True, kw_only=True):
     ] = DEFAULT_BACKOFF * 1000
 
 
-class AnvilStateFiles(Struct, frozen=True, kw_only=True):
-    """State files."""
-
-    state: Annotated[
-        str | None,
-        Meta(
-            title="FILE",
-            description="Load the chain from this file if there is one, and dump it there.",
-        ),
-    ] = None
-    load_state: Annotated[
-        str | None, Meta(title="FILE", description="Load the chain from this file.")
-    ] = None
-    dump_state: Annotated[
-        str | None,
-        Meta(title="FILE", description="Dump the chain to this file, at the end and at intervals."),
-    ] = None
-    state_interval: Annotated[
-        float,
-        Meta(gt=0, description="Seconds between dumps of the state.", extra={"aliases": ("-s",)}),
-    ] = 60.0
-    preserve_historical_states: Annotated[
-        bool, Meta(description="Dump the states after all blocks.")
-    ] = False
-
-
 class AnvilServer(Struct, frozen=True, kw_only=True):
     """The server, and what the node prints."""
 
@@ -295,7 +269,7 @@ class AnvilConfig(Struct, frozen=True, kw_only=True):
     chain: AnvilChain = AnvilChain()
     mining: AnvilMining = AnvilMining()
     fork: AnvilFork = AnvilFork()
-    state_files: AnvilStateFiles = AnvilStateFiles()
+    state_files: ChainStateFiles = ChainStateFiles()
     server: AnvilServer = AnvilServer()
     log: AnvilTransactionLog = AnvilTransactionLog()
     tools: AnvilTools = AnvilTools()
@@ -323,7 +297,6 @@ def anvil_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 CHAIN_ID: Final = 31337
 LATEST_FORK: Final[Fork] = "osaka"
-
 _LARGEST_BODY: Final = 1 << 30
 
 

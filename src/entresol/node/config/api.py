@@ -44,7 +44,6 @@ Sources = Annotated[
     ),
 ]
 
-
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "anvil": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337},
     "hardhat": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337, "api.hardhat_errors": True},

@@ -23,7 +23,6 @@ NODE_REJECTED: Final = {
 }
 
 _NETWORKS: Final = "the chain is Ethereum's; other networks are not supported"
-
 ANVIL_REJECTED: Final = {
     **dict.fromkeys(("-n", "--network", "--celo", "--optimism", "--odyssey"), _NETWORKS),
     "--disable-pool-balance-checks": "a transaction that its sender cannot pay is never accepted",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from entresol.node.forking.open_fork import OpenFork
     from entresol.node.reopening import Reopening
 
-
 _PORTS = {"http": 80, "https": 443}
 
 

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import logging
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -26,9 +27,8 @@ from entresol.node.config.forking.resolving import (
 from entresol.node.dev_features import development_accounts
 from entresol.node.forking.fork_report import fork_page, fork_samples
 from entresol.node.forking.open_fork import OpenFork
-from entresol.node.forking.stored_anchor import stored_anchor
 from entresol.primitives.values import Address
-from entresol.storage.database.directory import check_directory
+from entresol.storage.database.directory import FORMAT_FILE, check_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig
     from entresol.node.forking.first_block import FirstBlock
     from entresol.node.metrics import Sample
+    from entresol.primitives.anchor import Anchor
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ def open_stored_forks(config: NodeConfig) -> OpenForks:
         (planned.l1, "--l1-", l1_folder),
         *((plan, "--", it) for plan, it in zip(_of_l2s(planned), folders, strict=True)),
     ):
-        anchor = stored_anchor(folder)
+        anchor = _stored_anchor(folder)
         if anchor is None:
             forks.append(None)
             continue
@@ -252,7 +253,7 @@ def _open_one(
     from entresol.fork.remote_chain import RemoteChain  # noqa: PLC0415
 
     settings = planned.settings
-    stored = stored_anchor(folder)
+    stored = _stored_anchor(folder)
     if stored is not None and settings.block_number is None and settings.block_hash is None:
         # A chain on disk stays on its block, whatever is the latest one now, or above which one a transaction is.
         settings = structs.replace(settings, block_hash=stored.hash)
@@ -363,3 +364,13 @@ def _check_time(given: int | None, anchor: int) -> None:
         raise InvalidConfig(
             "--timestamp", f"the fork stands on a block of {anchor}, which is later"
         )
+
+
+def _stored_anchor(folder: Path | None) -> Anchor | None:
+    """Return the anchor of the fork in a folder; None if there is no chain, or one that is not a fork."""
+    if folder is None or not (folder / FORMAT_FILE).exists():
+        return None
+    from entresol.storage.store import Store  # noqa: PLC0415 - a fork that is not on disk asks its remote without it
+
+    with closing(Store.open(folder)) as store:
+        return store.fork.anchor

@@ -31,7 +31,6 @@ def operator_of(index: int) -> DevAccount:
 RELAY: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development relay")))
 """The account of the relay on the development L1 and its L2s; its key is publicly known."""
 
-
 PUBLIC_KEYS: Final = 20
 """How many accounts of the development mnemonic tools show at most, unless more are requested."""
 

@@ -52,11 +52,9 @@ if TYPE_CHECKING:
 
 _CONTRACT_NONCE: Final = 1
 
-
 _MAX_VAULT_BALANCE: Final = 2**128
 """Limit of the vault's genesis balance for a chain, so that it does not overflow by deposits. It is what the vault holds
 for a fork, whose supply nobody knows: more than any chain has of its base token."""
-
 
 _MAX_SUPPLY: Final = 2**255
 """Limit of what accounts have of a token in the genesis, so that anybody can still mint some."""

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from entresol.storage.store import Store
     from entresol.terminal.log import NodeLog
 
-
 _REMOTE_REQUEST: Final = bytes([WorkerCall.REQUEST, REMOTE_L1])
 
 

@@ -17,7 +17,6 @@ READY: Final = "Listening on "
 
 PAIR: Final = "a layer-2 node of the ZK Stack family"
 ALONE: Final = "a layer 1 as anvil has it"
-
 RICH: Final = ", a rich account of ZK Stack tools, not of the mnemonic"
 TEMPORARY: Final = "temporary: deleted when the node stops (--data-dir keeps it)"
 

@@ -20,7 +20,6 @@ all threads, so one of the middle generation visits at most 50,000 objects, of w
 as many.
 """
 
-
 START_THRESHOLDS: Final = (100_000, 5, 80)
 """More objects than a start makes: nearly all of them stay, so that collections took a sixth of it and found nothing."""
 

@@ -33,12 +33,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MODULE: Final = "entresol.node.workers"
-
 STOP_SECONDS: Final = 5.0
 """How long a process may take to end after it has closed its socket."""
 
 METRICS_SECONDS: Final = 1.0
-
 MAX_UNSENT_BYTES: Final = 1 << 20
 """Lines are dropped while the producer has not taken so many bytes."""
 

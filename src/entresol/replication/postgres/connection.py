@@ -16,15 +16,11 @@ from entresol.errors import ClusterUnreachable, InvalidConfig
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-
 SCHEMES: Final = frozenset({"postgresql", "postgres"})
 FLAG: Final = "--cluster"
 
-
 MIN_VERSION: Final = 14
-
 SCHEMA: Final = "entresol"
-
 BROKEN: Final = (
     OSError,
     TimeoutError,

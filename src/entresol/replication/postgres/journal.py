@@ -70,15 +70,12 @@ select case when seq > $2 then pg_notify($15, seq::text) end,
 from held
 """
 
-
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 PAGE_ROWS: Final = 1_000
-
 PAGE_ENTRIES: Final = 100
-
 _PAGE: Final = "select seq, payload from log where seq > $1 {} order by seq limit $2"
 _ALL: Final = _PAGE.format("")
 _WITHOUT_BLOCKS: Final = _PAGE.format("and kind <> 'block'")

@@ -54,7 +54,6 @@ REPORT_SECONDS: Final = 1.0
 MIN_SECONDS: Final = 0.1
 """However many clients name members that do not exist, the database is queried no more often."""
 FORGET_AFTER: Final = "1 hour"
-
 _REPORT: Final = """
 insert into node (id, url, role, epoch, seq, head, seen)
 values ($1, $2, $3, $4, $5, $6, clock_timestamp())
@@ -68,7 +67,6 @@ log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.2
 MAX_RETRY_SECONDS: Final = 1.0
-
 _NEEDS_OPERATOR: Final = (LogTailLost, LogTruncated, LogDamaged, DepositsNotNext)
 
 

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from entresol.sequencer.sequencer import OnIncluded
     from entresol.storage.log_entries import Entry
 
-
 TICK_SECONDS: Final = 0.02
 BLOCKS_WAITED: Final = 4
 """How many blocks may leave a transaction out before its sender has a response for the row in the pool."""
 _LOST: Final = "is no longer this one"
-
 
 RENEWALS: Final = 3
 """How often a lease is renewed within the time that it is valid for."""

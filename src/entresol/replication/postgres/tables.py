@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-
 CHANNEL: Final = "entresol_log"
 PAGE_ENTRIES: Final = 256
 PAGE_BYTES: Final = 8 << 20
@@ -32,7 +31,6 @@ select seq, digest, payload from (
     from log where seq > $1 and seq <= $1 + $2
 ) as page where bytes - octet_length(payload) < $3 order by seq
 """
-
 
 _TABLES: Final = """
 create table chain (

@@ -36,7 +36,6 @@ CALL_SECONDS: Final = 300.0
 """How long a call may take: longer than any method of a node that still responds."""
 
 TURN_SECONDS: Final = 0.001
-
 TURN_PACKETS: Final = 32
 """How long, and how many calls and responses, a channel serves in one turn of the event loop."""
 

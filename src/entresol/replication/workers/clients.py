@@ -11,9 +11,7 @@ from entresol.server.handler import ClientConnection, Handler, LocalConnection
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-
 NUMBER_BYTES: Final = 8
-
 NO_NUMBER: Final = bytes(NUMBER_BYTES)
 
 

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection, Handler
     from entresol.storage.store_view import StoreView
 
-
 _MAX_PRICE: Final = 2**63
-
 
 MAX_REVERTED_RECORDS: Final = 256
 """Of how many blocks the records are remembered until subscribers are notified, which is in the next turn."""

@@ -19,7 +19,6 @@ _WANTED: Final = 8
 MAX_REPLICAS: Final = 252
 _HEARTBEATS: Final = _WANTED + MAX_REPLICAS
 _PAYLOAD: Final = 4_096
-
 MAX_REVERTS: Final = 64
 """How many reverts a state lists; a replica that missed more evicts everything."""
 _ATTEMPTS: Final = 8

@@ -16,13 +16,9 @@ from entresol.server.responses import JSON_OK, HttpResponse, text
 
 logger = logging.getLogger(__name__)
 
-
 MAX_HEADS: Final = 512
-
 MAX_HEAD_BYTES: Final = 1024
-
 _END: Final = b"\r\n\r\n"
-
 _JSON: Final = b"{["
 
 

@@ -20,7 +20,6 @@ PROJECT_FILE: Final = "foundry.toml"
 MAX_URLS: Final = 32
 MAX_HEADERS: Final = 32
 MAX_HEADER_LENGTH: Final = 8192
-
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PINNED: Final = re.compile(r"(?P<url>.+)@(?P<block>-?[0-9]{1,18})")
 _VARIABLE: Final = re.compile(r"\$\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}")
