@@ -47,6 +47,11 @@ def opened(config: NodeConfig) -> Iterator[tuple[Chain, Chain | None]]:
             yield layer_two, layer_one
 
 
+def open_once(config: NodeConfig) -> None:
+    with opened(config):
+        pass
+
+
 def configured(
     path: Path, l1: dict[str, Any] | None = None, genesis: object = None, **chain: Any
 ) -> NodeConfig:
@@ -63,8 +68,7 @@ def with_other_contracts(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as patch:
         for module in ("rollup.system_contracts", "l1.deployment", "node.opening.layer_one"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
-        with opened(config):
-            pass
+        open_once(config)
 
 
 def changed_artifact(name: str) -> Artifact:
@@ -125,8 +129,7 @@ def changed_artifact(name: str) -> Artifact:
 def test_a_flag_that_differs_from_the_genesis_of_the_chain_is_named(
     tmp_path: Path, created: dict[str, Any], given: dict[str, Any], difference: str
 ) -> None:
-    with opened(configured(tmp_path, **created)):
-        pass
+    open_once(configured(tmp_path, **created))
     with pytest.raises(GenesisMismatch) as caught, opened(configured(tmp_path, **given)):
         pass
     assert any(difference in it for it in caught.value.differences), caught.value.differences
@@ -135,8 +138,7 @@ def test_a_flag_that_differs_from_the_genesis_of_the_chain_is_named(
 def test_a_genesis_file_with_contracts_of_another_base_token_is_rejected(tmp_path: Path) -> None:
     with opened(configured(tmp_path / "ether")) as (layer_two, _):
         whole = json.loads(layer_two.genesis.dump())
-    with opened(configured(tmp_path / "same", genesis=whole)):
-        pass
+    open_once(configured(tmp_path / "same", genesis=whole))
     problem = r"--genesis: its contracts have another --base-token: ETH, not ZOO \(0x"
     with (
         pytest.raises(InvalidConfig, match=problem),
@@ -179,8 +181,7 @@ def test_a_chain_opens_with_the_contracts_that_it_was_created_with(
 
 def test_a_development_l1_of_another_l2_is_rejected(tmp_path: Path) -> None:
     config = configured(tmp_path, accounts=1)
-    with opened(config):
-        pass
+    open_once(config)
     other = configured(tmp_path / "other", accounts=2)
     with opened(other) as (layer_two, _), pytest.raises(GenesisMismatch, match="the L2 beside it"):
         open_layer_one(config, (layer_two,))
@@ -235,21 +236,14 @@ def test_an_init_file_is_a_genesis_with_the_development_accounts_on_either_layer
 def test_an_init_file_that_differs_from_the_genesis_of_the_chain_is_named(
     tmp_path: Path, init: object, l1_init: object, difference: str
 ) -> None:
-    with opened(initialized(tmp_path, INIT)):
-        pass
-    with (
-        pytest.raises(GenesisMismatch, match=re.escape(difference)),
-        opened(initialized(tmp_path, init, l1_init)),
-    ):
-        pass
+    open_once(initialized(tmp_path, INIT))
+    with pytest.raises(GenesisMismatch, match=re.escape(difference)):
+        open_once(initialized(tmp_path, init, l1_init))
 
 
 def test_the_chain_id_of_an_init_file_of_l1_has_to_be_that_of_the_flag(tmp_path: Path) -> None:
-    with (
-        pytest.raises(InvalidConfig, match="give --l1-chain-id 270, too"),
-        opened(msgspec.structs.replace(initialized(tmp_path, INIT, INIT), chain=ChainConfig())),
-    ):
-        pass
+    with pytest.raises(InvalidConfig, match="give --l1-chain-id 270, too"):
+        open_once(msgspec.structs.replace(initialized(tmp_path, INIT, INIT), chain=ChainConfig()))
 
 
 def test_a_chain_has_one_genesis_file(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ def opened(config: NodeConfig) -> Iterator[Chain]:
     chain.close()
 
 
+def open_once(config: NodeConfig) -> None:
+    with opened(config):
+        pass
+
+
 def with_chain(config: NodeConfig, **chain: Any) -> NodeConfig:
     settings = {"data_dir": config.chain.data_dir, **chain}
     return NodeConfig(chain=ChainConfig(**settings), settlement=config.settlement, evm=config.evm)
@@ -62,8 +67,7 @@ def test_a_chain_that_has_published_another_limit_keeps_it_and_its_prices(
 ) -> None:
     with monkeypatch.context() as before:
         before.setattr(availability, "MAX_PUBLISHED_BYTES", 500_000)
-        with opened(config_of(tmp_path, data_availability="calldata")):
-            pass
+        open_once(config_of(tmp_path, data_availability="calldata"))
     chain, fees = open_layer_two(config_of(tmp_path), None, None)
     assert fees.constants.max_pubdata_per_batch == 500_000
     assert block_rules_of(chain.rules) == chain.ledger.store.rules.at(0)
@@ -74,44 +78,29 @@ def test_a_chain_that_has_published_another_limit_keeps_it_and_its_prices(
 def test_what_a_chain_publishes_is_decided_when_it_is_created(
     tmp_path: Path, first: str, then: str
 ) -> None:
-    with opened(config_of(tmp_path, data_availability=first)):
-        pass
-    with (
-        pytest.raises(InvalidConfig, match=f"--data-availability: .* created with {first}"),
-        opened(config_of(tmp_path, data_availability=then)),
-    ):
-        pass
+    open_once(config_of(tmp_path, data_availability=first))
+    with pytest.raises(InvalidConfig, match=f"--data-availability: .* created with {first}"):
+        open_once(config_of(tmp_path, data_availability=then))
 
 
 def test_a_chain_for_production_cannot_publish_nothing() -> None:
-    with (
-        pytest.raises(InvalidConfig, match=r"--production: .* leave out --data-availability none"),
-        opened(config_of(None, production=True, data_availability="none")),
-    ):
-        pass
+    with pytest.raises(InvalidConfig, match=r"--production: .* leave out --data-availability none"):
+        open_once(config_of(None, production=True, data_availability="none"))
 
 
 def test_a_chain_for_production_is_opened_with_the_flag_alone(tmp_path: Path) -> None:
-    with opened(config_of(tmp_path, production=True)):
-        pass
-    with (
-        pytest.raises(
-            InvalidConfig, match=r"--production: .* created for production: give the flag"
-        ),
-        opened(config_of(tmp_path)),
+    open_once(config_of(tmp_path, production=True))
+    with pytest.raises(
+        InvalidConfig, match=r"--production: .* created for production: give the flag"
     ):
-        pass
+        open_once(config_of(tmp_path))
 
 
 @pytest.mark.parametrize("settings", [{}, {"data_availability": "calldata"}])
 def test_a_chain_for_development_stays_one(tmp_path: Path, settings: dict[str, Any]) -> None:
-    with opened(config_of(tmp_path, **settings)):
-        pass
-    with (
-        pytest.raises(InvalidConfig, match=r"--production: .* created for development"),
-        opened(config_of(tmp_path, production=True)),
-    ):
-        pass
+    open_once(config_of(tmp_path, **settings))
+    with pytest.raises(InvalidConfig, match=r"--production: .* created for development"):
+        open_once(config_of(tmp_path, production=True))
 
 
 @pytest.mark.parametrize(
@@ -123,20 +112,14 @@ def test_a_chain_for_development_stays_one(tmp_path: Path, settings: dict[str, A
 )
 def test_a_chain_for_production_has_nothing_for_developers(flag: str, api: ApiConfig) -> None:
     settlement = SettlementSettings(production=True)
-    with (
-        pytest.raises(InvalidConfig, match=f"{flag}: a chain for production"),
-        opened(NodeConfig(settlement=settlement, api=api)),
-    ):
-        pass
+    with pytest.raises(InvalidConfig, match=f"{flag}: a chain for production"):
+        open_once(NodeConfig(settlement=settlement, api=api))
 
 
 def test_a_chain_without_an_l1_has_nowhere_to_publish() -> None:
     settlement = SettlementSettings(data_availability="calldata")
-    with (
-        pytest.raises(InvalidConfig, match=r"--data-availability: .* leave out --no-l1"),
-        opened(NodeConfig(settlement=settlement, l1=L1Config(l1=False))),
-    ):
-        pass
+    with pytest.raises(InvalidConfig, match=r"--data-availability: .* leave out --no-l1"):
+        open_once(NodeConfig(settlement=settlement, l1=L1Config(l1=False)))
 
 
 @pytest.mark.parametrize(
@@ -152,13 +135,9 @@ def test_other_rules_than_the_chain_has_published_need_a_flag(
     tmp_path: Path, flag: str, changed: dict[str, Any]
 ) -> None:
     config = config_of(tmp_path, data_availability="calldata")
-    with opened(config):
-        pass
-    with (
-        pytest.raises(InvalidConfig, match=f"{flag}: .*, not .* --change-rules"),
-        opened(with_chain(config, **changed)),
-    ):
-        pass
+    open_once(config)
+    with pytest.raises(InvalidConfig, match=f"{flag}: .*, not .* --change-rules"):
+        open_once(with_chain(config, **changed))
     changing = config_of(tmp_path, change_rules=True)
     with opened(with_chain(changing, **changed)) as chain:
         chain.builder.seal()
@@ -166,8 +145,7 @@ def test_other_rules_than_the_chain_has_published_need_a_flag(
 
 
 def test_a_gas_limit_that_no_deriver_executes_is_rejected_by_name() -> None:
-    with opened(with_chain(config_of(None), gas_limit=MAX_SET_GAS + 1)):
-        pass
+    open_once(with_chain(config_of(None), gas_limit=MAX_SET_GAS + 1))
     config = with_chain(config_of(None, data_availability="calldata"), gas_limit=MAX_SET_GAS + 1)
     with pytest.raises(InvalidConfig, match=r"--gas-limit.*at most 1000000000"), opened(config):
         pass
