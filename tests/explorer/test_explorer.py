@@ -37,16 +37,8 @@ pytestmark = [
 
 FOLDER: Final = Path(__file__).resolve().parent
 FILES: Final = (
-    *(
-        "pages.mjs",
-        "tokens.mjs",
-        "reasons.mjs",
-        "debugger.mjs",
-        "compiled.mjs",
-        "wallets.mjs",
-        "editing.mjs",
-        "acting.mjs",
-    ),
+    *("pages.mjs", "tokens.mjs", "reasons.mjs", "debugger.mjs", "compiled.mjs"),
+    *("wallets.mjs", "editing.mjs", "acting.mjs"),
     *("truth.mjs", "hostile.mjs", "answers.mjs", "a11y.mjs"),
     "budget.mjs",
 )
@@ -65,18 +57,8 @@ FORK: Final = "fork.mjs"
 OFFLINE: Final = "offline.mjs"
 BROWSER: Final = "browser.mjs"
 ELSEWHERE: Final = {
-    "harness.mjs",
-    "bundling.mjs",
-    "measuring.mjs",
-    "sources.mjs",
-    "drawing.mjs",
-    "large.mjs",
-    "screenshots.mjs",
-    ALONE,
-    REMOTE,
-    FORK,
-    OFFLINE,
-    BROWSER,
+    *("harness.mjs", "bundling.mjs", "measuring.mjs", "sources.mjs", "drawing.mjs", "large.mjs"),
+    *("screenshots.mjs", ALONE, REMOTE, FORK, OFFLINE, BROWSER),
 }
 """Modules that the files use, and files that are run by hand."""
 

@@ -18,8 +18,8 @@ from entresol.rollup.derivation.derivation import DerivationProgress
 HUB = "0x" + "11" * 20
 
 
-def progress(batch: int, committed: int = 100) -> DerivationProgress:
-    return DerivationProgress(batch=batch, block=3 * batch, committed=committed)
+def progress(batch: int) -> DerivationProgress:
+    return DerivationProgress(batch=batch, block=3 * batch, committed=100)
 
 
 def printed(*shown: tuple[float, DerivationProgress]) -> list[str]:

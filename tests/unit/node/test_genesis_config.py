@@ -81,10 +81,8 @@ def changed_artifact(name: str) -> Artifact:
     [
         ({}, {"chain_id": 271}, "--chain-id: 270, not 271"),
         ({}, {"accounts": 3}, "--accounts: 10, not 3"),
-        ({"accounts": 3}, {"accounts": 10}, "--accounts: 3, not 10"),
         ({}, {"balance": 5}, "--balance: 10,000, not 5"),
         ({"timestamp": 5}, {"timestamp": 6}, "--timestamp: 5, not 6"),
-        ({"genesis": FILE}, {"genesis": FILE, "timestamp": 6}, "--timestamp: 5, not 6"),
         ({}, {"mnemonic": CUSTOM}, "--mnemonic or --genesis: it funds 0x"),
         ({}, {"l1": {"l1": False}}, "--no-l1: it was created with an L1"),
         ({"l1": {"l1": False}}, {}, "--no-l1: it was created without an L1"),
@@ -94,7 +92,6 @@ def changed_artifact(name: str) -> Artifact:
             "--l1-chain-id or --l1-url: the chain id of its L1 is 31337, not 5",
         ),
         ({}, {"base_token": "ZOO"}, "--base-token: ETH, not ZOO (0x"),
-        ({"base_token": "ZOO"}, {}, "--base-token: ZOO (0x"),
         ({"base_token": "ZOO"}, {"base_token": "APE"}, "--base-token: ZOO (0x"),
         (
             {"base_token": "ZOO"},
@@ -106,17 +103,11 @@ def changed_artifact(name: str) -> Artifact:
             {"base_token": "ZOO"},
             "--base-token-ratio: 628/17 at the start, not 1",
         ),
-        ({"genesis": FILE}, {}, "--mnemonic or --genesis: it funds 0x"),
         ({}, {"genesis": FILE}, "--genesis: "),
         (
             {"genesis": FILE},
             {"genesis": {**FILE, "config": {"chainId": 271}}},
             "--genesis: config.chainId: 270, not 271",
-        ),
-        (
-            {"genesis": FILE},
-            {"genesis": {**FILE, "timestamp": "0x6"}},
-            "--genesis: timestamp: 0x5, not 0x6",
         ),
         (
             {"genesis": FILE},
@@ -152,7 +143,6 @@ def test_a_genesis_file_with_contracts_of_another_base_token_is_rejected(tmp_pat
     [
         {},
         {"genesis": FILE},
-        {"accounts": 2, "balance": 7},
         {"base_token": "ZOO", "base_token_ratio": 3000, "base_token_decimals": 6},
     ],
 )

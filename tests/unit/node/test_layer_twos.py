@@ -19,10 +19,7 @@ def configured(file: Path | None = None, **flags: Any) -> NodeConfig:
 
 
 def ids_and_ports(config: NodeConfig) -> list[tuple[int, int]]:
-    return [
-        (layer_two_config.chain.chain_id, layer_two_config.server.port)
-        for layer_two_config in layer_two_configs(config)
-    ]
+    return [(it.chain.chain_id, it.server.port) for it in layer_two_configs(config)]
 
 
 def written(path: Path, text: str) -> Path:
@@ -88,8 +85,6 @@ def test_the_port_counts_up_in_tables_that_do_not_say_it(
     ("line", "problem"),
     [
         ("l1_port = 5", "it is a setting of the whole node: l1.l1_port"),
-        ("workers = 2", "it is a setting of the whole node: api.workers"),
-        ("data_dir = 'x'", "it is a setting of the whole node: chain.data_dir"),
         ("gas_limt = 5", "there is no such setting; did you mean gas_limit?"),
         ("gas_limit = 5", "expected a whole number of at least 21000, got 5"),
     ],
@@ -116,11 +111,9 @@ def test_what_is_no_list_of_tables_is_rejected(tmp_path: Path, text: str) -> Non
         ({"chains": "5:8545,6:1"}, "the L1 has the port 8545, too"),
         ({"chains": "5,31337"}, "the L1 has the chain id 31337, too"),
         ({"chains": "0"}, "chains are numbers from 1 to 16, got '0'"),
-        ({"chains": "17"}, "chains are numbers from 1 to 16, got '17'"),
         ({"chains": ",".join(f"{it}:{it}" for it in range(1, 18))}, "at most 16 chains, got 17"),
         ({"chains": "x:1"}, "ids are numbers from 1 to 18,446,744,073,709,551,615, got 'x'"),
         ({"chains": "5:"}, "ports are numbers from 0 to 65,535, got ''"),
-        ({"chains": "5:65536"}, "ports are numbers from 0 to 65,535, got '65536'"),
         ({"chains": "5:1,-6:2"}, "ids are numbers from 1 to 18,446,744,073,709,551,615, got '-6'"),
         ({"chains": "2", "l1": False}, "several chains need an L1; leave out --no-l1"),
         ({"chains": "2", "cluster": "postgresql://x"}, "a cluster has one chain; run a cluster for each"),
@@ -152,8 +145,5 @@ def test_several_chains_need_sockets_of_their_own() -> None:
 
 
 def test_each_of_several_chains_has_a_folder_by_its_id(tmp_path: Path) -> None:
-    folders = [
-        layer_two_config.chain.data_dir
-        for layer_two_config in layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
-    ]
-    assert folders == [str(tmp_path / "270"), str(tmp_path / "271")]
+    configs = layer_two_configs(configured(chains="2", data_dir=str(tmp_path)))
+    assert [it.chain.data_dir for it in configs] == [str(tmp_path / "270"), str(tmp_path / "271")]

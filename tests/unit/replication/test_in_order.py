@@ -57,10 +57,8 @@ async def forwarding() -> AsyncIterator[tuple[InOrder, Producer]]:
         await ways.close()
 
 
-def sent(
-    ways: InOrder, client: LocalConnection, body: bytes, *, waits: bool = False
-) -> asyncio.Task[bytes | None]:
-    return asyncio.ensure_future(ways.forward(body, client, 0.0, waits=waits))
+def sent(ways: InOrder, client: LocalConnection, body: bytes) -> asyncio.Task[bytes | None]:
+    return asyncio.ensure_future(ways.forward(body, client, 0.0, waits=False))
 
 
 async def turns() -> None:

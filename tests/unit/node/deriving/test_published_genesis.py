@@ -55,10 +55,8 @@ def publish(l1: ScriptedLayerOne, data: bytes, parts: int = 1) -> None:
         l1.mine(((GENESIS_DATA, word(part)), abi.encode("(uint256,bytes)", (parts, piece))))
 
 
-def find(
-    l1: ScriptedLayerOne, file: Path | None = None, chain: FoundChain = FOUND
-) -> RegisteredGenesis:
-    return asyncio.run(find_genesis(chain, ZkChain(cast("LayerOne", l1), CONTRACT), file))
+def find(l1: ScriptedLayerOne, file: Path | None = None) -> RegisteredGenesis:
+    return asyncio.run(find_genesis(FOUND, ZkChain(cast("LayerOne", l1), CONTRACT), file))
 
 
 @pytest.mark.parametrize("parts", [1, 3])
