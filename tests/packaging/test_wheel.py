@@ -17,11 +17,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.support.docs.pages import ROOT
-from tests.support.packages.distribution import (
-    INSTALL_SECONDS,
-    built,
-    package_files,
-)
+from tests.support.packages.distribution import INSTALL_SECONDS, built, package_files
 
 NATIVE: Final = "entresol/_native.abi3.so"
 COMMIT: Final = "entresol/commit.txt"

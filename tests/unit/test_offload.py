@@ -83,11 +83,7 @@ def test_long_parameters_are_decoded_beside_other_requests(client: ApiClient) ->
     ],
 )
 def test_a_batch_of_requests_about_the_pending_block_builds_it_once(
-    client: ApiClient,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    params: list[object],
-    runs: int,
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch, method: str, params: list[object], runs: int
 ) -> None:
     for nonce in range(50):
         client.chain.add(transaction(nonce))

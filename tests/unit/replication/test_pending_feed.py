@@ -10,12 +10,7 @@ import pytest
 from entresol.chain.events import ChainEvents, TransactionPending
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.replication.pending_feed import (
-    ACCEPTED,
-    REJECTED,
-    REQUEST,
-    PendingFeed,
-)
+from entresol.replication.pending_feed import ACCEPTED, REJECTED, REQUEST, PendingFeed
 from tests.support.clients.accounts import signed_transfer
 
 RAW = signed_transfer(0)

@@ -82,11 +82,7 @@ def test_calls_and_events_are_drawn_in_order() -> None:
             f"[5] {TWO}::fallback()",
             "← [Revert] EvmError: Revert",
         ),
-        (
-            frame("SELFDESTRUCT", value="0x1"),
-            f"[5] {ONE}::selfdestruct → {TWO}",
-            "← [Stop]",
-        ),
+        (frame("SELFDESTRUCT", value="0x1"), f"[5] {ONE}::selfdestruct → {TWO}", "← [Stop]"),
     ],
 )
 def test_a_frame_has_a_title_and_an_end(root: CallFrame, first: str, last: str) -> None:

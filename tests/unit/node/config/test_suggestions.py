@@ -10,12 +10,7 @@ from entresol.errors import InvalidConfig
 from entresol.node.config.anvil import ANVIL_SETTINGS
 from entresol.node.config.schema import SETTINGS
 from entresol.node.config.setting import Setting
-from entresol.node.config.suggestions import (
-    none_of,
-    unknown_key,
-    unknown_variables,
-    wrong_value,
-)
+from entresol.node.config.suggestions import none_of, unknown_key, unknown_variables, wrong_value
 
 CHOOSING = [
     (settings, it) for settings in (SETTINGS, ANVIL_SETTINGS) for it in settings.all if it.choices
