@@ -8,13 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import Account, Rules, keccak256
-from entresol._native import sign as sign_digest
+from entresol._native import Account, Rules
 from entresol.errors import (
     BlockFull,
     BlockFullOfMessages,
     InvalidTransaction,
-    TransactionRuleBroken,
 )
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE
@@ -22,10 +20,8 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, 
 from entresol.primitives.records import StoredChange, l2_to_l1_logs_of, stored_account
 from entresol.primitives.transactions import (
     AccessListTransaction,
-    Authorization,
     LegacyTransaction,
     PriorityTransaction,
-    SetCodeTransaction,
     Transaction,
     sign,
 )
@@ -126,14 +122,6 @@ def test_the_bloom_contains_every_log(producer: Producer) -> None:
     assert not may_contain(bloom, word(999))
 
 
-def test_gas_adds_up(producer: Producer) -> None:
-    executed = producer.seal(*mixed_block())
-    used = [result.gas_used for result in executed.record.results]
-    assert executed.header.gas_used == sum(used)
-    assert [r.cumulative_gas_used for r in executed.record.receipts()][-1] == sum(used)
-    assert used[-1] == 21_000
-
-
 def test_an_empty_block_has_empty_roots_and_the_same_state(producer: Producer) -> None:
     before = producer.head
     header = producer.seal().header
@@ -149,14 +137,6 @@ def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
 
 
 # Ordinary transactions
-
-
-def test_a_transfer_moves_value_and_pays_the_producer(producer: Producer) -> None:
-    producer.seal(call(1, 0, BOB, value=ETHER, gas_limit=21_000))
-    fee = 21_000 * GWEI
-    assert producer.balance(ALICE) == 99 * ETHER - fee
-    assert producer.balance(BOB) == 101 * ETHER
-    assert producer.balance(BENEFICIARY) == fee
 
 
 def test_the_base_fee_is_burnt(store: Store) -> None:
@@ -175,38 +155,11 @@ def test_a_creation_reports_its_address(producer: Producer) -> None:
     assert producer.store.code(account.code_hash) == CODES[STORING]
 
 
-def test_a_call_creates_nothing(producer: Producer) -> None:
-    (result,) = producer.seal(call(1, 0, STORING, data=word(1))).record.results
-    assert result.created is None
-
-
 def test_a_failed_transaction_is_in_the_block_without_logs(producer: Producer) -> None:
     (result,) = producer.seal(call(1, 0, REVERTING)).record.results
     assert (result.succeeded, result.logs) == (False, ())
     assert producer.nonce(ALICE) == 1
     assert producer.store.slot(REVERTING, word(0), 1) == b""
-
-
-def test_a_delegation_is_set(producer: Producer) -> None:
-    digest = keccak256(b"\x05" + rlp.encode([CHAIN_ID, STORING, 0]))
-    signature = sign_digest(digest, secret(2))
-    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
-    authorization = Authorization(CHAIN_ID, Address(STORING), 0, signature[64], r, s)
-    payload = SetCodeTransaction(
-        chain_id=CHAIN_ID,
-        nonce=0,
-        max_fee_per_gas=GWEI,
-        max_priority_fee_per_gas=GWEI,
-        gas_limit=200_000,
-        to=BOB,
-        data=word(9),
-        authorizations=(authorization,),
-    )
-    producer.seal(sign(payload, secret(1)))
-    account = producer.store.account(BOB, 1)
-    assert account is not None
-    assert producer.store.code(account.code_hash) == bytes.fromhex("ef0100") + STORING
-    assert producer.store.slot(BOB, word(0), 1) == b"\x09"
 
 
 @pytest.mark.parametrize(
@@ -243,13 +196,6 @@ def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store
         executor.run(call(1, 1, BOB, gas_limit=30_000))
     assert (executor.gas_left, changes_of(executor.overlay)) == (29_000, before)
     executor.run(call(1, 1, BOB, gas_limit=29_000))
-
-
-def test_transactions_see_what_came_before_them(producer: Producer) -> None:
-    with pytest.raises(TransactionRuleBroken, match="nonce too high"):
-        producer.seal(call(1, 1, BOB), call(1, 0, BOB))
-    producer.seal(call(1, 0, sender(9), value=ETHER), call(9, 0, BOB, value=1))
-    assert producer.nonce(sender(9)) == 1
 
 
 # Priority transactions
@@ -297,11 +243,6 @@ def test_the_nonce_of_the_l1_sender_stays(producer: Producer, to: bytes) -> None
     producer.seal(priority(to, source=ALICE, nonce=77))
     assert producer.nonce(ALICE) == 0
     producer.seal(call(1, 0, BOB))
-
-
-def test_an_l1_sender_may_have_code(producer: Producer) -> None:
-    (result,) = producer.seal(priority(BOB, source=STORING)).record.results
-    assert result.succeeded
 
 
 def test_too_little_gas_to_start_uses_all_of_it(producer: Producer) -> None:
@@ -492,20 +433,6 @@ def test_edits_add_up(producer: Producer) -> None:
     executor.edit([second], [])
     assert producer.finish(executor).record.edits == (first, second)
     assert (producer.balance(sender(7)), producer.balance(sender(8))) == (1, 2)
-
-
-def test_an_edit_may_set_code_and_slots(producer: Producer) -> None:
-    code = assemble("0 sload 1 sstore")
-    target = sender(7)
-    edit = StoredChange(
-        target,
-        stored_account(Account(1, 5, keccak256(code))),
-        slots=((word(0), b"\x2a"), (word(3), b"\x01")),
-    )
-    producer.seal(call(1, 0, target), edits=[edit], codes=[code])
-    assert producer.store.slot(target, word(1), 1) == b"\x2a"
-    assert producer.store.slot(target, word(3), 1) == b"\x01"
-    assert producer.store.code(keccak256(code)) == code
 
 
 def test_an_edit_may_remove_an_account(producer: Producer) -> None:

@@ -30,13 +30,5 @@ def test_it_reads_what_other_readers_read(value: object, indent: int | None, asc
     assert decode_nested(encoded, same) == json.loads(encoded)
 
 
-def test_it_reads_what_is_nested_deeper_than_calls_can_be() -> None:
-    depth = 50_000
-    value = decode_nested(b'{"a":[' * depth + b"]}" * depth, same)
-    for _ in range(depth - 1):
-        (value,) = value["a"]
-    assert value == {"a": []}
-
-
 def test_objects_become_what_they_are_made_into() -> None:
     assert decode_nested(b'{"b":{"a":1},"c":[{}]}', len) == 2

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 
-from entresol._native import CancelFlag, Overlay, Rules, Snapshot, Tracer
+from entresol._native import CancelFlag, Overlay, Rules, Snapshot
 from entresol.errors import (
     DeadlinePassed,
     ExecutionHalted,
@@ -22,8 +22,7 @@ from entresol.errors import (
 from entresol.execution.calls import CallRequest, call, run
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.limits import CallLimits
-from entresol.primitives.transactions import Access
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, ETHER, RULES, InMemoryState
 from tests.support.hex_data import word
 
@@ -67,10 +66,6 @@ def test_the_contract_sees_the_fields_of_the_call(
     opcode: str, fields: dict[str, Any], expected: int
 ) -> None:
     assert number(opcode, **fields) == expected
-
-
-def test_a_call_to_an_empty_account_returns_nothing() -> None:
-    assert call_code("fe", to=POOR) == b""
 
 
 def test_a_call_without_a_target_runs_init_code() -> None:
@@ -132,18 +127,7 @@ def test_a_result_can_be_applied_before_the_next_call() -> None:
     assert answers == [word(1), word(2), word(3)]
 
 
-def test_a_call_can_be_traced() -> None:
-    tracer = Tracer(b'{"tracer": "callTracer"}')
-    result = run(evm_env("00"), CallRequest(to=TO), tracer=tracer)
-    assert result.trace is not None
-    assert b'"type":"CALL"' in result.trace
-
-
 # --- Fees and funds --------------------------------------------------------------
-
-
-def test_a_free_call_needs_no_funds() -> None:
-    assert number("6003", sender=POOR) == 3
 
 
 def test_a_price_of_zero_is_free() -> None:
@@ -221,12 +205,6 @@ def test_a_call_for_another_chain_is_rejected() -> None:
         call_code("00", chain_id=1)
 
 
-def test_an_access_list_makes_slots_warm() -> None:
-    measure = "5a 6005 54 50 5a 90 03"
-    listed = (Access(TO, (Hash32(word(5)),)),)
-    assert number(measure) - number(measure, access_list=listed) == 2_000
-
-
 def test_an_empty_list_of_authorizations_is_rejected() -> None:
     with pytest.raises(TransactionRuleBroken, match="empty auth list"):
         call_code("00", authorizations=())
@@ -246,10 +224,6 @@ def test_the_gas_limit_is_the_requested_one_up_to_the_cap(
     assert int.from_bytes(left) == limit - 21_002
 
 
-def test_a_call_may_use_more_than_a_block() -> None:
-    assert number("5a") > BLOCK.gas_limit
-
-
 def test_too_little_gas_to_start_is_rejected() -> None:
     with pytest.raises(IntrinsicGasTooLow):
         call_code("00", gas=20_999)
@@ -258,10 +232,6 @@ def test_too_little_gas_to_start_is_rejected() -> None:
 def test_a_call_that_outgrows_its_budget_surfaces() -> None:
     with pytest.raises(GasBudgetSpent):
         call_code(LOOP, CallLimits(gas_budget=100_000))
-
-
-def test_a_call_within_its_budget_succeeds() -> None:
-    assert call_code("5b 6003" + RETURN_TOP, CallLimits(gas_budget=100_000)) == word(3)
 
 
 def test_a_call_without_a_budget_runs_out_of_gas() -> None:

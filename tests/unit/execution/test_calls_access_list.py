@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from entresol._native import Snapshot
-from entresol.errors import DeadlinePassed, GasBudgetSpent, InsufficientFunds
+from entresol.errors import GasBudgetSpent
 from entresol.execution.calls import CallRequest, create_access_list, run
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.limits import CallLimits
@@ -90,24 +90,8 @@ def test_what_is_declared_stays() -> None:
     assert result.access_list == (Access(OTHER, slots(1)), Access(TO, slots(5, 9)))
 
 
-def test_a_failure_is_returned_beside_the_list() -> None:
-    result = listed(SLOAD_5 + "5f 5f fd")
-    assert result.error == "execution reverted"
-    assert result.access_list == (Access(TO, slots(5)),)
-
-
-def test_what_cannot_run_at_all_is_rejected() -> None:
-    with pytest.raises(InsufficientFunds):
-        listed("00", sender=Address(BOB), value=1)
-
-
 def test_the_budget_covers_all_runs() -> None:
     loop = "612000 5b 6001 90 03 80 6003 57" + SLOAD_5
     gas = listed(loop).gas_used
     with pytest.raises(GasBudgetSpent):
         listed(loop, CallLimits(gas_budget=gas + gas // 2))
-
-
-def test_the_time_covers_all_runs() -> None:
-    with pytest.raises(DeadlinePassed):
-        listed(SLOAD_5, CallLimits(seconds=0.0))

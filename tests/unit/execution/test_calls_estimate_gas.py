@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol._native import Account, CancelFlag, ExecutionResult, Rules, Snapshot, keccak256
+from entresol._native import Account, ExecutionResult, Rules, Snapshot, keccak256
 from entresol.errors import (
-    DeadlinePassed,
     ExecutionHalted,
     ExecutionReverted,
-    ExecutionStopped,
     GasAllowanceExceeded,
     GasBudgetSpent,
     InsufficientFunds,
@@ -40,7 +38,6 @@ from tests.support.evm.programs import (
     create,
     demand_gas,
     program,
-    spend_down_to,
     store,
     store_if_gas,
     work,
@@ -121,12 +118,6 @@ def check(evm_env: EvmEnv, requested: CallRequest) -> Estimate:
     return estimate
 
 
-def nested(depth: int, *inner: Step) -> list[list[Step]]:
-    """Return contracts that each call the next, the last of which does `inner`."""
-    callers: list[list[Step]] = [[call_to(contract(n + 1))] for n in range(depth)]
-    return [*callers, list(inner)]
-
-
 # --- Plain transfers ---------------------------------------------------------------
 
 
@@ -135,64 +126,11 @@ def test_a_transfer_needs_21000_and_one_run(value: int) -> None:
     assert estimate_gas(env_of([]), request(to=POOR, value=value)) == Estimate(21_000, 1)
 
 
-def test_a_transfer_to_oneself_needs_21000() -> None:
-    assert estimate_gas(env_of([]), request(to=RICH, value=1)).gas == 21_000
-
-
 def test_a_precompile_is_no_plain_account() -> None:
     assert estimate_gas(env_of([]), request(to=Address(word(4)[12:]))).gas == 21_015
 
 
-def test_a_contract_that_does_nothing_needs_21000() -> None:
-    assert estimate_gas(env_with("00"), request()) == Estimate(21_000, 2)
-
-
 # --- What a transaction can be -------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("steps", "runs"),
-    [
-        ([work(300)], 2),
-        ([store(20, 1)], 2),
-        ([store(1, 0)], 2),
-        ([store(slot, 0) for slot in range(1, 10)], 2),
-        ([work(50), store(20, 1), store(1, 0), work(50)], 2),
-        ([create(1_000)], 3),
-        ([call_to(BOB, value=1)], 5),
-        ([call_to(BOB, value=1), store(20, 1)], 2),
-        ([demand_gas(100_000)], 15),
-        ([demand_gas(5_000_000)], 18),
-        ([work(3_000), demand_gas(50_000)], 11),
-    ],
-)
-def test_a_contract_on_its_own(steps: list[Step], runs: int) -> None:
-    assert check(env_of(steps), request()).runs <= runs
-
-
-@pytest.mark.parametrize(
-    ("depth", "inner", "runs"),
-    [
-        (1, work(100), 3),
-        (1, work(5_000), 3),
-        (1, work(20_000), 3),
-        (2, work(5_000), 5),
-        (3, work(5_000), 5),
-        (3, store(20, 1), 5),
-        (3, store(1, 0), 3),
-        (5, work(5_000), 7),
-        (10, work(5_000), 9),
-        (20, work(20_000), 11),
-        (2, demand_gas(100_000), 15),
-    ],
-)
-def test_contracts_that_call_one_another(depth: int, inner: Step, runs: int) -> None:
-    assert check(env_of(*nested(depth, inner)), request()).runs <= runs
-
-
-def test_calls_with_a_fixed_amount_of_gas() -> None:
-    caller = [call_to(contract(1), gas=100_000), work(10)]
-    assert check(env_of(caller, [work(2_000)]), request()).runs <= 5
 
 
 @pytest.mark.parametrize(
@@ -248,36 +186,6 @@ def test_a_tip_without_a_fee_cap_is_no_price() -> None:
 
 
 # --- Contracts that look at the gas they have ----------------------------------------
-
-
-@pytest.mark.parametrize(
-    "contracts",
-    [
-        [[store_if_gas(200_000, 20)]],
-        [[work(1_000), store_if_gas(1_000_000, 20), work(1_000)]],
-        [[call_to(contract(1), checked=False), work(10)], [work(10_000), store(20, 1)]],
-        [[call_to(contract(1), checked=False, gas=500_000)], [work(10_000), store(20, 1)]],
-    ],
-)
-def test_the_limit_suffices_for_what_ample_gas_would_do(contracts: list[list[Step]]) -> None:
-    evm_env = env_of(*contracts)
-    gas = estimate_gas(evm_env, request()).gas
-    assert does_the_same(evm_env, request(), gas)
-    assert not does_the_same(evm_env, request(), int(gas * 0.985) - 1)
-
-
-@pytest.mark.parametrize(
-    "contracts",
-    [
-        [[spend_down_to(50_000)]],
-        [[spend_down_to(50_000), work(1_000), store(20, 1)]],
-        [[call_to(contract(1), checked=False), store(20, 1)], [spend_down_to(0)]],
-    ],
-)
-def test_a_contract_that_spends_all_it_gets_needs_what_it_cannot_do_without(
-    contracts: list[list[Step]],
-) -> None:
-    assert check(env_of(*contracts), request()).runs <= 20
 
 
 # --- Any contract --------------------------------------------------------------------
@@ -413,15 +321,3 @@ def test_the_budget_covers_all_runs() -> None:
     assert estimate_gas(evm_env, request(), CallLimits(gas_budget=runs * gas)).runs == runs
     with pytest.raises(GasBudgetSpent):
         estimate_gas(evm_env, request(), CallLimits(gas_budget=gas + gas // 2))
-
-
-def test_the_time_covers_all_runs() -> None:
-    with pytest.raises(DeadlinePassed):
-        estimate_gas(env_with("00"), request(), CallLimits(seconds=0.0))
-
-
-def test_an_estimate_is_stopped_by_its_flag() -> None:
-    flag = CancelFlag()
-    flag.set()
-    with pytest.raises(ExecutionStopped, match="cancelled"):
-        estimate_gas(env_with(LOOP), request(), CallLimits(cancel=flag))

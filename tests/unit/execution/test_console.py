@@ -38,11 +38,6 @@ def test_the_calls_of_an_execution_are_recorded_in_order() -> None:
     assert ConsoleCalls.of(run(logging_code(HELLO, WORLD).hex())) == ((HELLO, WORLD), 0)
 
 
-def test_the_calls_of_a_failed_frame_are_recorded() -> None:
-    code = logging_code(HELLO, then="0 0 revert")
-    assert ConsoleCalls.of(run(code.hex())).recorded == (HELLO,)
-
-
 def test_a_loop_of_calls_is_cut() -> None:
     calls = ConsoleCalls.of(run(assemble(LOOP).hex()))
     assert len(calls.recorded) == 1_000
@@ -96,13 +91,6 @@ def test_a_run_that_starts_over_on_a_worker_does_not_report() -> None:
     assert (len(ran[0].recorded), reports.all) == (20, [])
     capture.reporting(estimate)(CallLimits())
     assert len(reports.all) == 1
-
-
-def test_a_call_that_logs_nothing_reports_nothing() -> None:
-    reports, env = Reports(), env_of(assemble("stop"))
-    capture = ConsoleCapture("eth_call", reports)
-    capture.reporting(lambda limits: call(env, REQUEST, limits, capture))(CallLimits())
-    assert reports.all == []
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,13 @@ from entresol._native import (
 )
 from entresol._native import sign as sign_digest
 from entresol.errors import TransactionRuleBroken
-from entresol.execution.evm_env import PRIORITY_CHECKS, priority_tx_env, tx_env_of
+from entresol.execution.evm_env import tx_env_of
 from entresol.primitives.transactions import (
     Access,
     AccessListTransaction,
     Authorization,
     FeeMarketTransaction,
     LegacyTransaction,
-    PriorityTransaction,
     SetCodeTransaction,
     SignedPayload,
     Transaction,
@@ -144,59 +143,3 @@ def test_an_authorization_delegates() -> None:
 def test_a_transaction_without_a_target_creates(kind: type[SignedPayload]) -> None:
     tx_env = tx_env_of(signed(kind, to=None, data=bytes.fromhex("5f5ff3")))
     assert execute(Snapshot(world()), RULES, BLOCK, tx_env).created is not None
-
-
-def priority(**fields: Any) -> PriorityTransaction:
-    given: dict[str, Any] = {
-        "sender": Address(b"\x77" * 20),
-        "to": TO,
-        "gas_limit": 100_000,
-        "gas_per_pubdata_limit": 800,
-        "max_fee_per_gas": 3,
-        "nonce": 41,
-        "value": 500,
-        "to_mint": 400_000,
-        "data": word(77),
-    }
-    return PriorityTransaction(**{**given, **fields})
-
-
-def test_a_priority_transaction_mints_its_value_and_pays_nothing_yet() -> None:
-    overlay = Overlay(Snapshot(world()))
-    result = execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
-    assert result.output == bytes(12) + b"\x77" * 20 + word(500) + word(3) + word(77)
-    overlay.apply(result)
-    assert overlay.account(b"\x77" * 20) is None
-    assert overlay.account(CONTRACT) == Account(1, 500, keccak256(bytes.fromhex(MIRROR)))
-
-
-def test_a_priority_transaction_leaves_the_senders_nonce_alone() -> None:
-    made = world()
-    made.accounts[b"\x77" * 20] = Account(7, 1, EMPTY_CODE)
-    overlay = Overlay(Snapshot(made))
-    overlay.apply(
-        execute(overlay, RULES, BLOCK, priority_tx_env(priority()), checks=PRIORITY_CHECKS)
-    )
-    assert overlay.account(b"\x77" * 20) == Account(7, 1, EMPTY_CODE)
-
-
-def test_a_failed_priority_transaction_refunds_all_but_the_fee() -> None:
-    made = world()
-    made.deploy(CONTRACT, "fe")
-    overlay = Overlay(Snapshot(made))
-    tx_env = priority_tx_env(priority(refund_recipient=Address(b"\x88" * 20)))
-    overlay.apply(execute(overlay, RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS))
-    assert overlay.account(b"\x77" * 20) is None
-    assert overlay.account(b"\x88" * 20) == Account(0, 100_000, EMPTY_CODE)
-
-
-def test_a_contract_may_send_a_priority_transaction() -> None:
-    tx_env = priority_tx_env(priority(sender=TO, gas_limit=60_000_000))
-    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
-    assert result.status == "success"
-
-
-def test_a_priority_transaction_has_a_tx_env() -> None:
-    tx_env = tx_env_of(Transaction.from_l1(priority()))
-    result = execute(Snapshot(world()), RULES, BLOCK, tx_env, checks=PRIORITY_CHECKS)
-    assert result.status == "success"

@@ -67,13 +67,6 @@ def test_a_nonce_is_as_assumed() -> None:
     assert overlay.account(BOB) == Account(9, 0, EMPTY_CODE)
 
 
-def test_an_account_that_is_missing_can_be_assumed() -> None:
-    stranger = Address(b"\x42" * 20)
-    code = bytes.fromhex("6009" + RETURN_TOP)
-    there = override(evm_env(""), {stranger: StateOverride(code=code, balance=3)})
-    assert call(there, CallRequest(to=stranger)) == word(9)
-
-
 def test_assumptions_leave_the_state_below_alone() -> None:
     overlay = Overlay(Snapshot(InMemoryState.with_contract("30 31" + RETURN_TOP)))
     below = EvmEnv(overlay, RULES, BLOCK)

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from entresol._native import Rules, Snapshot
+from entresol._native import Snapshot
 from entresol.errors import (
     DuplicatePrecompileMove,
     InvalidOverride,
@@ -18,7 +18,6 @@ from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.overrides import (
     BlockOverrides,
     StateOverride,
-    moved_precompiles,
     override,
 )
 from entresol.primitives.values import Address
@@ -93,27 +92,6 @@ def test_a_move_that_cannot_be_is_rejected(
 ) -> None:
     with pytest.raises(error, match=text):
         output_of(wanted, HERE)
-
-
-@pytest.mark.parametrize(
-    ("fork", "address", "known"),
-    [
-        ("osaka", P256, True),
-        ("prague", P256, False),
-        ("prague", BLS, True),
-        ("cancun", BLS, False),
-        ("byzantium", IDENTITY, True),
-    ],
-)
-def test_only_a_precompile_of_the_fork_can_be_moved(
-    fork: str, address: Address, known: bool
-) -> None:
-    wanted = {address: moving(THERE)}
-    if known:
-        assert moved_precompiles(wanted, Rules(1, fork)) == {address: None, THERE: address}
-    else:
-        with pytest.raises(NotPossible):
-            moved_precompiles(wanted, Rules(1, fork))
 
 
 def test_the_block_and_the_precompiles_are_assumed_together() -> None:

@@ -5,7 +5,6 @@ The hashes and roots of the transfers are those that the tests of the execution 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,9 +13,7 @@ import pytest
 
 from entresol._native import Rules
 from entresol.errors import (
-    DeadlinePassed,
     InvalidSimulation,
-    NotPossible,
     SimulatedCallRejected,
     SimulatedNumberTooLow,
     SimulatedTimeTooLow,
@@ -191,16 +188,6 @@ def test_calls_see_the_block_that_is_described(base: SimulationBase) -> None:
     assert words(second["calls"][0]["returnData"]) == [2, 5_000, 7, 0, 1_000_000, first_hash]
 
 
-@pytest.mark.parametrize(
-    ("validation", "fees"), [(True, [BASE_FEE + 1, BASE_FEE + 2]), (False, [0, 0])]
-)
-def test_only_validation_has_a_base_fee(
-    base: SimulationBase, validation: bool, fees: list[int]
-) -> None:
-    blocks = simulate(base, [block(), block()], validation=validation)
-    assert [number(it["baseFeePerGas"]) for it in blocks] == fees
-
-
 def test_gaps_are_filled_with_empty_blocks(base: SimulationBase) -> None:
     blocks = simulate(base, [block(), block(number=4), block(time=2_000)])
     assert numbers_and_times(blocks) == [(1, 1_012), (2, 1_024), (3, 1_036), (4, 1_048), (5, 2_000)]
@@ -270,19 +257,6 @@ def test_without_validation_nonces_and_base_fees_do_not_matter(
     assert account_after(base, wanted)[0] == 6
 
 
-def test_a_value_has_to_be_there_even_without_validation(base: SimulationBase) -> None:
-    with pytest.raises(SimulatedCallRejected, match="have 0 want 1000"):
-        simulate(base, [block(CallRequest(sender=C0, to=C1, value=1_000))])
-
-
-def test_a_contract_may_send_even_with_validation(base: SimulationBase) -> None:
-    accounts = {C0: StateOverride(balance=10**18, code=b"\x00")}
-    call = CallRequest(sender=C0, to=C1, value=1, max_fee_per_gas=200)
-    wanted = block(call, accounts=accounts)
-    (done,) = simulate(base, [wanted], validation=True)
-    assert "error" not in done["calls"][0]
-
-
 def test_gas_limits_are_what_the_block_has_left(base: SimulationBase) -> None:
     call = CallRequest(sender=C0, to=C1)
     (done,) = simulate(base, [block(call, call, gas_limit=100_000)])
@@ -297,25 +271,6 @@ def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
     assert limits_seen == [42_000, 21_000]
     with pytest.raises(SimulationTooLong, match="used all of their 42000 gas"):
         simulate(base, [block(call, call, call)], limits=limits)
-
-
-def test_a_simulation_ends_when_its_time_is_up(base: SimulationBase) -> None:
-    with pytest.raises(DeadlinePassed):
-        simulate(base, [block()], limits=CallLimits(seconds=0))
-
-
-def test_a_gas_limit_of_a_validated_call_respects_the_cap_of_osaka(base: SimulationBase) -> None:
-    osaka = SimulationBase(
-        header=base.header,
-        state=base.state,
-        rules=Rules(SPEC_CHAIN, "osaka"),
-        state_root=base.state_root,
-        trie=base.trie,
-        next_base_fee=lambda _: 0,
-    )
-    call = CallRequest(sender=C0, to=C1)
-    (done,) = simulate(osaka, [block(call)], validation=True)
-    assert number(done["transactions"][0]["gas"]) == 2**24
 
 
 def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> None:
@@ -357,15 +312,6 @@ def test_transfers_are_in_order_with_the_logs(base: SimulationBase) -> None:
     assert {**traced, "calls": None} == {**quiet, "calls": None}
 
 
-def test_a_self_destruction_logs_its_transfer(base: SimulationBase) -> None:
-    accounts = {C1: StateOverride(balance=5, code=bytes.fromhex(f"73{C2.hex()}ff"))}
-    wanted = block(CallRequest(sender=C0, to=C1), accounts=accounts)
-    (traced,) = simulate(base, [wanted], trace_transfers=True)
-    (log,) = traced["calls"][0]["logs"]
-    assert (log["address"], log["topics"][2][26:]) == (EMITTER, C2.hex())
-    assert words(log["data"]) == [5]
-
-
 def test_what_reverts_inside_moves_no_ether(base: SimulationBase) -> None:
     code = f"5f5f5f5f600173{C2.hex()}5af150"
     accounts = {**funded(), **coded(code), **coded("5f5ffd", C2)}
@@ -397,14 +343,6 @@ def test_the_type_of_a_transaction_follows_from_its_call(
     assert transaction.get("accessList", []) == expected
 
 
-TWO = Address((2).to_bytes(20))
-
-
-def test_precompiles_that_cannot_be_moved_stay_where_they_are(base: SimulationBase) -> None:
-    with pytest.raises(NotPossible, match=f"account {C1} is not a precompile"):
-        simulate(base, [block(accounts={C1: StateOverride(move_precompile_to=C2)})])
-
-
 def test_a_precompile_is_elsewhere_for_one_block(base: SimulationBase) -> None:
     identity = Address((4).to_bytes(20))
     calls = [CallRequest(sender=C0, to=to, data=b"hello") for to in (identity, C2)]
@@ -413,11 +351,3 @@ def test_a_precompile_is_elsewhere_for_one_block(base: SimulationBase) -> None:
     outputs = [[result["returnData"] for result in it["calls"]] for it in blocks]
     hello = "0x" + b"hello".hex()
     assert outputs == [["0x", hello], [hello, "0x"]]
-
-
-def test_a_contract_reaches_a_precompile_where_it_was_moved_to(base: SimulationBase) -> None:
-    # Hands its call data to C2, and returns the 32 bytes that come back.
-    code = f"365f5f37 60205f 365f 73{C2.hex()} 5afa50 60205ff3"
-    sha256 = {TWO: StateOverride(move_precompile_to=C2), **coded(code)}
-    (done,) = simulate(base, [block(CallRequest(to=C1, data=b"hello"), accounts=sha256)])
-    assert done["calls"][0]["returnData"] == "0x" + hashlib.sha256(b"hello").hexdigest()

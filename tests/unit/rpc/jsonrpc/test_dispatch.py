@@ -135,46 +135,6 @@ def test_offloaded_calls_of_a_batch_run_beside_each_other() -> None:
     assert response.count(b"result") == 3
 
 
-def test_a_long_batch_lets_the_loop_have_its_turn() -> None:
-    class Slow:
-        prefix = "slow"
-
-        @method()
-        def spin(self) -> int:
-            """Keep the loop busy."""
-            return sum(range(100_000))
-
-    async def turns() -> int:
-        body = b"[" + b",".join([request("slow_spin")] * 100) + b"]"
-        given = Dispatcher([Slow()]).handle(body, LocalConnection())
-        assert not isinstance(given, bytes | None)
-        task = asyncio.ensure_future(given)
-        count = 0
-        while not task.done():
-            count += 1
-            await asyncio.sleep(0)
-        assert (task.result() or b"").count(b"result") == 100
-        return count
-
-    assert asyncio.run(turns()) > 3
-
-
-def test_a_cancelled_batch_cancels_its_calls() -> None:
-    toy = Toy()
-
-    async def cancel() -> None:
-        body = b"[" + request("toy_wait", "never", 1000) + b"]"
-        given = Dispatcher([toy]).handle(body, LocalConnection())
-        assert not isinstance(given, bytes | None)
-        task = asyncio.ensure_future(given)
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    asyncio.run(cancel())
-    assert toy.heard == []
-
-
 @pytest.mark.parametrize("name", ["toy_fail", "toy_wait"])
 def test_an_unexpected_exception_is_logged_and_hidden(
     name: str, caplog: pytest.LogCaptureFixture

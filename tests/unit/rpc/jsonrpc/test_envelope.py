@@ -131,10 +131,6 @@ def test_a_notification_that_fails_has_no_response_either(name: str) -> None:
     assert caller()(json.dumps(body).encode()) is None
 
 
-def test_a_null_id_makes_no_notification() -> None:
-    assert caller()(request("toy_chainId", id=None))["result"] == "0x10e"
-
-
 def test_a_batch_has_a_response_per_item_in_order() -> None:
     items = [
         request("toy_wait", "slow", 50, id="a"),

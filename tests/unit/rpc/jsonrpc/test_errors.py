@@ -14,7 +14,6 @@ from entresol.errors import (
     EngineError,
     EntresolError,
     ExecutionReverted,
-    GasBudgetSpent,
     InsufficientFunds,
     InvalidTransaction,
     NonceTooLow,
@@ -51,10 +50,6 @@ def test_an_exception_without_a_code_is_a_bug(kind: type[Exception]) -> None:
     failure = error_object_of(kind("secret"), "eth_call")
     assert (failure.code, failure.message) == (-32603, "Internal error")
     assert "secret" not in str(failure.data)
-
-
-def test_an_error_inherits_its_code() -> None:
-    assert error_object_of(GasBudgetSpent("spent"), "eth_call") == ErrorObject(-32000, "spent")
 
 
 def test_an_error_with_the_code_of_internal_ones_says_what_it_is() -> None:

@@ -103,13 +103,6 @@ def test_an_error_names_the_path(name: str, params: object, complaint: str) -> N
     assert (error["code"], error["message"]) == (-32602, complaint)
 
 
-def test_parameters_nested_too_deep_for_a_method_are_rejected() -> None:
-    for depth in (200, 900, 960, 970, 980, 990, 995, 1000):
-        body = b'{"jsonrpc":"2.0","id":1,"method":"toy_anything","params":[%b%b]}'
-        answer = caller()(body % (b"[" * depth, b"]" * depth))
-        assert answer.get("error", {"code": -32602})["code"] in {-32602, -32603, -32700}
-
-
 def test_parameters_that_come_again_are_not_read_again() -> None:
     reader = ParamsReader([Parameter("data", Data)])
     first = reader.read(Raw(b'["0x01"]'))

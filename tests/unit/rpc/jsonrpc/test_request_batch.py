@@ -79,31 +79,12 @@ def test_a_last_call_starts_after_calls_that_run_concurrently() -> None:
     assert asyncio.run(live()) == b"[2,sent,sent]"
 
 
-def test_a_batch_of_last_calls_responds_at_once() -> None:
-    calls = Calls()
-    batch = RequestBatch(["last", "last"], calls.respond, 1 << 20, is_last="last".__eq__)
-    assert batch.advance()
-    assert batch.joined() == b"[0,0]"
-
-
 def test_no_last_call_starts_once_the_responses_are_too_long() -> None:
     calls = Calls()
     batch = RequestBatch(["last", "read"], calls.respond, 0, is_last="last".__eq__)
     batch.advance()
     assert batch.too_large
     assert calls.started == ["read"]
-
-
-def test_the_calls_of_a_group_run_together() -> None:
-    async def live() -> list[str]:
-        calls = Calls()
-        batch = RequestBatch(["send", "send", "read"], calls.respond, 1 << 20, "send".__eq__)
-        assert not batch.advance()
-        started = list(calls.started)
-        await batch.finish()
-        return started
-
-    assert asyncio.run(live()) == ["send", "send"]
 
 
 def text(future: asyncio.Future[Any]) -> bytes:

@@ -40,11 +40,6 @@ def test_a_name_is_declared_once() -> None:
         methods_of([Toy(), Toy()])
 
 
-def test_the_docstring_is_the_summary() -> None:
-    declared = methods_of([Toy()])["toy_getBalance"]
-    assert declared.summary == "Return the parameters."
-
-
 def test_methods_of_two_chains_share_what_their_signatures_say_and_nothing_else() -> None:
     one, other = (methods_of([Toy()])["toy_getBalance"] for _ in range(2))
     assert one.parameters is other.parameters

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import TARGET, ApiClient, running_api
+from tests.support.chain.api_client import TARGET, ApiClient
 from tests.support.rpc_client import RpcError
 
 OTHER = "0x" + "cd" * 20
 CODE = "5f5ffd"
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def client() -> Iterator[ApiClient]:
-    with running_api() as api:
-        yield api
 
 
 def compile_as(client: ApiClient, *abi: Any) -> None:

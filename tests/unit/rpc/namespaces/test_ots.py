@@ -31,20 +31,11 @@ def full(client: ApiClient) -> ApiClient:
     return client
 
 
-def test_the_interface_has_a_version(client: ApiClient) -> None:
-    assert client("ots_getApiLevel") == 8
-
-
 def test_a_header_has_no_transactions(full: ApiClient) -> None:
     header = full("erigon_getHeaderByNumber", 1)
     assert header == full("eth_getHeaderByNumber", "0x1")
     assert "transactions" not in header
     assert full("erigon_getHeaderByNumber", "0x63") is None
-
-
-def test_code_is_noticed(client: ApiClient) -> None:
-    assert client("ots_hasCode", str(LOGGER), "latest") is True
-    assert client("ots_hasCode", str(ALICE), 0) is False
 
 
 def test_details_have_fees_and_no_transactions(full: ApiClient) -> None:

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
+from tests.support.chain.api_client import REVERT, TARGET, ApiClient
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of, output_of
 from tests.support.rpc_client import RpcError
-
-
-@pytest.fixture
-def client() -> Iterator[ApiClient]:
-    with running_api() as api:
-        yield api
 
 
 def test_without_sources_the_error_says_how_to_give_them(client: ApiClient) -> None:

@@ -43,17 +43,6 @@ def test_an_unknown_transaction_has_no_frames(chain: TracedChain) -> None:
     assert chain.client("trace_transaction", "0x" + "ab" * 32) == []
 
 
-def test_a_failed_frame_has_an_error(chain: TracedChain) -> None:
-    (frame,) = chain.client("trace_transaction", chain.failed)
-    assert frame["error"] == "Reverted"
-
-
-def test_a_creation_has_the_address_of_the_contract(chain: TracedChain) -> None:
-    _, created = chain.client("trace_transaction", chain.creating)
-    assert created["type"] == "create"
-    assert created["result"]["code"] == "0x00"
-
-
 def test_a_block_has_the_frames_of_its_transactions(chain: TracedChain) -> None:
     receipt = chain.client("eth_getTransactionReceipt", chain.nested)
     number = int(receipt["blockNumber"], 16)
@@ -124,13 +113,6 @@ def test_a_replay_has_the_types_that_are_asked_for(chain: TracedChain) -> None:
     only = chain.client("trace_replayTransaction", chain.nested, ["stateDiff"])
     assert (only["trace"], only["vmTrace"]) == ([], None)
     assert only["stateDiff"] == every["stateDiff"]
-
-
-def test_a_created_account_is_added(chain: TracedChain) -> None:
-    difference = chain.client("trace_replayTransaction", chain.creating, ["stateDiff"])["stateDiff"]
-    (created,) = [account for account in difference.values() if "+" in account["code"]]
-    assert created["code"] == {"+": "0x00"}
-    assert created["nonce"] == {"+": "0x1"}
 
 
 def test_a_block_is_replayed_with_hashes(chain: TracedChain) -> None:
@@ -209,16 +191,6 @@ def test_a_call_is_without_the_gas_of_what_it_calls(chain: TracedChain) -> None:
     assert gas + 21_000 == int(receipt["gasUsed"], 16)
 
 
-def test_opcodes_come_in_their_order(chain: TracedChain) -> None:
-    opcodes = list(used(chain.client("trace_transactionOpcodeGas", chain.nested)))
-    assert opcodes[:4] == ["STOP", "ADD", "POP", "MSTORE"]
-    assert opcodes[-2:] == ["CALL", "RETURN"]
-
-
-def test_a_transfer_runs_no_opcode(chain: TracedChain) -> None:
-    assert chain.client("trace_transactionOpcodeGas", chain.transfer)["opcodeGas"] == []
-
-
 def test_a_block_has_each_of_its_transactions(chain: TracedChain) -> None:
     receipt = chain.client("eth_getTransactionReceipt", chain.nested)
     number = int(receipt["blockNumber"], 16)
@@ -228,15 +200,6 @@ def test_a_block_has_each_of_its_transactions(chain: TracedChain) -> None:
             "blockNumber": number,
             "transactions": [chain.client("trace_transactionOpcodeGas", chain.nested)],
         }
-
-
-def test_the_genesis_has_no_transactions(chain: TracedChain) -> None:
-    genesis = chain.client("eth_getBlockByNumber", "0x0", False)["hash"]
-    assert chain.client("trace_blockOpcodeGas", "earliest") == {
-        "blockHash": genesis,
-        "blockNumber": 0,
-        "transactions": [],
-    }
 
 
 @pytest.mark.parametrize(

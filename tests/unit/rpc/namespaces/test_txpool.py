@@ -9,7 +9,7 @@ from entresol.node.config.api import LimitsConfig
 from entresol.offload import POLICY
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.services.rendered_chain import RenderedChain
-from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, BOB, FEE, NOBODY, deposit, transaction
 from tests.support.rpc_client import RpcError
 
@@ -46,13 +46,6 @@ def test_transactions_are_found_by_sender_and_nonce(crowded: ApiClient) -> None:
     assert waiting["blockNumber"] is None
 
 
-def test_one_sender_is_shown_alone(crowded: ApiClient) -> None:
-    content = crowded("txpool_content")
-    shown = crowded("txpool_contentFrom", str(ALICE))
-    assert shown["pending"] == content["pending"][ALICE.checksummed()]
-    assert shown["queued"] == content["queued"][ALICE.checksummed()]
-
-
 def test_a_summary_has_a_line_for_each(crowded: ApiClient) -> None:
     lines = crowded("txpool_inspect")["pending"][BOB.checksummed()]
     expected = f"{NOBODY.checksummed()}: 1 wei + 100000 gas \N{MULTIPLICATION SIGN} {FEE} wei"
@@ -66,11 +59,6 @@ def test_a_creation_is_named_so(client: ApiClient) -> None:
     assert lines["0"].startswith("contract creation: 0 wei + 60000 gas ")
 
 
-def test_a_sealed_transaction_leaves_the_pool(crowded: ApiClient) -> None:
-    crowded.chain.builder.seal()
-    assert crowded("txpool_status") == {"pending": "0x0", "queued": "0x1"}
-
-
 def test_a_pending_priority_transaction_is_found(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     sent = client.chain.enqueue(deposit(7))
@@ -79,11 +67,6 @@ def test_a_pending_priority_transaction_is_found(client: ApiClient) -> None:
     assert client("eth_getRawTransactionByHash", str(sent)) is not None
     client.chain.builder.seal()
     assert client("eth_getTransactionByHash", str(sent))["blockNumber"] == "0x1"
-
-
-def test_what_comes_at_once_is_not_in_the_pool(client: ApiClient) -> None:
-    send(client)
-    assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
 
 
 def test_a_long_listing_is_rendered_on_a_worker_and_says_the_same(crowded: ApiClient) -> None:

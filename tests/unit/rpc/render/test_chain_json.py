@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import pytest
@@ -118,12 +116,6 @@ def test_a_header_is_a_block_without_what_it_contains(sample: SampleChain) -> No
     assert header.items() <= sample.block().items()
 
 
-def test_the_header_of_an_event_equals_the_requested_one(sample: SampleChain) -> None:
-    header = sample.record.header()
-    rendered = parsed(sample.rendered.head(header, header.hash()))
-    assert rendered == parsed(sample.rendered.header(2))
-
-
 @pytest.mark.parametrize("number", [-1, 3, 2**64, 2**256 - 1])
 def test_a_missing_block_is_none(sample: SampleChain, number: int) -> None:
     assert sample.rendered.block(number, full=False) is None
@@ -133,10 +125,6 @@ def test_a_missing_block_is_none(sample: SampleChain, number: int) -> None:
     assert sample.rendered.transaction_count(number) is None
     assert sample.rendered.transaction_at(number, 0) is None
     assert sample.rendered.raw_transaction_at(number, 0) is None
-
-
-def test_transactions_are_counted(sample: SampleChain) -> None:
-    assert [sample.rendered.transaction_count(number) for number in (0, 1, 2)] == [0, 0, 9]
 
 
 def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleChain) -> None:
@@ -149,14 +137,6 @@ def test_the_pending_block_is_the_one_that_would_be_sealed(own_sample: SampleCha
     assert pending["transactions"] == [str(sent)]
     sample.chain.builder.seal()
     assert sample.block(3) | {"hash": None} == pending
-
-
-def test_transactions_of_the_pending_block_have_no_location(own_sample: SampleChain) -> None:
-    sample = own_sample
-    sent = InlineSequencer(sample.chain).submit(transaction(1).raw)
-    (inside,) = parsed(sample.rendered.pending.block(full=True))["transactions"]
-    assert inside == parsed(sample.rendered.transaction(sent))
-    assert inside["blockHash"] is inside["blockNumber"] is inside["transactionIndex"] is None
 
 
 def test_a_block_names_its_batch_and_its_removed_logs_do_not() -> None:
@@ -233,22 +213,6 @@ def test_a_receipt_has_the_hash_of_its_transaction_also_without_a_signature() ->
         assert loaded.hash != keccak256(loaded.raw)
 
 
-def test_gas_adds_up_to_that_of_the_block(sample: SampleChain) -> None:
-    total = 0
-    for receipt in parsed(sample.rendered.block_receipts(2)):
-        total += int(receipt["gasUsed"], 16)
-        assert receipt["cumulativeGasUsed"] == hex(total)
-    assert sample.block()["gasUsed"] == hex(total)
-
-
-def test_the_bloom_of_a_block_is_the_union_of_those_of_its_receipts(sample: SampleChain) -> None:
-    blooms = [
-        int(receipt["logsBloom"], 16) for receipt in parsed(sample.rendered.block_receipts(2))
-    ]
-    assert int(sample.block()["logsBloom"], 16) == reduce(or_, blooms)
-    assert any(blooms)
-
-
 def test_the_receipt_reports_what_the_sender_paid(sample: SampleChain) -> None:
     receipt = sample.receipt("failure")
     sender = SENDERS[list(payloads()).index("failure")]
@@ -269,11 +233,6 @@ def test_a_creation_names_the_contract(sample: SampleChain) -> None:
 
 def test_the_deployer_names_the_contract_it_made_for_the_sender(sample: SampleChain) -> None:
     assert sample.receipt("deployment")["contractAddress"] == str(MADE)
-
-
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"creation", "deployment"}))
-def test_others_make_no_contract(sample: SampleChain, name: str) -> None:
-    assert sample.receipt(name)["contractAddress"] is None
 
 
 def test_selectors_and_topic_are_those_that_clients_use() -> None:
@@ -313,11 +272,6 @@ def test_a_deposit_reports_how_it_ended(sample: SampleChain) -> None:
     assert (status["logIndex"], status["isService"]) == ("0x0", True)
 
 
-def test_a_pending_transaction_has_no_receipt(own_sample: SampleChain) -> None:
-    sent = InlineSequencer(own_sample.chain).submit(transaction(1).raw)
-    assert own_sample.rendered.receipt(sent) is None
-
-
 LOG_KEYS = {
     "address", "topics", "data", "blockHash", "blockNumber", "l1BatchNumber", "transactionHash",
     "transactionIndex", "logIndex", "transactionLogIndex", "logType", "removed", "blockTimestamp",
@@ -355,10 +309,6 @@ def test_indexes_run_through_the_block(sample: SampleChain) -> None:
 
 def test_logs_that_are_found_are_those_of_the_receipts(sample: SampleChain) -> None:
     assert read(sample.logs()) == in_receipts(sample)
-
-
-def test_a_log_without_data_has_empty_data(sample: SampleChain) -> None:
-    assert sample.receipt("deployment")["logs"][0]["data"] == "0x"
 
 
 def test_a_log_by_itself_is_the_one_of_the_receipt(sample: SampleChain) -> None:
@@ -408,15 +358,6 @@ def test_what_was_sent_is_what_is_shown(sample: SampleChain, name: str) -> None:
     assert shown["value"] == hex(payload.value)
     assert shown["gas"] == hex(payload.gas_limit)
     assert shown["input"] == "0x" + payload.data.hex()
-
-
-@pytest.mark.parametrize("name", SIGNED)
-def test_its_location_is_that_of_the_block(sample: SampleChain, name: str) -> None:
-    shown, block = sample.transaction(name), sample.block()
-    assert (shown["blockHash"], shown["blockNumber"]) == (block["hash"], "0x2")
-    assert shown["transactionIndex"] == hex(sample.index(name))
-    assert shown["blockTimestamp"] == block["timestamp"]
-    assert shown["l1BatchNumber"] is shown["l1BatchTxIndex"] is None
 
 
 @pytest.mark.parametrize("name", SIGNED)
@@ -499,12 +440,6 @@ def test_a_pending_one_has_no_location_and_its_fee_cap_as_price(own_sample: Samp
     assert parsed(own_sample.rendered.transaction(sent))["blockNumber"] == "0x3"
 
 
-@pytest.mark.parametrize("name", ["legacy", "set_code", "deposit"])
-def test_it_is_found_by_its_location_too(sample: SampleChain, name: str) -> None:
-    at = sample.rendered.transaction_at(2, sample.index(name))
-    assert parsed(at) == sample.transaction(name)
-
-
 def test_what_is_not_there_is_none(sample: SampleChain) -> None:
     assert sample.rendered.transaction(bytes(32)) is None
     assert sample.rendered.receipt(bytes(32)) is None
@@ -519,12 +454,6 @@ def test_raw_transactions_are_the_bytes_that_were_sent(sample: SampleChain, name
     expected = "0x" + sign(payloads()[name], SECRETS[SIGNED.index(name)]).raw.hex()
     assert parsed(sample.rendered.raw_transaction(sample.hashes[name])) == expected
     assert parsed(sample.rendered.raw_transaction_at(2, sample.index(name))) == expected
-
-
-def test_the_bytes_of_a_pending_one(own_sample: SampleChain) -> None:
-    waiting = transaction(1)
-    InlineSequencer(own_sample.chain).submit(waiting.raw)
-    assert parsed(own_sample.rendered.raw_transaction(waiting.hash)) == "0x" + waiting.raw.hex()
 
 
 def _raw_of(shown: dict[str, Any]) -> bytes:

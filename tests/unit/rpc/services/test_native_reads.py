@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,18 +13,15 @@ import pytest
 from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.fees import FeeModel
 from entresol.chain.rules import ChainRules
-from entresol.node.api.api import Api
-from entresol.node.settlement.l2_components import L2Components
 from entresol.offload import POLICY
 from entresol.primitives.values import Address
 from entresol.rpc.services.native_reads import new_fee_history
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, open_chain, transaction
+from tests.support.chain.dev_chain import ALICE, FEE, GENESIS, NOBODY, transaction
 from tests.support.evm.assembler import assemble
-from tests.support.rpc_client import DispatcherClient, native_response
+from tests.support.rpc_client import native_response
 
 CONTRACT = Address(b"\xc1" * 20)
 
@@ -279,17 +275,6 @@ def test_the_base_fees_go_one_block_further(client: ApiClient) -> None:
     assert history(client, 1, 1)["baseFeePerGas"][-1] == hex(FEE)
 
 
-def test_tips_are_weighted_by_gas(client: ApiClient) -> None:
-    seal_tips(client.chain, 30, 10, 20)
-    (rewards,) = history(client, 1, 1, 0, 33, 34, 67, 100)["reward"]
-    assert [int(reward, 16) for reward in rewards] == [10, 10, 20, 30, 30]
-
-
-def test_a_block_without_transactions_has_no_tips(client: ApiClient) -> None:
-    client("evm_mine")
-    assert history(client, 1, 1, 10, 90)["reward"] == [["0x0", "0x0"]]
-
-
 def test_the_fees_of_a_reverted_block_are_read_again(client: ApiClient) -> None:
     seal_tips(client.chain, 1)
     snapshot = client("evm_snapshot")
@@ -312,53 +297,3 @@ def test_blocks_are_loaded_once(client: ApiClient, newest: str) -> None:
     assert native_response(dispatcher, body) is None
     expected = client("eth_feeHistory", "0x2", newest, [5])
     assert json.loads(native_response(dispatcher, body) or b"")["result"] == expected
-
-
-@pytest.fixture
-def layer_two() -> Iterator[Api]:
-    chain = open_chain()
-    components = L2Components(FeeModel(), None)
-    api = Api(chain, InlineSequencer(chain), wake=lambda: None, layer_two=components)
-    yield api
-    api.close()
-    chain.close()
-
-
-ESTIMATED = {
-    "nothing": "stop",
-    "a slot": "1 0 sstore",
-    "as much as it gets": "gas 0 sstore",
-    "a call": "0 0 0 0 1 0x000000000000000000000000000000000000bbbb gas call 0 sstore",
-    "a revert": "0 0 revert",
-    "a loop": "again: @again jump",
-}
-"""Programs, by what they do."""
-
-
-@pytest.mark.parametrize("code", ESTIMATED.values(), ids=ESTIMATED)
-@pytest.mark.parametrize(
-    "fields", [{}, {"value": "0x5", "data": "0x00ff01"}, {"value": hex(2**256 - 1)}]
-)
-def test_an_estimate_from_l1_is_the_one_that_python_makes(
-    layer_two: Api, code: str, fields: dict[str, str]
-) -> None:
-    def change(state: Overlay) -> None:
-        state.set_code(CONTRACT, assemble(code))
-
-    layer_two.services.chain.edit(CONTRACT, change)
-    client = DispatcherClient(layer_two.dispatcher)
-    call = {"from": str(NOBODY), "to": str(CONTRACT), **fields}
-    # What has a nonce is left to Python.
-    bodies = [
-        json.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "zks_estimateGasL1ToL2", "params": [request]}
-        ).encode()
-        for request in (call, {**call, "nonce": "0x0"})
-    ]
-    ours, theirs = (native_response(layer_two.dispatcher, body) for body in bodies)
-    assert theirs is None
-    expected = asyncio.run(client.handle(bodies[1]))
-    if code == "1 0 sstore" and b"result" in expected:
-        assert ours is not None
-    assert ours in {None, expected}
-    assert asyncio.run(client.handle(bodies[0])) == expected

@@ -360,18 +360,6 @@ def drain(turns: ClientTurns[str], seconds: float = 5.0) -> list[str]:
     return taken
 
 
-def test_a_client_that_comes_later_is_next() -> None:
-    turns: ClientTurns[str] = ClientTurns(3)
-    greedy, other = ClientLine[str](), ClientLine[str]()
-    for number in range(500):
-        turns.add(greedy, f"greedy {number}")
-    taken = turns.take()
-    assert taken == (greedy, "greedy 0")
-    turns.end(greedy, 5.0)
-    turns.add(other, "other")
-    assert turns.take() == (other, "other")
-
-
 def test_clients_take_turns() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
     first, second = ClientLine[str](), ClientLine[str]()

@@ -98,21 +98,8 @@ def test_raw_transactions_are_those_of_the_block(api: ApiClient, sample: SampleC
     assert api("debug_getRawTransactions", "0x0") == []
 
 
-def test_an_unknown_block_has_no_raw_transactions(api: ApiClient) -> None:
-    with pytest.raises(RpcError, match="block #99 not found"):
-        api("debug_getRawTransactions", 99)
-
-
 def test_a_transaction_that_nobody_sent_has_no_bytes(api: ApiClient) -> None:
     assert api("debug_getRawTransaction", "0x" + "ab" * 32) is None
-
-
-def test_a_pending_transaction_has_its_bytes(own_sample: SampleChain) -> None:
-    client = ApiClient(own_sample.chain)
-    own_sample.chain.history.rewind(1)
-    known = own_sample.hashes["legacy"]
-    assert unhexed(client("debug_getRawTransaction", str(known))) == own_sample.sent["legacy"].raw
-    client.api.close()
 
 
 @pytest.mark.parametrize("method", ["getRawHeader", "getRawBlock", "getRawReceipts"])

@@ -48,14 +48,6 @@ def test_a_witness_has_the_keys_that_a_transfer_reads(client: ApiClient) -> None
     assert {shown["from"], shown["to"]} <= set(witness["keys"])
 
 
-def test_a_witness_is_sorted_and_has_nothing_twice(client: ApiClient) -> None:
-    for nonce in range(3):
-        send(client, nonce, to=LOGGER, wei=0)
-    witness = client("debug_executionWitness", "latest")
-    for part in ("state", "codes", "keys"):
-        assert witness[part] == sorted(set(witness[part]))
-
-
 @pytest.mark.parametrize(
     ("block", "text"),
     [

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from entresol.node.config.api import LimitsConfig
-from entresol.primitives.values import Address
 from tests.support.chain.api_client import TARGET, ApiClient, send, with_code
-from tests.support.chain.dev_chain import ALICE, ETHER, LOGGER, NOBODY
+from tests.support.chain.dev_chain import LOGGER, NOBODY
 from tests.support.chain.sample_chain import SampleChain
 from tests.support.rpc_client import RpcError
 
@@ -30,21 +29,6 @@ def traced(sample: SampleChain) -> ApiClient:
     return ApiClient(sample.chain)
 
 
-def test_traces_of_every_type_agree_with_the_receipt(
-    traced: ApiClient, sample: SampleChain
-) -> None:
-    for name, hash_ in sample.hashes.items():
-        receipt = traced("eth_getTransactionReceipt", str(hash_))
-        frame = traced("debug_traceTransaction", str(hash_), CALLS)
-        steps = traced("debug_traceTransaction", str(hash_))
-        assert frame["gasUsed"] == receipt["gasUsed"], name
-        assert steps["gas"] == int(receipt["gasUsed"], 16)
-        assert steps["failed"] is ("error" in frame) is (receipt["status"] == "0x0")
-        assert [log["data"] for log in frame.get("logs", ())] == [
-            log["data"] for log in receipt["logs"]
-        ]
-
-
 def test_a_block_has_the_traces_of_its_transactions(traced: ApiClient) -> None:
     block = traced("eth_getBlockByNumber", "0x2", False)
     by_number = traced("debug_traceBlockByNumber", "0x2", CALLS)
@@ -55,49 +39,6 @@ def test_a_block_has_the_traces_of_its_transactions(traced: ApiClient) -> None:
     encoded = traced("debug_getRawBlock", "0x2")
     assert traced("debug_traceBlock", encoded, CALLS) == by_number
     assert traced("debug_traceBlockByNumber", "0x1") == []
-
-
-def test_logs_have_the_indexes_of_the_receipts_and_failed_frames_have_none(
-    client: ApiClient,
-) -> None:
-    # The second logs and reverts; the first calls it, then itself logs.
-    caller, failing = "0x" + "a1" * 20, "0x" + "a2" * 20
-    client("anvil_setCode", failing, "0x5f5fa05f5ffd")
-    client("anvil_setCode", caller, f"0x5f5f5f5f5f73{failing[2:]}5af1505f5fa0")
-    client.chain.schedule.seal_on_request()
-    for nonce, target in enumerate((caller, failing, caller)):
-        send(client, nonce, to=Address.parse(target), wei=0)
-    client.chain.builder.seal()
-    for tracer in ("callTracer", "erc7562Tracer"):
-        options = CALLS | {"tracer": tracer}
-        traces = [
-            entry["result"] for entry in client("debug_traceBlockByNumber", "latest", options)
-        ]
-        assert [[log["index"] for log in trace.get("logs", ())] for trace in traces] == [
-            [log["logIndex"] for log in receipt["logs"]]
-            for receipt in client("eth_getBlockReceipts", "latest")
-        ]
-        assert not any("logs" in call for trace in traces for call in trace.get("calls", ()))
-
-
-def test_a_deposit_shows_its_mint_in_the_difference(traced: ApiClient, sample: SampleChain) -> None:
-    options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
-    deposit = str(sample.hashes["deposit"])
-    difference = traced("debug_traceTransaction", deposit, options)
-    gained = {
-        address: int(after.get("balance", "0x0"), 16)
-        - int(difference["pre"].get(address, {}).get("balance", "0x0"), 16)
-        for address, after in difference["post"].items()
-    }
-    assert sum(gained.values()) == ETHER
-
-
-@pytest.mark.parametrize("tracer", TRACERS)
-def test_a_mux_tracer_has_the_traces_of_its_tracers(traced: ApiClient, tracer: str) -> None:
-    mux = {"tracer": "muxTracer", "tracerConfig": {tracer: {}, "noopTracer": None}}
-    for entry in traced("debug_traceBlockByNumber", "0x2", mux):
-        alone = traced("debug_traceTransaction", entry["txHash"], {"tracer": tracer})
-        assert entry["result"] == {tracer: alone, "noopTracer": {}}
 
 
 @pytest.mark.parametrize(
@@ -169,20 +110,6 @@ def test_a_block_of_traces_counts_towards_one_limit(client: ApiClient) -> None:
         small("debug_traceBlockByNumber", "latest")
 
 
-def test_edits_before_a_block_are_part_of_its_traces(client: ApiClient) -> None:
-    client("anvil_setBalance", str(ALICE), hex(5 * 10**18))
-    sent = send(client)
-    before = client("debug_traceTransaction", sent, {"tracer": "prestateTracer"})
-    assert before[str(ALICE)]["balance"] == hex(5 * 10**18)
-
-
-def test_struct_logs_follow_geths_limit_of_bytes(client: ApiClient) -> None:
-    sent = send(client, to=LOGGER, wei=0)
-    assert len(client("debug_traceTransaction", sent, {"limit": 1})["structLogs"]) == 1
-    every = client("debug_traceTransaction", sent, {"limit": 0})["structLogs"]
-    assert [step["op"] for step in every][:2] == ["CALLDATASIZE", "PUSH0"]
-
-
 def test_empty_accounts_are_listed_on_request(client: ApiClient) -> None:
     sent = send(client)
     options = {"tracer": "prestateTracer", "tracerConfig": {"includeEmpty": True}}
@@ -202,13 +129,6 @@ NUMBER = "0x435f5260205ff3"
 COUNT = "0x5f546001015f555f545f5260205ff3"
 # Returns the balance of the account in the call data.
 BALANCE = "0x5f35315f5260205ff3"
-
-
-def test_a_call_is_traced_on_the_latest_block(client: ApiClient) -> None:
-    frame = client("debug_traceCall", {"from": str(ALICE), "to": TARGET, "value": "0x5"})
-    assert frame["structLogs"] == []
-    frame = client("debug_traceCall", {"to": TARGET, "gas": "0x10000"}, "latest", CALL_TREE)
-    assert (frame["to"], frame["gas"], frame["gasUsed"]) == (TARGET, "0x10000", "0x5208")
 
 
 def test_a_call_sees_overrides_of_state_and_block(client: ApiClient) -> None:
@@ -236,22 +156,6 @@ def test_a_call_runs_before_the_transaction_of_an_index(client: ApiClient) -> No
     assert int(client("debug_traceCall", call, "latest", config)["output"], 16) == 3
     with pytest.raises(RpcError, match="transaction index 4 out of range") as rejection:
         client("debug_traceCall", call, "latest", {"txIndex": 4})
-    assert rejection.value.code == -32000
-
-
-@pytest.mark.parametrize(
-    ("block", "text"),
-    [
-        ("pending", "tracing on top of pending is not supported"),
-        ("0x63", "block #99 not found"),
-        ("0x" + "ab" * 32, "block 0xabab"),
-    ],
-)
-def test_a_block_that_cannot_be_traced_is_rejected(
-    client: ApiClient, block: str, text: str
-) -> None:
-    with pytest.raises(RpcError, match=text) as rejection:
-        client("debug_traceCall", {"to": TARGET}, block)
     assert rejection.value.code == -32000
 
 

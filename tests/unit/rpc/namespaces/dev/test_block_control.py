@@ -91,16 +91,6 @@ def test_blocks_are_an_interval_apart_until_it_is_removed(client: ApiClient) -> 
     assert client("anvil_removeBlockTimestampInterval") is False
 
 
-def test_a_block_from_before_prevrandao_is_executed_again_with_its_own(client: ApiClient) -> None:
-    client("anvil_setCode", str(NOBODY), "0x445f55")
-    client("hardhat_setPrevRandao", "0x" + "00" * 32)
-    client("eth_sendTransaction", {"from": client("eth_accounts")[0], "to": str(NOBODY)})
-    assert client.chain.head.mix_hash == bytes(32)
-    client("eth_sendTransaction", {"from": client("eth_accounts")[0], "to": str(NOBODY)})
-    assert client("eth_getStorageAt", str(NOBODY), 0) == str(client.chain.head.mix_hash)
-    client.chain.verify()
-
-
 @pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
 def test_a_delay_is_still_automine(client: ApiClient, prefix: str) -> None:
     client.chain.schedule.seal_after(0.3)

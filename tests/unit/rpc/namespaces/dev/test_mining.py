@@ -110,23 +110,9 @@ def test_the_blocks_of_hardhat_are_a_second_apart(client: ApiClient) -> None:
     assert timestamps(client, 3) == [5_000, 5_001, 5_002]
 
 
-@pytest.mark.parametrize("method", ["anvil_mine", "hardhat_mine"])
-def test_no_blocks_are_sealed_if_none_are_wanted(client: ApiClient, method: str) -> None:
-    client(method, 0, 60)
-    assert client.chain.number == 0
-
-
 def test_hardhats_timer_seals_a_block(client: ApiClient) -> None:
     assert client("hardhat_intervalMine") is True
     assert client.chain.number == 1
-
-
-def test_without_an_interval_moved_time_counts(client: ApiClient) -> None:
-    client("evm_mine")
-    client("evm_increaseTime", 3_600)
-    client("anvil_mine", "0x2", "0x0")
-    before, first, _ = timestamps(client, 3)
-    assert first - before >= 3_600
 
 
 RETURNS_7 = "0x60075f5260205ff3"
@@ -148,12 +134,6 @@ def test_a_transaction_has_its_output_and_the_reason_of_a_revert(
     assert transaction["hash"] == sent
     assert transaction.get("revertReason") == reason
     assert output in {None, transaction["output"]}
-
-
-def test_several_blocks_are_sealed(client: ApiClient) -> None:
-    blocks = client("evm_mine_detailed", {"blocks": 3, "timestamp": 9_000})
-    assert [block["number"] for block in blocks] == ["0x1", "0x2", "0x3"]
-    assert blocks[0]["timestamp"] == hex(9_000)
 
 
 def test_too_many_blocks_with_details_are_rejected(client: ApiClient) -> None:
@@ -225,13 +205,6 @@ def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
     assert client("anvil_getIntervalMining") is None
 
 
-def test_a_pair_of_numbers_is_milliseconds(client: ApiClient) -> None:
-    client("evm_setIntervalMining", [100, 200])
-    assert client.chain.schedule.interval_seconds == 0.1
-    client("evm_setIntervalMining", [0, 0])
-    assert client.chain.schedule.mode is MiningMode.MANUAL
-
-
 @pytest.mark.parametrize("interval", [[200, 100], [1], [1, 2, 3], ["soon", "late"], -1, True, {}])
 def test_other_intervals_are_rejected(client: ApiClient, interval: object) -> None:
     with pytest.raises(RpcError) as rejection:
@@ -265,13 +238,6 @@ def test_in_hardhat_the_end_of_an_interval_leaves_automine_as_it_is(
     assert hardhat.chain.schedule.mode is mode
     hardhat("evm_setIntervalMining", 0)
     assert hardhat.chain.schedule.mode is mode
-
-
-def test_in_hardhat_automine_seals_what_is_pending(hardhat: ApiClient) -> None:
-    hardhat("evm_setAutomine", False)
-    hardhat.chain.add(transaction(0))
-    hardhat("evm_setAutomine", True)
-    assert hardhat.chain.number == 1
 
 
 def test_in_hardhat_anvils_own_names_take_seconds(hardhat: ApiClient) -> None:

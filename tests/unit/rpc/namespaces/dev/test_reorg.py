@@ -107,14 +107,6 @@ def test_heavy_transactions_of_a_reorg_execute_on_a_thread(
     assert len(client.chain.blocks.record(1).transactions) == 1
 
 
-def test_a_reorg_without_transactions_has_empty_blocks(client: ApiClient) -> None:
-    for nonce in range(2):
-        send(client, nonce)
-    client("anvil_reorg", 1, [])
-    block = client("eth_getBlockByNumber", "latest", False)
-    assert (block["number"], block["transactions"]) == ("0x2", [])
-
-
 @pytest.mark.parametrize("pairs", [[[{}]], [5], [["0x", 0, 1]], [[{"to": 5}, 0]]])
 def test_what_is_no_transaction_of_a_reorg_is_rejected(client: ApiClient, pairs: object) -> None:
     client("evm_mine")

@@ -97,8 +97,3 @@ def test_hardhat_sets_no_nonce_while_transactions_are_pending(client: ApiClient)
         client("hardhat_setNonce", str(ALICE), 9)
     assert rejection.value.code == -32000
     assert client("anvil_setNonce", str(ALICE), 9) is None
-
-
-def test_code_needs_no_prefix(client: ApiClient) -> None:
-    client("anvil_setCode", str(NOBODY), "6001")
-    assert client("eth_getCode", str(NOBODY)) == "0x6001"

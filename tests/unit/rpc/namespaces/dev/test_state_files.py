@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from entresol.dev.node_chains import NodeChains
-from entresol.dev.reverts import MAX_REPLACED, Reverts
+from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.node_state import NodeState
 from entresol.dev.state_file.writing import ChainDump
 from entresol.offload import POLICY
@@ -55,15 +55,6 @@ def test_a_chain_is_restored_with_its_blocks_states_and_edits(
     assert client("eth_getTransactionCount", str(ALICE), "0x1") == "0x1"
     send(client, 3)
     client.chain.verify()
-
-
-def test_a_dump_has_the_form_of_anvil(client: ApiClient) -> None:
-    send(client)
-    document = json.loads(gzip.decompress(bytes.fromhex(client("anvil_dumpState", True)[2:])))
-    assert document.keys() - {"entresol"} == anvil_file().keys()
-    assert document["best_block_number"] == 1
-    assert document["block"].keys() == anvil_file()["block"].keys()
-    assert len(document["historical_states"]) == 1
 
 
 class RevertingThreads(LoopThreads):
@@ -271,44 +262,3 @@ def test_snapshots_from_before_a_load_revert_to_the_chain_of_that_time(client: A
     assert client("evm_revert", loaded) is False
     send(client, 2)
     assert client("eth_blockNumber") == "0x3"
-
-
-def test_state_edits_of_a_snapshot_are_back_after_a_load(client: ApiClient) -> None:
-    dump = client("anvil_dumpState")
-    client("anvil_setBalance", str(NOBODY), "0x5")
-    before = client("evm_snapshot")
-    client("anvil_loadState", dump)
-    assert client("eth_getBalance", str(NOBODY), "latest") == "0x0"
-    assert client("evm_revert", before) is True
-    assert client("eth_getBalance", str(NOBODY), "latest") == "0x5"
-
-
-def test_only_the_last_replaced_chains_are_held(client: ApiClient) -> None:
-    dump = client("anvil_dumpState")
-    snapshots = []
-    for _ in range(MAX_REPLACED + 2):
-        snapshots.append(client("evm_snapshot"))
-        client("evm_mine")
-        client("anvil_loadState", dump)
-    assert client("evm_revert", snapshots[0]) is False
-    assert client("evm_revert", snapshots[2]) is True
-    assert client("eth_blockNumber") == "0x0"
-
-
-def test_a_reset_drops_the_snapshots_of_replaced_chains(client: ApiClient) -> None:
-    dump = client("anvil_dumpState")
-    before = client("evm_snapshot")
-    client("anvil_loadState", dump)
-    client("anvil_reset")
-    assert client("evm_revert", before) is False
-
-
-def test_a_rollback_of_the_loaded_chain_leaves_snapshots_from_before(client: ApiClient) -> None:
-    dump = client("anvil_dumpState")
-    client("anvil_mine", 5)
-    before = client("evm_snapshot")
-    client("anvil_loadState", dump)
-    client("anvil_mine", 2)
-    client("anvil_rollback", 1)
-    assert client("evm_revert", before) is True
-    assert client("eth_blockNumber") == "0x5"

@@ -69,19 +69,6 @@ def lines_of(steps: Steps) -> list[tuple[int, int]]:
     return found
 
 
-def test_the_steps_are_those_of_the_struct_logs(
-    client: ApiClient, contracts: FailingContracts
-) -> None:
-    sent = failed(client, contracts, "call through a proxy")
-    logs = client("debug_traceTransaction", sent)["structLogs"]
-    steps = steps_of(client, sent)
-    assert [(step["pc"], step["op"], step["gas"], step["cost"]) for step in steps] == [
-        (log["pc"], log["op"], log["gas"], log["gasCost"]) for log in logs
-    ]
-    frames = client("entresol_getExecution", sent)["frames"]
-    assert [frames[step["frame"]]["depth"] for step in steps] == [log["depth"] for log in logs]
-
-
 def test_steps_go_from_line_to_line_into_functions_and_back(
     client: ApiClient, contracts: FailingContracts
 ) -> None:
@@ -153,15 +140,6 @@ def test_a_write_says_the_slot_and_both_values(client: ApiClient) -> None:
     ]
 
 
-def test_a_transfer_has_a_frame_and_no_steps(client: ApiClient) -> None:
-    overview = client("entresol_getExecution", ran(client, "0x"))
-    assert overview["steps"] == 0
-    assert overview["recorded"] == []
-    assert [(frame["firstStep"], frame["lastStep"]) for frame in overview["frames"]] == [
-        (None, None)
-    ]
-
-
 def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: ApiClient) -> None:
     sent = ran(client, ENDLESS, gas="0x60000")
     overview = client("entresol_getExecution", sent)
@@ -175,17 +153,6 @@ def test_of_a_long_execution_the_first_and_the_last_steps_are_recorded(client: A
     assert [step["error"] for step in page["steps"]] == ["out of gas"]
     with pytest.raises(RpcError, match=r"step 10000 is not recorded: .* of which 0 to 9999 and"):
         client("entresol_getExecutionSteps", sent, 10_000, 1)
-
-
-def test_instructions_that_no_fork_knows_are_steps(client: ApiClient) -> None:
-    client("anvil_setCode", "0x" + "66" * 20, "0x0c")
-    sent = ran(client, f"0x5f5f5f5f5f73{'66' * 20}60fff1505f5000")
-    overview = client("entresol_getExecution", sent)
-    logs = client("debug_traceTransaction", sent)["structLogs"]
-    assert overview["recorded"] == [{"from": 0, "count": len(logs)}]
-    assert overview["steps"] == len(logs)
-    assert overview["gasByLine"] == []
-    assert overview["frames"][0]["lastStep"] == len(logs) - 1
 
 
 @pytest.mark.parametrize(
@@ -226,30 +193,6 @@ def test_sources_that_come_later_are_seen() -> None:
         text = {"sources": {"A.sol": {"content": "contract A { fallback() external {} }"}}}
         client("hardhat_addCompilationResult", "0.8.30", text, output)
         assert client("entresol_getExecution", sent)["frames"][0]["contract"] == "A"
-
-
-@pytest.mark.parametrize("settings", ["plain", "optimized"])
-@pytest.mark.parametrize(
-    ("signature", "arguments"),
-    [
-        ("open(address,uint256,string,uint256[])", (bytes(19) + b"A", 7, "Alice", [3, 4])),
-        ("tryToCount(uint256)", (100,)),
-        ("tryToCount(uint256)", (1,)),
-        ("pay(address,uint256)", (bytes(19) + b"A", 5)),
-    ],
-)
-def test_stack_and_memory_of_each_step_are_those_of_the_struct_logs(
-    client: ApiClient, settings: str, signature: str, arguments: tuple[object, ...]
-) -> None:
-    contract = DebuggedContract(client, settings)
-    sent = contract.send(signature, *arguments)
-    logs = client("debug_traceTransaction", sent, {"enableMemory": True})["structLogs"]
-    # For each step the transaction is executed again.
-    for number, log in list(enumerate(logs))[::3]:
-        state = contract.state(sent, number)
-        assert state["stack"] == log["stack"]
-        assert state["memory"] == "0x" + "".join(word[2:] for word in log.get("memory", []))
-        assert state["memorySize"] == 32 * len(log.get("memory", []))
 
 
 def test_of_memory_the_beginning_is_returned(client: ApiClient) -> None:

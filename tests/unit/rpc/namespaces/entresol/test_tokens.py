@@ -101,10 +101,6 @@ def tokens() -> Iterator[Tokens]:
         yield Tokens(client)
 
 
-def same(address: Address) -> str:
-    return str(address).lower()
-
-
 def test_a_token_says_what_it_is(tokens: Tokens) -> None:
     assert tokens.client("entresol_getToken", str(tokens.coin)) == {
         "address": str(tokens.coin),
@@ -167,18 +163,6 @@ def test_an_account_has_the_tokens_that_it_ever_received(tokens: Tokens) -> None
     assert len(tokens.client("entresol_getAccountTokens", str(ALICE))["tokens"]) == 6
 
 
-def test_tokens_of_an_account_come_by_pages(tokens: Tokens) -> None:
-    client, cursor, found = tokens.client, None, []
-    while True:
-        page = client("entresol_getAccountTokens", str(ALICE), cursor, 4)
-        found += [token["address"] for token in page["tokens"]]
-        cursor = page["next"]
-        if cursor is None:
-            break
-    assert len(found) == len(set(found)) == 6
-    assert found == sorted(found, key=str.lower)
-
-
 def test_a_token_that_lies_in_its_logs_makes_nobody_rich(tokens: Tokens) -> None:
     token = tokens.client("entresol_getToken", str(LIAR))
     assert token["name"] is token["symbol"] is token["decimals"] is token["totalSupply"] is None
@@ -208,17 +192,6 @@ def test_items_have_no_sum(tokens: Tokens) -> None:
     assert (moved["ids"], moved["values"]) == (["0x7"], ["0x28"])
 
 
-def test_transfers_go_back_from_the_newest_by_pages(tokens: Tokens) -> None:
-    client, cursor, values = tokens.client, None, []
-    while True:
-        page = client("entresol_getTokenTransfers", str(tokens.coin), cursor, 3)
-        values += [int(transfer["values"][0], 16) for transfer in page["transfers"]]
-        cursor = page["next"]
-        if cursor is None:
-            break
-    assert values == [20, 20, 700, 500]
-
-
 def test_transfers_of_an_account_are_those_in_which_it_gives_or_receives(tokens: Tokens) -> None:
     found = tokens.client("entresol_getAccountTransfers", str(CAROL))["transfers"]
     assert [(transfer["from"], transfer["to"]) for transfer in found] == [
@@ -236,24 +209,6 @@ def test_tokens_are_found_by_symbol_and_name(tokens: Tokens) -> None:
     assert [token["symbol"] for token in found] == ["COIN"]
     assert not client("entresol_getTokens", "nothing")["tokens"]
     assert len(client("entresol_getTokens")["tokens"]) == 6
-
-
-def test_all_tokens_come_by_pages(tokens: Tokens) -> None:
-    first = tokens.client("entresol_getTokens", None, None, 4)
-    second = tokens.client("entresol_getTokens", None, first["next"], 4)
-    assert (len(first["tokens"]), len(second["tokens"]), second["next"]) == (4, 2, None)
-
-
-def test_reverted_transfers_are_gone(tokens: Tokens) -> None:
-    client = tokens.client
-    snapshot = client("evm_snapshot")
-    coin = tokens.deploy("Gone", "GONE")
-    tokens.send(ALICE, coin, abi.encode_call("mint(address,uint256)", CAROL, 1))
-    assert len(client("entresol_getAccountTokens", str(CAROL))["tokens"]) == 2
-    client("evm_revert", snapshot)
-    assert len(client("entresol_getAccountTokens", str(CAROL))["tokens"]) == 1
-    assert client("entresol_getToken", str(coin)) is None
-    assert not client("entresol_getTokenTransfers", str(coin))["transfers"]
 
 
 @pytest.mark.parametrize("limit", [0, 101])
@@ -354,16 +309,6 @@ def test_a_page_of_transfers_ends_with_its_time_and_the_next_goes_on(tokens: Tok
         found += [transfer.values for transfer in page.transfers]
         cursor = page.next
     assert (found, cursor) == ([[20], [20], [700], [500]], None)
-
-
-def test_tokens_whose_blocks_are_reverted_meanwhile_are_left_out(
-    tokens: Tokens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = tokens.client.chain.ledger.store.accounts
-    listed = [bytes(Address.zero()), *index.tokens(b"", 10, tokens.client.chain.number)]
-    monkeypatch.setattr(index, "tokens", lambda *_arguments: listed)
-    page = methods_of(tokens).get_tokens().work()
-    assert [bytes(token.address) for token in page.tokens] == listed[1:]
 
 
 def test_a_page_of_transfers_is_of_the_blocks_that_were_searched(tokens: Tokens) -> None:

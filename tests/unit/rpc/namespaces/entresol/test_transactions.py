@@ -21,7 +21,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.trace_runner import TraceRunner
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, BOB, NOBODY
-from tests.support.chain.traced_chain import INNER, OUTER, REVERTER, TracedChain
+from tests.support.chain.traced_chain import INNER, OUTER, TracedChain
 from tests.support.evm.system_contracts import HISTORY_CODE
 from tests.support.rpc_client import RpcError
 
@@ -49,28 +49,12 @@ def test_an_account_has_what_it_sent_the_newest_first(chain: TracedChain) -> Non
     ]
 
 
-def test_pages_continue_at_their_cursor(chain: TracedChain) -> None:
-    client, cursor, hashes = chain.client, None, []
-    while True:
-        page = client("entresol_getAccountTransactions", str(ALICE), cursor, 3)
-        hashes += [transaction["hash"] for transaction in page["transactions"]]
-        cursor = page["next"]
-        if cursor is None:
-            break
-    assert hashes == [chain.transfer, chain.creating, chain.failed, chain.nested]
-
-
 @pytest.mark.parametrize(
     ("address", "part"), [(OUTER, "target"), (INNER, "called"), (BOB, "called")]
 )
 def test_calls_within_transactions_are_found(chain: TracedChain, address: bytes, part: str) -> None:
     page = chain.client("entresol_getAccountTransactions", "0x" + address.hex())
     assert parts(page) == [(chain.nested, part)]
-
-
-def test_who_was_called_in_vain_is_found(chain: TracedChain) -> None:
-    page = chain.client("entresol_getAccountTransactions", str(REVERTER))
-    assert parts(page) == [(chain.failed, "target")]
 
 
 def test_who_took_no_part_has_an_empty_page(chain: TracedChain) -> None:

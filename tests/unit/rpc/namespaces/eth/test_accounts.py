@@ -13,7 +13,7 @@ from eth_account.messages import encode_defunct, encode_typed_data
 from entresol._native import keccak256
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
-from entresol.primitives.transactions import Authorization, decode
+from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
@@ -56,12 +56,6 @@ def test_what_is_left_out_is_filled_in(client: ApiClient) -> None:
     assert send(client)["nonce"] == "0x1"
 
 
-def test_what_is_filled_in_is_signed_by_the_sender(client: ApiClient) -> None:
-    sent = send(client)
-    raw = Data.parse(client("eth_getRawTransactionByHash", sent["hash"]))
-    assert decode(bytes(raw)).sender == ALICE
-
-
 AUTHORIZATION = {
     "chainId": "0x10e", "address": str(LOGGER), "nonce": "0x0",
     "yParity": "0x0", "r": "0x1", "s": "0x1",
@@ -92,31 +86,9 @@ def test_the_type_follows_from_the_fields(
     assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
 
 
-def test_an_authorization_is_carried_out(client: ApiClient) -> None:
-    unsigned = Authorization(270, LOGGER, 0, 0, 0, 0)
-    signed = Account.from_key(SECRETS[1]).sign_authorization(
-        {"chainId": 270, "address": bytes(unsigned.address), "nonce": 0}
-    )
-    item = {
-        "chainId": "0x10e",
-        "address": str(LOGGER),
-        "nonce": "0x0",
-        "yParity": hex(signed.y_parity),
-        "r": hex(signed.r),
-        "s": hex(signed.s),
-    }
-    send(client, authorizationList=[item])
-    assert client("eth_getCode", str(BOB)) == "0xef0100" + LOGGER.hex()
-
-
 def test_a_cap_below_the_suggested_tip_bounds_the_tip(client: ApiClient) -> None:
     sent = send(client, maxFeePerGas=hex(FEE))
     assert (sent["maxFeePerGas"], sent["maxPriorityFeePerGas"]) == (hex(FEE), "0x0")
-
-
-@pytest.mark.parametrize("name", ["data", "input"])
-def test_data_has_two_names(client: ApiClient, name: str) -> None:
-    assert send(client, **{name: "0x1234"})["input"] == "0x1234"
 
 
 def test_gas_is_estimated_after_pending_transactions(client: ApiClient) -> None:
@@ -129,13 +101,6 @@ def test_gas_is_estimated_after_pending_transactions(client: ApiClient) -> None:
         "eth_sendTransaction", {"from": str(ALICE), "to": "0x" + address.hex(), "data": "0x"}
     )
     assert int(client("eth_getTransactionByHash", sent)["gas"], 16) > 21_000
-
-
-def test_an_estimate_too_long_for_the_loop_is_made_elsewhere(client: ApiClient) -> None:
-    # Counts down from 20,000.
-    program = "0x614e205b600190038060035700"
-    sent = client("eth_sendTransaction", {"from": str(ALICE), "data": program})
-    assert int(client("eth_getTransactionReceipt", sent)["gasUsed"], 16) > 200_000
 
 
 def test_transactions_sent_at_once_get_nonces_of_their_own(client: ApiClient) -> None:
@@ -340,30 +305,6 @@ def test_an_impersonated_account_sends(client: ApiClient, prefix: str) -> None:
         client("eth_sendRawTransaction", client("eth_getRawTransactionByHash", sent["hash"]))
 
 
-def test_an_impersonated_contract_sends(client: ApiClient) -> None:
-    client("anvil_setBalance", str(LOGGER), hex(ETHER))
-    client("anvil_impersonateAccount", str(LOGGER))
-    sent = send(client, **{"from": str(LOGGER)})
-    assert client("eth_getTransactionReceipt", sent["hash"])["status"] == "0x1"
-    assert client("eth_accounts") == [str(ALICE), str(BOB), str(CAROL), str(LOGGER)]
-
-
-def test_an_impersonated_account_cannot_sign(client: ApiClient) -> None:
-    client("anvil_impersonateAccount", STRANGER)
-    with pytest.raises(RpcError, match="unknown account"):
-        client("eth_signTransaction", fields(**{"from": STRANGER, "value": "0x0"}))
-
-
-def test_any_account_may_be_impersonated(client: ApiClient) -> None:
-    client("anvil_setBalance", STRANGER, hex(ETHER))
-    client("anvil_autoImpersonateAccount", True)
-    first = send(client, **{"from": STRANGER})
-    client("hardhat_autoImpersonateAccount", False)
-    assert first["from"] == STRANGER
-    with pytest.raises(RpcError, match="unknown account"):
-        send(client, **{"from": STRANGER})
-
-
 @pytest.mark.parametrize("kind", [0, 1, 2, 0x71])
 def test_a_transaction_is_filled_in_and_not_signed(client: ApiClient, kind: int) -> None:
     given = fields(type=kind, **{"from": STRANGER})
@@ -377,10 +318,6 @@ def test_a_transaction_is_filled_in_and_not_signed(client: ApiClient, kind: int)
     assert client("txpool_status") == {"pending": "0x0", "queued": "0x0"}
 
 
-def test_the_gas_of_a_filled_transaction_is_estimated(client: ApiClient) -> None:
-    assert client("eth_fillTransaction", fields())["tx"]["gas"] == "0x5208"
-
-
 @pytest.mark.parametrize("kind", [2, 0x71])
 def test_a_number_that_no_transaction_can_have_is_not_filled_in(
     client: ApiClient, kind: int
@@ -388,12 +325,3 @@ def test_a_number_that_no_transaction_can_have_is_not_filled_in(
     given = fields(type=kind, gas="0x7530", maxFeePerGas=hex(2**128), maxPriorityFeePerGas="0x1")
     with pytest.raises(RpcError, match="maxFeePerGas: integer is at most 16 bytes, got 17"):
         client("eth_fillTransaction", given)
-
-
-def test_wallets_are_given_the_accounts(client: ApiClient) -> None:
-    assert client("eth_requestAccounts") == client("eth_accounts")
-
-
-def test_the_third_version_of_typed_data_is_rejected_with_the_reason(client: ApiClient) -> None:
-    with pytest.raises(RpcError, match=r"Not implemented: .*use eth_signTypedData_v4"):
-        client("eth_signTypedData_v3", str(ALICE), {})

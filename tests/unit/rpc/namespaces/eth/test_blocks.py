@@ -9,24 +9,12 @@ from tests.support.chain.dev_chain import NOBODY
 from tests.support.hex_data import hexed
 
 
-def test_a_fresh_chain_is_at_block_zero(client: ApiClient) -> None:
-    assert client("eth_blockNumber") == "0x0"
-    assert client("eth_getBlockByNumber", "earliest", False)["number"] == "0x0"
-
-
 def test_a_block_is_the_same_by_number_tag_and_hash(client: ApiClient) -> None:
     send(client)
     block = client("eth_getBlockByNumber", "0x1", False)
     assert client("eth_getBlockByNumber", "latest", False) == block
     assert client("eth_getBlockByHash", block["hash"], False) == block
     assert client("eth_getHeaderByHash", block["hash"])["hash"] == block["hash"]
-
-
-def test_the_flag_selects_full_transactions(client: ApiClient) -> None:
-    sent = send(client)
-    assert client("eth_getBlockByNumber", "0x1", False)["transactions"] == [sent]
-    (whole,) = client("eth_getBlockByNumber", "0x1", True)["transactions"]
-    assert whole == client("eth_getTransactionByHash", sent)
 
 
 @pytest.mark.parametrize("number", ["0x64", "0xffffffffffffffff"])

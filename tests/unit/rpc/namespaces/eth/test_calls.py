@@ -15,8 +15,6 @@ from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 
 RETURN_NUMBER = "0x43 5f 52 6020 5f f3".replace(" ", "")
-RETURN_SLOT_0 = "0x5f 54 5f 52 6020 5f f3".replace(" ", "")
-LOOP_10_000 = "0x612710 5b 6001 90 03 80 6003 57".replace(" ", "")
 
 
 def test_a_call_runs_on_the_block_it_names(client: ApiClient) -> None:
@@ -35,48 +33,11 @@ def test_a_block_override_changes_what_a_call_sees(client: ApiClient) -> None:
     assert response == hexed(word(0x4D))
 
 
-@pytest.mark.parametrize("key", ["state", "stateDiff"])
-def test_storage_can_be_overridden(client: ApiClient, key: str) -> None:
-    overrides = with_code(RETURN_SLOT_0, **{key: {"0x0": hexed(word(9))}})
-    assert client("eth_call", {"to": TARGET}, "latest", overrides) == hexed(word(9))
-
-
 def test_a_revert_has_code_3_its_reason_and_its_data(client: ApiClient) -> None:
     with pytest.raises(RpcError) as caught:
         client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
     assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
     assert caught.value.data.startswith("0x08c379a0")
-
-
-def test_a_revert_without_a_reason_still_has_data(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        client("eth_call", {"to": TARGET}, "latest", with_code("0x5f5ffd"))
-    assert (caught.value.message, caught.value.data) == ("execution reverted", "0x")
-
-
-def test_a_long_call_is_offloaded(client: ApiClient) -> None:
-    code = with_code(LOOP_10_000 + RETURN_NUMBER[2:])
-    assert client("eth_call", {"to": TARGET}, "latest", code) == hexed(word(0))
-
-
-def test_clients_send_data_under_either_name_or_both(client: ApiClient) -> None:
-    echo = with_code("0x365f5f37 365ff3".replace(" ", ""))
-    for fields in ({"data": "0x12"}, {"input": "0x12"}, {"data": "0x12", "input": "0x12"}):
-        assert client("eth_call", {"to": TARGET, **fields}, "latest", echo) == "0x12"
-    with pytest.raises(RpcError, match="data and input are both given and differ"):
-        client("eth_call", {"to": TARGET, "data": "0x12", "input": "0x13"}, "latest", echo)
-
-
-def test_unknown_and_null_keys_are_ignored(client: ApiClient) -> None:
-    strange = {
-        "to": TARGET,
-        "from": None,
-        "chain_id": None,
-        "nonce": None,
-        "transactionType": "0x71",
-        "eip712Meta": {"gasPerPubdata": "0x0320"},
-    }
-    assert client("eth_call", strange, "latest", with_code(RETURN_NUMBER)) == hexed(word(0))
 
 
 def test_a_transfer_is_estimated_exactly(client: ApiClient) -> None:
@@ -100,11 +61,6 @@ def test_an_estimate_beyond_the_balance_is_rejected() -> None:
     rejected = pytest.raises(RpcError, match="-32000: insufficient funds")
     with running_api(dev_methods=False) as client, rejected:
         client("eth_estimateGas", request)
-
-
-def test_an_estimate_of_a_reverting_call_reports_the_reason(client: ApiClient) -> None:
-    with pytest.raises(RpcError, match="3: execution reverted: no"):
-        client("eth_estimateGas", {"to": TARGET}, "latest", with_code(REVERT))
 
 
 def test_an_access_list_names_what_is_touched(client: ApiClient) -> None:
@@ -182,13 +138,6 @@ def test_a_wrong_field_is_named(
     assert place in rejection.value.message
 
 
-def test_a_precompile_can_be_moved_for_a_call(client: ApiClient) -> None:
-    identity = "0x" + "00" * 19 + "04"
-    moved = {identity: {"movePrecompileToAddress": TARGET}}
-    assert client("eth_call", {"to": TARGET, "data": "0xabcd"}, "latest", moved) == "0xabcd"
-    assert client("eth_call", {"to": identity, "data": "0xabcd"}, "latest", moved) == "0x"
-
-
 @pytest.mark.parametrize("kind", ["0x7f", "0xff"])
 def test_an_estimate_of_a_priority_transaction_is_what_l1_demands(
     client: ApiClient, kind: str
@@ -253,15 +202,6 @@ def test_calls_run_behind_so_many_transactions_of_the_block(
     assert values(answer) == [[balance]]
 
 
-def test_what_was_edited_before_the_block_is_there_within_it(client: ApiClient) -> None:
-    client("anvil_setBalance", str(NOBODY), "0x64")
-    client.chain.add(transaction(0))
-    client.chain.builder.seal()
-    context = {"blockNumber": "0x1", "transactionIndex": 0}
-    answer = client("eth_callMany", [{"transactions": [BALANCE]}], context, BALANCES)
-    assert values(answer) == [[0x64]]
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -293,11 +233,6 @@ def test_no_bundles_have_no_results(client: ApiClient) -> None:
 
 POOR = "0xc000000000000000000000000000000000000000"
 CONTRACT = "0xc100000000000000000000000000000000000000"
-# Reverts with the reason `no`.
-NO = (
-    "0x7f08c379a0" + "00" * 28 + "5f52 6020600452 6002602452".replace(" ", "")
-    + "7f6e6f" + "00" * 30 + "604452 60645ffd".replace(" ", "")
-)  # fmt: skip
 TRANSFER = {"from": str(ALICE), "to": str(BOB), "value": "0x5"}
 
 
@@ -338,25 +273,6 @@ def test_logs_are_numbered_through_the_block(client: ApiClient) -> None:
     assert [log["address"] for log in logs] == [str(LOGGER), "0x" + "ee" * 20, str(LOGGER)]
 
 
-def test_a_revert_is_reported_with_code_3_and_its_data(client: ApiClient) -> None:
-    overridden = {"stateOverrides": {CONTRACT: {"code": NO}}}
-    (block,) = simulate(client, calls({"to": CONTRACT}, TRANSFER, **overridden))
-    reverted, done = block["calls"]
-    assert (reverted["status"], reverted["returnData"]) == ("0x0", "0x")
-    error = reverted["error"]
-    assert (error["code"], error["message"]) == (3, "execution reverted: no")
-    assert error["data"].startswith("0x08c379a0")
-    assert "error" not in done
-
-
-def test_a_halt_is_reported_with_the_code_of_the_evm(client: ApiClient) -> None:
-    (block,) = simulate(
-        client, calls({"to": CONTRACT}, stateOverrides={CONTRACT: {"code": "0xfe"}})
-    )
-    (halted,) = block["calls"]
-    assert (halted["status"], halted["error"]["code"]) == ("0x0", -32015)
-
-
 def test_a_simulation_starts_from_any_block(client: ApiClient) -> None:
     client("anvil_setBalance", POOR, "0x64")
     client("evm_mine")
@@ -366,13 +282,6 @@ def test_a_simulation_starts_from_any_block(client: ApiClient) -> None:
     with pytest.raises(RpcError) as error:
         simulate(client, spend, at="0x0")
     assert error.value.code == -38014
-
-
-def test_edits_since_the_last_block_count(client: ApiClient) -> None:
-    client("anvil_setBalance", POOR, "0x64")
-    spend = calls({"from": POOR, "to": str(NOBODY), "value": "0x64"})
-    (block,) = simulate(client, spend)
-    assert block["calls"][0]["status"] == "0x1"
 
 
 def validated(**fields: str) -> tuple[list[Any], dict[str, Any]]:
@@ -432,28 +341,6 @@ def test_an_unknown_block_is_named(client: ApiClient) -> None:
         simulate(client, calls(TRANSFER), at="0x99")
     # As in execution-apis.
     assert (error.value.code, error.value.message) == (-32000, "block #153 not found")
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"gasPrice": hex(2**128)},
-        {"maxFeePerGas": hex(2**256 - 1)},
-        {"maxPriorityFeePerGas": hex(2**128)},
-        {
-            "authorizationList": [
-                {"chainId": "0x0", "address": str(BOB), "nonce": "0x0"}
-                | {"yParity": "0xffffffffffffffff", "r": "0x0", "s": "0x0"}
-            ]
-        },
-    ],
-)
-def test_numbers_that_no_transaction_has_are_rejected(
-    client: ApiClient, fields: dict[str, Any]
-) -> None:
-    with pytest.raises(RpcError, match="too large for a transaction") as rejection:
-        simulate(client, calls(TRANSFER | fields))
-    assert rejection.value.code == -32602
 
 
 @pytest.mark.parametrize("missing", [0, 3])

@@ -132,14 +132,6 @@ def test_pending_transactions_have_no_logs_yet(rollup: Rollup, first: str) -> No
     assert addresses == expected[first]
 
 
-def test_the_latest_block_is_another_when_one_is_sealed(rollup: Rollup) -> None:
-    for emitter in (DOUBLE, SINGLE):
-        rollup.chain.seal_emission(emitter)
-        for _ in range(2):
-            (log,) = rollup("eth_getLogs", {})
-            assert log["address"] == str(emitter)
-
-
 def as_text(answer: object) -> str:
     return json.dumps(answer)
 

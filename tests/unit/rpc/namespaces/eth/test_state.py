@@ -9,19 +9,9 @@ import pytest
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
 from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, ETHER, LOG_CODE, LOGGER, NOBODY
+from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
-
-
-def test_state_is_read_at_any_block(client: ApiClient) -> None:
-    for nonce in range(3):
-        send(client, nonce, wei=10)
-    balances = [client("eth_getBalance", hexed(NOBODY), hex(number)) for number in range(4)]
-    assert balances == ["0x0", "0xa", "0x14", "0x1e"]
-    block = client("eth_getBlockByNumber", "0x2", False)["hash"]
-    assert client("eth_getBalance", hexed(NOBODY), {"blockHash": block}) == "0x14"
-    assert client("eth_getTransactionCount", hexed(ALICE), {"blockNumber": "0x1"}) == "0x1"
 
 
 def test_the_pending_nonce_counts_pending_transactions(client: ApiClient) -> None:
@@ -31,13 +21,6 @@ def test_the_pending_nonce_counts_pending_transactions(client: ApiClient) -> Non
     send(client, 3)
     assert client("eth_getTransactionCount", hexed(ALICE), "pending") == "0x2"
     assert client("eth_getTransactionCount", hexed(ALICE), "latest") == "0x0"
-
-
-def test_code_and_storage_are_read(client: ApiClient) -> None:
-    assert client("eth_getCode", hexed(LOGGER)) == hexed(LOG_CODE)
-    assert client("eth_getCode", hexed(NOBODY)) == "0x"
-    assert client("eth_getStorageAt", hexed(LOGGER), "0x0") == hexed(bytes(32))
-    assert client("eth_getAccountInfo", hexed(LOGGER))["code"] == hexed(LOG_CODE)
 
 
 def test_a_proof_leads_from_the_state_root_to_the_account(client: ApiClient) -> None:
@@ -50,25 +33,9 @@ def test_a_proof_leads_from_the_state_root_to_the_account(client: ApiClient) -> 
     assert proof["storageProof"] == [{"key": hexed(bytes(32)), "value": "0x0", "proof": []}]
 
 
-def test_a_state_to_come_is_an_error(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        client("eth_getBalance", hexed(ALICE), "0x64")
-    assert caught.value.code == -32602
-
-
 SLOT = "0x" + "00" * 31 + "01"
 VALUE = "0x" + "22" * 32
 EMPTY = "0x" + "00" * 32
-
-
-def test_an_account_is_what_the_trie_has(client: ApiClient) -> None:
-    assert client("eth_getAccount", str(ALICE)) == {
-        "balance": hex(100 * ETHER),
-        "nonce": "0x0",
-        "codeHash": hexed(keccak256(b"")),
-        "storageRoot": hexed(EMPTY_ROOT),
-    }
-    assert client("eth_getAccount", str(LOGGER))["codeHash"] == hexed(keccak256(LOG_CODE))
 
 
 def test_an_account_with_storage_has_the_root_that_proofs_have(client: ApiClient) -> None:
@@ -130,13 +97,6 @@ def test_slots_of_several_contracts_are_read_at_once(client: ApiClient) -> None:
         str(NOBODY): [EMPTY],
         str(ALICE): [],
     }
-
-
-def test_slots_are_read_at_any_block(client: ApiClient) -> None:
-    client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
-    client("evm_mine")
-    assert client("eth_getStorageValues", {str(LOGGER): [SLOT]}, "0x0") == {str(LOGGER): [EMPTY]}
-    assert client("eth_getStorageValues", {str(LOGGER): [SLOT]}) == {str(LOGGER): [VALUE]}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import QUICK_LOGS, LogProver
-from entresol.rpc.jsonrpc.codec import decode_hook, encode
+from entresol.rpc.jsonrpc.codec import encode
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.merkle_proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
@@ -38,7 +37,6 @@ from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.block_production import sender
 from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
 from tests.support.coroutines import completed
-from tests.support.rollup.messages import message_log
 from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
@@ -133,17 +131,6 @@ def test_a_block_that_is_in_no_batch_yet_names_the_next_one(rollup: Rollup) -> N
     assert details["commitTxHash"] is details["executedAt"] is details["commitChainId"] is None
 
 
-def test_batches_follow_one_another_without_gaps(rollup: Rollup) -> None:
-    rollup.chain.seal_messages(1)
-    rollup.chain.seal_messages(2)
-    rollup.seal_batch()
-    rollup.chain.seal_messages(3)
-    rollup.seal_batch()
-    ranges = [rollup("zks_getL1BatchBlockRange", number) for number in range(4)]
-    assert ranges == [["0x0", "0x0"], ["0x1", "0x2"], ["0x3", "0x3"], None]
-    assert rollup("zks_L1BatchNumber") == "0x2"
-
-
 def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
     rollup.chain.seal_messages(1)
     batch = rollup.seal_batch()
@@ -222,11 +209,6 @@ def test_prices_in_details_are_those_that_the_block_was_made_with(rollup: Rollup
     assert int(metadata["pubdata_price_per_byte"], 16) == blocks[1]["fairPubdataPrice"]
 
 
-def test_missing_prices_are_the_current_ones(rollup: Rollup) -> None:
-    rollup.fees.observe(3 * 10**9)
-    assert rollup("zks_getBlockDetails", 0)["l1GasPrice"] == 3 * 10**9
-
-
 def test_the_last_executed_batch_is_found_without_reading_the_pending_ones(
     rollup: Rollup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,44 +230,12 @@ def test_the_last_executed_batch_is_found_without_reading_the_pending_ones(
     assert len(reads) <= 6
 
 
-def test_a_batch_counts_transactions_by_where_they_came_from(rollup: Rollup) -> None:
-    rollup.chain.deposit()
-    rollup.chain.transfer()
-    rollup.chain.seal_messages(1)
-    batch = rollup.seal_batch()
-    for details in (rollup("zks_getL1BatchDetails", batch), rollup("zks_getBlockDetails", 1)):
-        assert (details["l1TxCount"], details["l2TxCount"]) == (1, 2)
-
-
 @pytest.mark.parametrize(
     "method", ["zks_getL1BatchDetails", "zks_getBlockDetails", "zks_getL1BatchBlockRange"]
 )
 @pytest.mark.parametrize("number", [5, 2**63])
 def test_what_is_not_there_is_null(rollup: Rollup, method: str, number: int) -> None:
     assert rollup(method, number) is None
-
-
-def test_a_transaction_goes_from_pending_to_verified(rollup: Rollup) -> None:
-    name = str(rollup.chain.send_message(1))
-    states = [rollup("zks_getTransactionDetails", name)["status"]]
-    rollup.chain.builder.seal()
-    states.append(rollup("zks_getTransactionDetails", name)["status"])
-    batch = rollup.seal_batch()
-    rollup.settle(batch, *SettlementStep)
-    states.append(rollup("zks_getTransactionDetails", name)["status"])
-    rollup.chain.set_finality(finalized=1)
-    details = rollup("zks_getTransactionDetails", name)
-    assert [*states, details["status"]] == ["pending", "included", "fastFinalized", "verified"]
-    assert details["ethExecuteTxHash"] == str(TRANSACTIONS[SettlementStep.EXECUTE])
-    assert details["isL1Originated"] is False
-    assert int(details["fee"], 16) > 0
-
-
-def test_a_transaction_from_l1_is_marked(rollup: Rollup) -> None:
-    name = str(rollup.chain.deposit())
-    rollup.chain.builder.seal()
-    details = rollup("zks_getTransactionDetails", name)
-    assert (details["isL1Originated"], details["gasPerPubdata"]) == (True, hex(800))
 
 
 def test_a_transaction_of_the_node_is_one_of_l2(rollup: Rollup) -> None:
@@ -306,10 +256,6 @@ def test_a_transaction_of_the_node_is_one_of_l2(rollup: Rollup) -> None:
     assert shown["initiatorAddress"] == str(SYSTEM_SENDER)
     common = rollup("zks_getRawBlockTransactions", 1)[0]["common_data"]["L2"]
     assert (common["transactionType"], common["signature"]) == ("SystemTransaction", [])
-
-
-def test_an_unknown_transaction_has_no_details(rollup: Rollup) -> None:
-    assert rollup("zks_getTransactionDetails", "0x" + "12" * 32) is None
 
 
 def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None:
@@ -359,24 +305,6 @@ def test_another_target_of_a_proof_is_rejected_by_name(rollup: Rollup, target: s
         rollup("zks_getL2ToL1LogProof", "0x" + "12" * 32, 0, target)
 
 
-def test_a_proof_leads_from_the_log_to_the_root_of_its_batch(rollup: Rollup) -> None:
-    rollup.chain.deposit()
-    rollup.chain.seal_messages(3, 4)
-    batch = rollup.seal_batch()
-    rollup.settle(batch, *SettlementStep)
-    answer = rollup("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(4), None)
-    key = Hash32(bytes(sender(USER)).rjust(32, b"\0"))
-    log = L2ToL1Log(
-        tx_number=2,
-        sender=message_log(0, sender(USER), b"").sender,
-        key=key,
-        value=Hash32((4).to_bytes(32)),
-    )
-    words = [Hash32.parse(word) for word in answer["proof"]]
-    assert answer["id"] == 2
-    assert root_of_proof(log.leaf(), answer["id"], words) == Hash32.parse(answer["root"])
-
-
 def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
     rollup: Rollup,
 ) -> None:
@@ -410,32 +338,6 @@ def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
         )
         assert root_of_proof(log.leaf(), proof["id"], words) == Hash32.parse(proof["root"])
     assert numbers == [1, 2, 3] * 3
-
-
-def test_a_position_distinguishes_equal_messages(rollup: Rollup) -> None:
-    rollup.chain.seal_messages(5, 5)
-    rollup.settle(rollup.seal_batch(), *SettlementStep)
-    question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(5))
-    assert [rollup(*question, position)["id"] for position in (None, 0, 1)] == [0, 0, 1]
-    assert rollup(*question, 2) is None
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        [],
-        ["latest", "0x" + "11" * 20, "0x" + "22" * 32],
-        [1, "0x11", "0x" + "22" * 32],
-        [1, "0x" + "11" * 20, "0x22"],
-        [-1, "0x" + "11" * 20, "0x" + "22" * 32],
-        [1, "0x" + "11" * 20, "0x" + "22" * 32, "x"],
-    ],
-)
-def test_a_malformed_proof_request_names_the_path(rollup: Rollup, params: list[object]) -> None:
-    with pytest.raises(RpcError) as caught:
-        rollup("zks_getL2ToL1MsgProof", *params)
-    assert caught.value.code == -32602
-    assert caught.value.message.startswith("params[")
 
 
 def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
@@ -582,28 +484,6 @@ def test_a_block_that_no_batch_has_may_be_another_one_later(rollup: Rollup) -> N
     now = rollup("zks_getBlockDetails", 1)
     assert (before["l2TxCount"], now["l2TxCount"]) == (1, 2)
     assert now["rootHash"] == str(rollup.chain.head.hash()) != before["rootHash"]
-
-
-@pytest.mark.parametrize("is_settled", [False, True])
-def test_rendered_details_are_as_their_models_are_encoded(rollup: Rollup, is_settled: bool) -> None:
-    names = [rollup.chain.deposit(), rollup.chain.send_message(1)]
-    rollup.chain.builder.seal()
-    batch = rollup.seal_batch()
-    if is_settled:
-        rollup.settle(batch, *SettlementStep)
-    calls = [
-        ("zks_getBlockDetails", [1]),
-        ("zks_getL1BatchDetails", [batch]),
-        *(("zks_getTransactionDetails", [str(name)]) for name in names),
-        ("zks_getL2ToL1LogProof", [str(names[1]), 0]),
-    ]
-    for method, params in calls:
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        body = asyncio.run(rollup.handle(msgspec.json.encode(request)))
-        result = msgspec.json.decode(body, type=dict[str, msgspec.Raw])["result"]
-        model = rollup._dispatcher.methods[method].result
-        decoded = msgspec.json.decode(result, type=model, dec_hook=decode_hook)
-        assert bytes(result) == encode(decoded)
 
 
 def test_a_proof_of_a_large_batch_is_made_on_a_thread_and_then_at_once(rollup: Rollup) -> None:

@@ -51,11 +51,6 @@ def test_the_protocol_has_one_version(client: NamespaceClient, params: tuple[obj
     assert set(version["base_system_contracts"]) == {"bootloader", "default_aa", "evm_emulator"}
 
 
-@pytest.mark.parametrize("version", [0, 30, 32])
-def test_another_version_of_the_protocol_is_null(client: NamespaceClient, version: int) -> None:
-    assert client("zks_getProtocolVersion", version) is None
-
-
 def test_both_namespaces_name_the_same_version(client: NamespaceClient) -> None:
     minor = client("zks_getProtocolVersion")["minorVersion"]
     assert client("eth_protocolVersion") == f"zks/0.{minor}.0"

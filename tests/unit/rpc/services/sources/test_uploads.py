@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,17 +12,11 @@ from msgspec import Raw
 from entresol.rpc.jsonrpc.errors import InvalidParamsError
 from entresol.rpc.services.sources import uploads
 from entresol.rpc.services.sources.uploads import read_upload
-from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.chain.api_client import ApiClient
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of, output_of
 from tests.support.rpc_client import RpcError
 
 LONG = "/" * (64 << 10)
-
-
-@pytest.fixture
-def client() -> Iterator[ApiClient]:
-    with running_api() as api:
-        yield api
 
 
 def params(text: str, **members: Any) -> Raw:
