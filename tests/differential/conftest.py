@@ -4,6 +4,4 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite(
-    "tests.support.differential.comparison", "tests.support.differential.replay"
-)
+pytest.register_assert_rewrite("tests.support.differential.comparison")

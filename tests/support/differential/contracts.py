@@ -88,16 +88,6 @@ RECURSE = assemble("""
     end: 32 32 return
 """)
 
-# (depth): the same, each depth writing the slot of its number before and after.
-RECURSE_AND_STORE = assemble("""
-    0 calldataload iszero @end jumpi
-    1 0 calldataload sstore
-    1 0 calldataload sub 0 mstore
-    0 0 32 0 0 address gas call
-    2 add 0 calldataload sstore
-    end: stop
-""")
-
 # (value): stores it in transient storage and reads it from inner calls, one of which fails.
 TRANSIENT = assemble("""
     caller address eq @inner jumpi

@@ -149,7 +149,7 @@ def with_gas_of_the_receipt(trace: Trace, each: Traced, _: Options) -> Trace:
     first = trace[0]
     if first["result"] is None:
         return trace
-    gas_used = each.mined.ran.results[each.index].gas_used
+    gas_used = each.mined.results[each.index].gas_used
     return [first | {"result": first["result"] | {"gasUsed": hex(gas_used)}}, *trace[1:]]
 
 

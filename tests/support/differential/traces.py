@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from entresol._native import Overlay, Tracer, execute
-from tests.support.differential.comparison import Mined, Peers
+from tests.support.differential.comparison import RULES, Mined, Peers
 from tests.support.differential.transactions import Signed
 from tests.support.hex_data import unhex
 
@@ -33,12 +33,12 @@ class Traced:
     @property
     def gas_before(self) -> int:
         """The gas that the earlier transactions of the block used."""
-        return sum(outcome.gas_used for outcome in self.mined.ran.results[: self.index])
+        return sum(outcome.gas_used for outcome in self.mined.results[: self.index])
 
     @property
     def logs_before(self) -> int:
         """The number of logs of the earlier transactions of the block."""
-        return sum(len(outcome.logs) for outcome in self.mined.ran.results[: self.index])
+        return sum(len(outcome.logs) for outcome in self.mined.results[: self.index])
 
     def ours(self, options: Options) -> Trace:
         """Return our trace."""
@@ -49,8 +49,8 @@ class Traced:
             block_hash=unhex(self.mined.block["hash"]),
             first_log=self.logs_before,
         )
-        rules, env = self.both.replay.rules, self.mined.ran.env
-        outcome = execute(self.state, rules, env, self.signed.message, tracer=tracer)
+        env = self.mined.env
+        outcome = execute(self.state, RULES, env, self.signed.message, tracer=tracer)
         assert outcome.trace is not None
         return json.loads(outcome.trace)
 
@@ -78,9 +78,8 @@ def _engine_options(options: Options) -> Options:
 def traced(both: Peers) -> Iterator[Traced]:
     """Run every mined block again, and stop before each transaction."""
     for mined in both.mined:
-        number = int(mined.block["number"], 16)
-        state = both.replay.begin(mined.ran.start, mined.ran.parent_hash, number)
-        for index, outcome in enumerate(mined.ran.results):
+        state = mined.begin()
+        for index, outcome in enumerate(mined.results):
             yield Traced(both, mined, index, state)
             state.apply(outcome)
 

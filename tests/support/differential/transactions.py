@@ -42,7 +42,6 @@ class Authorization:
     delegate: bytes
     nonce: int
     chain_id: int = CHAIN_ID
-    spoiled: bool = False
 
     @cached_property
     def signed(self) -> tuple[int, bytes, int, int, int, int]:
@@ -50,8 +49,7 @@ class Authorization:
         wish = {"chainId": self.chain_id, "address": self.delegate, "nonce": self.nonce}
         # eth_account declares a message; it returns an authorization.
         signed: Any = self.authority.account.sign_authorization(wish)
-        s = 0 if self.spoiled else signed.s
-        return self.chain_id, self.delegate, self.nonce, signed.y_parity, signed.r, s
+        return self.chain_id, self.delegate, self.nonce, signed.y_parity, signed.r, signed.s
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -62,14 +60,13 @@ class Authorization:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A transaction before it has a nonce; without a sender or a type it gets any."""
+    """A transaction before it has a sender and a nonce; without a type it has the simplest of later ones."""
 
     to: bytes | None
     data: bytes = b""
     value: int = 0
     gas: int = 400_000
     type: int | None = None
-    sender: Actor | None = None
     gas_price: int = 3 * 10**9
     tip: int = 10**9
     chain_id: int | None = CHAIN_ID

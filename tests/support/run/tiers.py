@@ -81,9 +81,6 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_largest_requests.py": "the largest request of every method, each measured",
     f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "failing requests of every method, and what they leave",
     f"{_INTEGRATION}/test_workers_linearizability.py": "a long history of reads and writes, then the search in it",
-    "tests/differential/test_roots.py::test_a_long_random_chain_has_the_roots_of_anvils": (
-        "a long random chain"
-    ),
     f"{EXPLORER}::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
     f"{EXPLORER}::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
     **{

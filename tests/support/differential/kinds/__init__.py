@@ -1,1 +1,0 @@
-"""Families of generated transactions, one module each."""
