@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from entresol._native import (
-    CONTRACT_DEPLOYER as _CONTRACT_DEPLOYER,
-)
-from entresol._native import (
-    NONCE_HOLDER as _NONCE_HOLDER,
-)
-from entresol._native import (
-    Checks,
-    execute,
-    has_code,
-    set_next_nonce,
-    zk_parties,
-)
+from entresol._native import CONTRACT_DEPLOYER as _CONTRACT_DEPLOYER
+from entresol._native import NONCE_HOLDER as _NONCE_HOLDER
+from entresol._native import Checks, execute, has_code, set_next_nonce, zk_parties
 from entresol.errors import AccountRejection
 from entresol.errors.base import without_frames
 from entresol.execution.evm_env import State, ValidationLimits, overlay_on, tx_env_of

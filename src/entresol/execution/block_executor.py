@@ -492,11 +492,7 @@ def system_call(
     if account is None or account.code_hash == EMPTY_CODE_HASH:
         return b""
     tx_env = TxEnv(
-        sender=SYSTEM_ADDRESS,
-        gas_limit=SYSTEM_CALL_GAS,
-        to=contract,
-        data=data,
-        keeps_nonce=True,
+        sender=SYSTEM_ADDRESS, gas_limit=SYSTEM_CALL_GAS, to=contract, data=data, keeps_nonce=True
     )
     ran = call(overlay, rules, env.native, tx_env)
     overlay.apply(ran)

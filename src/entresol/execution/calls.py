@@ -32,11 +32,7 @@ from entresol.execution.overrides import BlockOverrides, override
 from entresol.execution.reverts import failure_of
 from entresol.primitives.bytecode import byte_counts
 from entresol.primitives.l1_to_l2_gas import max_gas_limit, min_gas_limit
-from entresol.primitives.transactions import (
-    Access,
-    Authorization,
-    PriorityTransaction,
-)
+from entresol.primitives.transactions import Access, Authorization, PriorityTransaction
 from entresol.primitives.transactions.zk import DEFAULT_GAS_PER_PUBDATA
 from entresol.primitives.values import Address, Hash32
 

@@ -110,9 +110,7 @@ BLOCKS: list[dict[str, Draft]] = [
     },
     {
         "delegation": Draft(
-            to=AUTHORITY.address,
-            data=WORDS,
-            authorizations=[Authorization(AUTHORITY, STORE, 0)],
+            to=AUTHORITY.address, data=WORDS, authorizations=[Authorization(AUTHORITY, STORE, 0)]
         ),
         "delegations": Draft(
             to=AUTHORITY.address,

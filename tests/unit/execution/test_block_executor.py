@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
 from entresol._native import Account, Rules
-from entresol.errors import (
-    BlockFull,
-    BlockFullOfMessages,
-    InvalidTransaction,
-)
+from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
@@ -226,10 +222,7 @@ def test_a_failed_deposit_goes_to_the_refund_recipient(producer: Producer, to: b
 def test_a_deposit_that_calls_eravm_code_fails_and_does_not_hold_up_the_next(
     store: Store, to: bytes
 ) -> None:
-    codes = {
-        FOREIGN: bytes(32),
-        CALLING_FOREIGN: assemble(f"0 0 0 0 0 0x{FOREIGN.hex()} gas call"),
-    }
+    codes = {FOREIGN: bytes(32), CALLING_FOREIGN: assemble(f"0 0 0 0 0 0x{FOREIGN.hex()} gas call")}
     producer = Producer(store, codes=codes)
     producer.rules = Rules(CHAIN_ID, rejects_foreign_code=True)
     deposits = [priority(to, value=1, to_mint=2 * ETHER), priority(BOB, value=1, nonce=1)]

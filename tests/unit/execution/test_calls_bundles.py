@@ -35,10 +35,7 @@ def test_each_call_sees_what_the_ones_before_it_did() -> None:
 
 
 def test_a_bundle_has_a_block_of_its_own() -> None:
-    bundles = [
-        Bundle(calls=(ASK,), block=BlockOverrides(number=99)),
-        Bundle(calls=(ASK,)),
-    ]
+    bundles = [Bundle(calls=(ASK,), block=BlockOverrides(number=99)), Bundle(calls=(ASK,))]
     assert call_many(evm_env(NUMBER), bundles) == [[word(99)], [word(7)]]
 
 

@@ -53,9 +53,7 @@ def succeeds(world: InMemoryState, request: PriorityTransaction, gas_limit: int)
     """Say whether the request succeeds in a block of its own."""
     parent = ParentBlock(Hash32.zero(), Hash32.zero())
     paid = msgspec.structs.replace(
-        request,
-        gas_limit=gas_limit,
-        to_mint=request.value + gas_limit * request.max_fee_per_gas,
+        request, gas_limit=gas_limit, to_mint=request.value + gas_limit * request.max_fee_per_gas
     )
     executor = BlockExecutor(RULES, Snapshot(world), BLOCK, parent)
     return executor.run(Transaction.from_l1(paid)).succeeded

@@ -15,11 +15,7 @@ from entresol.errors import (
 )
 from entresol.execution.calls import Bundle, CallRequest, call, call_many, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
-from entresol.execution.overrides import (
-    BlockOverrides,
-    StateOverride,
-    override,
-)
+from entresol.execution.overrides import BlockOverrides, StateOverride, override
 from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import CONTRACT, RULES, InMemoryState
 from tests.support.hex_data import word

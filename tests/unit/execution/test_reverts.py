@@ -119,18 +119,9 @@ def test_the_description_of_a_custom_error_is_cut() -> None:
     ("data", "text"),
     [
         (b"", "Transaction reverted without a reason string"),
-        (
-            error("no"),
-            f"{REVERTED} reason string 'no'",
-        ),
-        (
-            PANIC + word(0x11),
-            f"{REVERTED} panic code 0x11 ({HARDHAT_PANICS[0x11]})",
-        ),
-        (
-            b"\x12\x34\x56\x78",
-            f"{REVERTED} an unrecognized custom error (return data: 0x12345678)",
-        ),
+        (error("no"), f"{REVERTED} reason string 'no'"),
+        (PANIC + word(0x11), f"{REVERTED} panic code 0x11 ({HARDHAT_PANICS[0x11]})"),
+        (b"\x12\x34\x56\x78", f"{REVERTED} an unrecognized custom error (return data: 0x12345678)"),
     ],
 )
 def test_hardhat_words_it_its_own_way(data: bytes, text: str) -> None:

@@ -274,11 +274,7 @@ def test_the_gas_cap_is_for_all_calls_together(base: SimulationBase) -> None:
 
 
 def test_failures_are_results_and_undo_what_they_did(base: SimulationBase) -> None:
-    accounts = {
-        **funded(),
-        **coded("5f5fa0 60015f55 5f5ffd"),
-        **coded("fe", C2),
-    }
+    accounts = {**funded(), **coded("5f5fa0 60015f55 5f5ffd"), **coded("fe", C2)}
     calls = [CallRequest(sender=C0, to=to, value=1, gas=100_000) for to in (C1, C2)]
     failing = block(*calls, accounts=accounts)
     read = block(CallRequest(to=C1), accounts=coded(READ_CODE))

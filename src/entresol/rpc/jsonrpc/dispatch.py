@@ -31,11 +31,7 @@ from entresol.rpc.jsonrpc.long_request import LongRequest, ScanOrder, read_long
 from entresol.rpc.jsonrpc.method import Namespace
 from entresol.rpc.jsonrpc.method_caller import MethodCaller
 from entresol.rpc.jsonrpc.metrics import Metrics
-from entresol.rpc.jsonrpc.native_methods import (
-    NativeReads,
-    count_native_calls,
-    native_dispatcher,
-)
+from entresol.rpc.jsonrpc.native_methods import NativeReads, count_native_calls, native_dispatcher
 from entresol.rpc.jsonrpc.openrpc import Discovery, Json
 from entresol.rpc.jsonrpc.request_batch import (
     BatchTurns,
@@ -162,10 +158,7 @@ class Dispatcher:
         return self._scans.call(connection, scan, partial(self._handle_scanned, body, connection))
 
     def _handle_scanned(
-        self,
-        body: bytes,
-        connection: ClientConnection,
-        found: LongRequest | list[Item] | None,
+        self, body: bytes, connection: ClientConnection, found: LongRequest | list[Item] | None
     ) -> Response:
         if found is None:
             return self._handle_text(body, connection)

@@ -15,11 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from entresol._native import concatenated
 from entresol.offload import POLICY
-from entresol.rpc.jsonrpc.errors import (
-    ErrorObject,
-    InvalidRequestError,
-    ParseError,
-)
+from entresol.rpc.jsonrpc.errors import ErrorObject, InvalidRequestError, ParseError
 
 ABSENT: Final = Raw(b"")
 """The value of a member that was not sent; a request without `id` is a notification."""

@@ -20,12 +20,7 @@ from entresol.rpc.jsonrpc.metrics import BUCKETS, Metrics
 from entresol.rpc.jsonrpc.params import Parameter
 from entresol.rpc.jsonrpc.served_method import Method
 
-_KINDS: Final[dict[Any, str]] = {
-    Hash32: "hash",
-    Address: "address",
-    bool: "boolean",
-    str: "other",
-}
+_KINDS: Final[dict[Any, str]] = {Hash32: "hash", Address: "address", bool: "boolean", str: "other"}
 """The parameters of getters, as the crate names them."""
 _NUMBER, _NUMBER_BITS = "number", 64
 """Of those that may also be JSON integers, these are plain as such."""
@@ -43,11 +38,7 @@ class NativeReads(NamedTuple):
 
 
 def native_dispatcher(
-    methods: Collection[Method],
-    reads: NativeReads | None,
-    *,
-    batch: int,
-    max_bytes: int,
+    methods: Collection[Method], reads: NativeReads | None, *, batch: int, max_bytes: int
 ) -> NativeDispatcher:
     """Return the crate's dispatcher for `methods`, which are never forwarded while it is used.
 

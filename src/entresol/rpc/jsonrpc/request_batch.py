@@ -25,11 +25,7 @@ class DeferredResponse:
 
     __slots__ = ("_respond", "future")
 
-    def __init__(
-        self,
-        future: asyncio.Future[Any],
-        respond: Callable[[], bytes | None],
-    ) -> None:
+    def __init__(self, future: asyncio.Future[Any], respond: Callable[[], bytes | None]) -> None:
         self.future = future
         self._respond = respond
 

@@ -118,10 +118,7 @@ def _contract(it: ContractGas) -> ContractGasResult:
 
 def _function(it: FunctionGas) -> FunctionGasResult:
     return FunctionGasResult(
-        name=it.name,
-        caller=it.caller,
-        succeeded=_amounts(it.succeeded),
-        failed=_amounts(it.failed),
+        name=it.name, caller=it.caller, succeeded=_amounts(it.succeeded), failed=_amounts(it.failed)
     )
 
 

@@ -132,10 +132,7 @@ class TxPool:
         return cast("dict[str, dict[str, dict[str, TransactionInfo]]]", contents)
 
     def _grouped(
-        self,
-        listing: PoolListing,
-        render: Callable[[Transaction], T],
-        size_of: Callable[[T], int],
+        self, listing: PoolListing, render: Callable[[Transaction], T], size_of: Callable[[T], int]
     ) -> dict[str, dict[str, dict[str, T]]]:
         """Return pending and queued transactions by checksummed sender and decimal nonce."""
         found: dict[str, dict[str, dict[str, T]]] = {"pending": {}, "queued": {}}

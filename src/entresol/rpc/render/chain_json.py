@@ -65,12 +65,7 @@ class BlockInclusion:
     __slots__ = ("base_fee", "batch", "fields", "hash", "number", "timestamp")
 
     def __init__(
-        self,
-        number: int,
-        block_hash: bytes,
-        timestamp: int,
-        base_fee: int,
-        batch: BatchInfo | None,
+        self, number: int, block_hash: bytes, timestamp: int, base_fee: int, batch: BatchInfo | None
     ) -> None:
         self.number = number
         self.hash = block_hash

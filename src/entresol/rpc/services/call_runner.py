@@ -49,9 +49,7 @@ class CallRunner:
     """Runs calls within limits: with a small gas budget on the event loop, then on a worker thread."""
 
     def __init__(
-        self,
-        limits: CallLimits | None = None,
-        is_budget_spent: Callable[[], bool] = lambda: False,
+        self, limits: CallLimits | None = None, is_budget_spent: Callable[[], bool] = lambda: False
     ) -> None:
         """Run calls within limits.
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol._native import (
-    AccountReads,
-    BridgeEstimates,
-    CallErrors,
-    FeeHistory,
-    StateReads,
-)
+from entresol._native import AccountReads, BridgeEstimates, CallErrors, FeeHistory, StateReads
 from entresol.cache_limits import CACHES
 from entresol.errors import (
     CallGasSpent,
@@ -137,9 +131,7 @@ def new_call_errors(*, fails_calls: bool) -> CallErrors:
     )
 
 
-def _around_number(
-    error: type[GasAllowanceExceeded | CallGasSpent],
-) -> tuple[int, str, str]:
+def _around_number(error: type[GasAllowanceExceeded | CallGasSpent]) -> tuple[int, str, str]:
     """Return the code of an error, and what its text has before and after its number."""
     before, after = str(error(0)).split("0")
     return error.rpc_code, before, after

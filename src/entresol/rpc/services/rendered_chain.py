@@ -303,12 +303,7 @@ class RenderedChain:
         return transaction_json(record.transaction(index), self._chain_id, inclusion, index)
 
     def _render_stored(
-        self,
-        key: Key,
-        number: int,
-        render: Callable[[bytes, int], bytes],
-        *,
-        is_final: bool = True,
+        self, key: Key, number: int, render: Callable[[bytes, int], bytes], *, is_final: bool = True
     ) -> Result:
         """Return what the crate renders from a stored record."""
         generation = self._cache.generation

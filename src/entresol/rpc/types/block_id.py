@@ -101,10 +101,7 @@ class BlockId(BlockNumber):
             },
             {
                 "type": "object",
-                "properties": {
-                    "blockHash": _HASH_SCHEMA,
-                    "requireCanonical": {"type": "boolean"},
-                },
+                "properties": {"blockHash": _HASH_SCHEMA, "requireCanonical": {"type": "boolean"}},
                 "required": ["blockHash"],
             },
         ]

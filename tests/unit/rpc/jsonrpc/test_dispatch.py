@@ -149,10 +149,7 @@ def test_an_unexpected_exception_is_logged_and_hidden(
 
 @pytest.mark.parametrize(
     ("params", "message", "data"),
-    [
-        (["0x"], "execution reverted", "0x"),
-        (["0x01", "no"], "execution reverted: no", "0x01"),
-    ],
+    [(["0x"], "execution reverted", "0x"), (["0x01", "no"], "execution reverted: no", "0x01")],
 )
 def test_a_revert_always_has_data(params: list[str], message: str, data: str) -> None:
     error = caller()(request("toy_revert", *params))["error"]

@@ -119,8 +119,7 @@ class Flagged:
 
 
 @pytest.mark.parametrize(
-    "result",
-    [{"first": True}, {"second": None}, {"first": True, "second": None, "third": 1}, None],
+    "result", [{"first": True}, {"second": None}, {"first": True, "second": None, "third": 1}, None]
 )
 def test_a_response_with_too_many_or_too_few_members_is_not_what_was_declared(
     result: object,

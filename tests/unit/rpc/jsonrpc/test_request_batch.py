@@ -9,12 +9,7 @@ import pytest
 
 from entresol.offload import POLICY
 from entresol.rpc.jsonrpc import request_batch as module
-from entresol.rpc.jsonrpc.request_batch import (
-    BatchTurns,
-    DeferredResponse,
-    RequestBatch,
-    Response,
-)
+from entresol.rpc.jsonrpc.request_batch import BatchTurns, DeferredResponse, RequestBatch, Response
 
 BATCHES = 5
 

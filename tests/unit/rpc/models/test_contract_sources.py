@@ -30,11 +30,7 @@ def function(name: str, **members: Any) -> Json:
 
 
 def test_a_contract_of_a_known_source_has_its_name_and_its_abi(client: ApiClient) -> None:
-    point = {
-        "name": "p",
-        "type": "tuple",
-        "components": [{"name": "x", "type": "uint256"}],
-    }
+    point = {"name": "p", "type": "tuple", "components": [{"name": "x", "type": "uint256"}]}
     abi = [
         function("f", inputs=[point], outputs=[], stateMutability="view"),
         {

@@ -68,10 +68,7 @@ def test_one_frame_is_found_by_its_address(chain: TracedChain) -> None:
         ({"fromAddress": [str(OUTER)]}, [[0], [1]]),
         ({"toAddress": [str(INNER)]}, [[0]]),
         ({"fromAddress": [str(ALICE)], "toAddress": [str(BOB)]}, [[], [1], [], [], []]),
-        (
-            {"fromAddress": [str(OUTER)], "toAddress": [str(BOB)], "mode": "intersection"},
-            [[1]],
-        ),
+        ({"fromAddress": [str(OUTER)], "toAddress": [str(BOB)], "mode": "intersection"}, [[1]]),
         ({"after": 2, "count": 2}, [[1], []]),
         ({"count": 0}, []),
         ({"after": 100}, []),

@@ -11,12 +11,7 @@ import pytest
 
 from entresol.chain.events import BACKLOG, BlockSealed
 from entresol.dev.reverts import Reverts
-from entresol.errors import (
-    InvalidFilter,
-    MalformedValue,
-    SubscriptionRejected,
-    SubscriptionsFull,
-)
+from entresol.errors import InvalidFilter, MalformedValue, SubscriptionRejected, SubscriptionsFull
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache import BlockLogs

@@ -11,14 +11,7 @@ from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, Unknow
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
-from tests.support.chain.log_emitter import (
-    DOUBLE,
-    EMITTERS,
-    SILENT,
-    SINGLE,
-    EmittingChain,
-    read,
-)
+from tests.support.chain.log_emitter import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, read
 from tests.support.hex_data import word
 
 ONE, TWO = str(word(1)), str(word(2))

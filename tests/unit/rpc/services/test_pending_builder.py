@@ -58,11 +58,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     ],
 )
 def test_a_heavy_block_executes_on_a_worker(
-    heavy: ApiClient,
-    threads: set[int],
-    method: str,
-    params: list[object],
-    expected: str,
+    heavy: ApiClient, threads: set[int], method: str, params: list[object], expected: str
 ) -> None:
     assert asyncio.run(ask(heavy, method, *params)) == expected
     assert threads

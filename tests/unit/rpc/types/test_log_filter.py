@@ -10,22 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import (
-    EntresolError,
-    InvalidFilter,
-    MalformedValue,
-    TooManyAlternatives,
-)
-from entresol.rpc.types.log_filter import (
-    MAX_ALTERNATIVES,
-    LogFilter,
-    parse_query,
-)
+from entresol.errors import EntresolError, InvalidFilter, MalformedValue, TooManyAlternatives
+from entresol.rpc.types.log_filter import MAX_ALTERNATIVES, LogFilter, parse_query
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.log_emitter import (
-    DOUBLE,
-    SINGLE,
-)
+from tests.support.chain.log_emitter import DOUBLE, SINGLE
 from tests.support.hex_data import word
 
 ONE, TWO = str(word(1)), str(word(2))
@@ -77,10 +65,7 @@ def test_a_fifth_topic_is_rejected(topics: list[object]) -> None:
         ({"toBlock": "later"}, "toBlock: a quantity is written in hex digits, got 'later'"),
         ({"blockHash": "0x12"}, "blockHash: a hash is 32 bytes, got 1"),
         ({"address": "0x12"}, "address: an address is 20 bytes, got 1"),
-        (
-            {"address": [str(DOUBLE), None]},
-            r"address[1]: an address is a hex string, got null",
-        ),
+        ({"address": [str(DOUBLE), None]}, r"address[1]: an address is a hex string, got null"),
         ({"topics": ONE}, "topics: topics are an array"),
         ({"topics": [None, 5]}, r"topics[1]: a hash is a hex string, got a number"),
         ({"topics": [[ONE, "0x"]]}, r"topics[0][1]: a hash is 32 bytes, got 0"),

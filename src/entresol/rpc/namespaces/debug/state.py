@@ -72,12 +72,7 @@ class DebugState:
             raise MalformedValue("Key prefix must be 0x63 for code hash lookups")
         return Data(self._store.code(bytes(key[1:])) or b"")
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        served_by=ServedBy.BLOCK,
-        past=Past.REMOTE,
-    )
+    @method(BlockNotFound, NotInspectable, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def execution_witness(self, block: BlockId) -> Offload[Annotated[Raw, WitnessResult]]:
         """Return the trie nodes, codes and headers that suffice to execute a block again.
 
@@ -197,12 +192,7 @@ class DebugRanges:
         self._preimages = Preimages(ledger.store.state_keys)
         self._max_bytes = max_bytes
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        served_by=ServedBy.BLOCK,
-        past=Past.REMOTE,
-    )
+    @method(BlockNotFound, NotInspectable, served_by=ServedBy.BLOCK, past=Past.REMOTE)
     def storage_range_at(
         self,
         block: BlockId,

@@ -167,11 +167,7 @@ class MineDetailed:
         self._sequencer = sequencer
         self._rendered = rendered
 
-    @method(
-        InvalidParams,
-        name="{prefix}_mine_detailed",
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(InvalidParams, name="{prefix}_mine_detailed", served_by=ServedBy.PRODUCER)
     async def mine_detailed(
         self, options: MineRequest | None = None
     ) -> Offload[Annotated[list[dict[str, Any]], list[MinedBlock]]]:

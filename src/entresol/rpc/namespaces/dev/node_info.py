@@ -141,10 +141,7 @@ class AnvilNode:
         """Return the timestamp of the genesis block."""
         return self._chain.blocks.header(self._chain.ledger.first).timestamp
 
-    @method(
-        *(ControlRejected, ForeignOrigin, RemoteFailed),
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(*(ControlRejected, ForeignOrigin, RemoteFailed), served_by=ServedBy.PRODUCER)
     async def set_rpc_url(self, url: str) -> None:
         """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is not a fork."""
         await self._forks.set_url(url)

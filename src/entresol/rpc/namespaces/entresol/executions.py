@@ -14,11 +14,7 @@ from entresol.errors import (
 from entresol.offload import Offload
 from entresol.rpc.jsonrpc.method import Past, ServedBy, method
 from entresol.rpc.models.execution_steps import ExecutedStepState, ExecutionOverview, StepPage
-from entresol.rpc.render.executions import (
-    executed_step,
-    executed_step_state,
-    execution_overview,
-)
+from entresol.rpc.render.executions import executed_step, executed_step_state, execution_overview
 from entresol.rpc.types.block_id import TransactionHash
 from entresol.rpc.types.number import Number
 

@@ -25,11 +25,7 @@ class EntresolGasReport:
         self._reports = reports
 
     @method(
-        BlockNotFound,
-        MalformedValue,
-        NotInspectable,
-        served_by=ServedBy.PRODUCER,
-        past=Past.REPLAY,
+        BlockNotFound, MalformedValue, NotInspectable, served_by=ServedBy.PRODUCER, past=Past.REPLAY
     )
     def get_gas_report(
         self, from_block: BlockNumber, to_block: BlockNumber = LATEST, file: str | None = None

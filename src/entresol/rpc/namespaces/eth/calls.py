@@ -198,11 +198,7 @@ class EthCalls:
             priority = transaction.priority_transaction(evm_env.block.base_fee)
             return estimate_l1_to_l2_gas(evm_env, priority, limits)
         return estimate_gas(
-            evm_env,
-            transaction.request(),
-            limits,
-            unfunded=self._unfunded,
-            console=console,
+            evm_env, transaction.request(), limits, unfunded=self._unfunded, console=console
         ).gas
 
 

@@ -74,10 +74,7 @@ _PRECOMPILES: Final = (
     "BLAKE2F", "KZG_POINT_EVALUATION", "BLS12_G1ADD", "BLS12_G1MSM", "BLS12_G2ADD",
     "BLS12_G2MSM", "BLS12_PAIRING_CHECK", "BLS12_MAP_FP_TO_G1", "BLS12_MAP_FP2_TO_G2",
 )  # fmt: skip
-_NAMES: Final = {
-    **dict(enumerate(_PRECOMPILES, start=1)),
-    0x100: "P256VERIFY",
-}
+_NAMES: Final = {**dict(enumerate(_PRECOMPILES, start=1)), 0x100: "P256VERIFY"}
 
 _NO_FORK_ID: Final = Data(bytes(4))
 """As in anvil: the checksum over forks has no meaning on a chain that has had all of them since genesis."""

@@ -95,10 +95,7 @@ class EthFilters:
 
     @method(SubscriptionRejected, served_by=ServedBy.REPLICA)
     def subscribe(
-        self,
-        connection: ClientConnection,
-        kind: str,
-        options: SubscriptionOptions | None = None,
+        self, connection: ClientConnection, kind: str, options: SubscriptionOptions | None = None
     ) -> Annotated[str, SubscriptionId]:
         """Subscribe a WebSocket client to `newHeads`, `logs`, `newPendingTransactions` or `syncing`.
 

@@ -77,11 +77,7 @@ class EthState:
     prefix = "eth"
 
     def __init__(
-        self,
-        resolver: BlockResolver,
-        blocks: StoreView,
-        trie: StateTrie,
-        pool: PoolView,
+        self, resolver: BlockResolver, blocks: StoreView, trie: StateTrie, pool: PoolView
     ) -> None:
         self._resolver = resolver
         self._blocks = blocks

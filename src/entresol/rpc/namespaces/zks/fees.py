@@ -8,11 +8,7 @@ import msgspec
 
 from entresol.chain.fees import MAX_GAS_PER_PUBDATA, FeeConstants, FeeInput, FeeModel
 from entresol.chain.finality import BlockTag
-from entresol.errors import (
-    ExecutionFailed,
-    InvalidTransaction,
-    UnserializableCall,
-)
+from entresol.errors import ExecutionFailed, InvalidTransaction, UnserializableCall
 from entresol.execution.calls import estimate_gas, estimate_l1_to_l2_gas
 from entresol.offload import Offload
 from entresol.primitives.published.rules import PARTS

@@ -62,10 +62,7 @@ class TransferSearch:
     """
 
     def __init__(
-        self,
-        blocks: StoreView,
-        max_blocks: int = MAX_BLOCKS,
-        max_seconds: float = MAX_SECONDS,
+        self, blocks: StoreView, max_blocks: int = MAX_BLOCKS, max_seconds: float = MAX_SECONDS
     ) -> None:
         self._blocks = blocks
         self._max_blocks = max_blocks

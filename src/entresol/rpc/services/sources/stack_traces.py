@@ -76,9 +76,7 @@ def failure_of_transaction(
 
 
 def trace_failure(
-    sources: SourceRegistry,
-    run: Callable[[bytes], bytes],
-    code_of: Callable[[Address], bytes],
+    sources: SourceRegistry, run: Callable[[bytes], bytes], code_of: Callable[[Address], bytes]
 ) -> StackTrace | None:
     """Return where an execution fails that starts with some codes; `run` returns its trace by a tracer's options."""
     # Nodes without sources do not need it.

@@ -51,8 +51,7 @@ def test_there_is_no_lowest_gas_price(client: ApiClient, prefix: str, result: ob
 
 
 @pytest.mark.parametrize(
-    ("method", "result"),
-    [("hardhat_setPrevRandao", True), ("anvil_setNextBlockPrevRandao", None)],
+    ("method", "result"), [("hardhat_setPrevRandao", True), ("anvil_setNextBlockPrevRandao", None)]
 )
 def test_prevrandao_follows_from_the_parent_and_can_be_set_for_a_block(
     client: ApiClient, method: str, result: object

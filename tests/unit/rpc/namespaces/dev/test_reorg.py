@@ -72,10 +72,7 @@ def test_a_reorg_has_other_blocks_with_the_given_transactions(client: ApiClient)
     assert not {block["hash"] for block in blocks[2:]} & set(before)
     assert [
         [transaction["value"] for transaction in block["transactions"]] for block in blocks[2:]
-    ] == [
-        ["0x9"],
-        ["0x7"],
-    ]
+    ] == [["0x9"], ["0x7"]]
     assert client.chain.number == 3
 
 

@@ -228,9 +228,7 @@ def test_internal_functions_are_in_the_call_stack_under_their_library(
     ]
 
 
-def test_storage_has_what_the_account_used_until_the_step(
-    debugged: DebuggedContract,
-) -> None:
+def test_storage_has_what_the_account_used_until_the_step(debugged: DebuggedContract) -> None:
     sent = debugged.send("tryToCount(uint256)", 1)
     steps = debugged.steps(sent)
     inner = [number for number, step in enumerate(steps) if step["frame"] == 1]
@@ -261,9 +259,7 @@ def test_a_step_that_is_not_there_is_an_error(client: ApiClient) -> None:
     assert failure.value.code == -32602
 
 
-def test_of_an_execution_too_long_to_follow_the_first_steps_are_recorded(
-    client: ApiClient,
-) -> None:
+def test_of_an_execution_too_long_to_follow_the_first_steps_are_recorded(client: ApiClient) -> None:
     sent = ran(client, ENDLESS, gas="0x200000")
     overview = client("entresol_getExecution", sent)
     assert overview["steps"] > 250_000

@@ -145,11 +145,7 @@ def test_batches_have_their_blocks_and_what_their_steps_took(batches: Batches) -
     page = batches(BATCHES)
     assert [
         (batch["number"], batch["blocks"], batch["transactions"]) for batch in page["batches"]
-    ] == [
-        ("0x3", "0x3", "0x3"),
-        ("0x2", "0x2", "0x2"),
-        ("0x1", "0x1", "0x1"),
-    ]
+    ] == [("0x3", "0x3", "0x3"), ("0x2", "0x2", "0x2"), ("0x1", "0x1", "0x1")]
     assert [batch["commitGasUsed"] for batch in page["batches"]] == [
         None,
         hex(100_000),

@@ -33,9 +33,7 @@ class Rollup(DispatcherClient):
             layer_two=L2Components(FeeModel(), None),
         )
         self.batcher = Batcher(
-            self.chain.blocks,
-            self.chain.batches,
-            SealingPolicy(max_age=10.0**9),
+            self.chain.blocks, self.chain.batches, SealingPolicy(max_age=10.0**9)
         )
         self.batcher.sealed.add(self.api.batch_sealed)
         super().__init__(self.api.dispatcher)

@@ -305,9 +305,7 @@ def test_another_target_of_a_proof_is_rejected_by_name(rollup: Rollup, target: s
         rollup("zks_getL2ToL1LogProof", "0x" + "12" * 32, 0, target)
 
 
-def test_proofs_are_verified_with_the_number_that_the_transaction_shows(
-    rollup: Rollup,
-) -> None:
+def test_proofs_are_verified_with_the_number_that_the_transaction_shows(rollup: Rollup) -> None:
     chain = rollup.chain
     sent = []
     for block in range(3):
