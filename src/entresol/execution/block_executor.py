@@ -388,7 +388,6 @@ class BlockExecutor:
         )
 
     def _body(self, changes: Changes) -> BlockRecord:
-        """Return the record of the block, without its header."""
         # The block may delete an edit's code again, but the record still needs it for the edit.
         codes = self._edited_codes | changes.codes
         return BlockRecord(

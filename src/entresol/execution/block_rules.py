@@ -170,7 +170,6 @@ def check_system_transactions(record: BlockRecord, state: State) -> None:
 
 
 def _problem(record: BlockRecord, index: int, state: State) -> str | None:
-    """Return what is wrong with the system transaction at `index`."""
     raw, sender = record.transactions[index]
     if index:
         return "a system transaction is the first of its block"

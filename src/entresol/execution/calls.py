@@ -80,7 +80,6 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of type 0x71, for estimates and traces; a call only pays for what it publishes."""
 
     def __post_init__(self) -> None:
-        """Reject a gas price beside a fee cap."""
         if self.gas_price is not None and self.has_fee_cap:
             raise MalformedValue(
                 "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified"

@@ -77,7 +77,6 @@ class SimulationBase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _PreparedBase(msgspec.Struct, frozen=True):
-    """The base as the crate reads it."""
 
     header_rlp: bytes
     state: State
@@ -89,7 +88,6 @@ class _PreparedBase(msgspec.Struct, frozen=True):
 
 
 class _PreparedBlock(msgspec.Struct, frozen=True):
-    """A block as the crate reads it."""
 
     calls: tuple[CallRequest, ...]
     accounts: dict[Address, StateOverride] | None
@@ -98,7 +96,6 @@ class _PreparedBlock(msgspec.Struct, frozen=True):
 
 
 class _PreparedSimulation(msgspec.Struct, frozen=True):
-    """A simulation as the crate reads it."""
 
     blocks: list[_PreparedBlock]
     validation: bool

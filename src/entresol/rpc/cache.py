@@ -52,7 +52,6 @@ class BlockCache(Generic[_K, _V]):
     """
 
     def __init__(self, max_bytes: int, size_of: Callable[[_V], int]) -> None:
-        """Take the bound, and the function that returns the size of a value in bytes."""
         self._size_of = size_of
         self._entries: BoundedMap[_K, tuple[_V, int]] = BoundedMap(
             max_weight=max_bytes, on_remove=self._removed
@@ -223,7 +222,6 @@ class BlockLogs:
         return text
 
     def _max_bytes(self) -> int:
-        """Return how many bytes it takes at most, when every log is rendered."""
         raw = sum(_TRANSACTION_BYTES + len(raw) for raw, _ in self._record.transactions)
         data = sum(len(data) for _, _, data in self._logs)
         return _BLOCK_BYTES + raw + _LOG_BYTES * len(self._logs) + _BYTES_PER_DATA_BYTE * data

@@ -51,7 +51,6 @@ def locate(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def _shortened(problem: str) -> str:
-    """Return the beginning of a problem that quotes a value of any length."""
     return problem if len(problem) <= _MAX_PROBLEM else f"{problem[:_MAX_PROBLEM]}…"
 
 

@@ -273,7 +273,6 @@ class Dispatcher:
         return self._caller.reject(not_a_request(item), request_id or NULL)
 
     def _handle_plain(self, item: Request, connection: ClientConnection) -> Response:
-        """Return the response to an item of a batch, if the crate responds to it."""
         params = bytes(item.params)
         if not self._serves_natively(params, connection.path):
             return None

@@ -160,6 +160,5 @@ def _request_or_raw(item: Raw) -> Request | Raw:
 
 @cache
 def _items_decoder(kind: type, count: int) -> Callable[[bytes], msgspec.Struct]:
-    """Return a decoder of the first `count` items of an array."""
     fields = [(f"item_{index}", kind | UnsetType, UNSET) for index in range(count)]
     return msgspec.json.Decoder(msgspec.defstruct("Items", fields, array_like=True)).decode

@@ -133,7 +133,6 @@ def error_object_of(error: Exception, method: str) -> ErrorObject:
 
 
 def _internal(error: Exception, method: str) -> ErrorObject:
-    """Log an internal error, and return no more to the client than the id to find it by."""
     request_id = secrets.token_hex(8)
     log.error("request %s: %s failed", request_id, method, exc_info=error)
     return ErrorObject(INTERNAL, "Internal error", request_id)

@@ -161,7 +161,6 @@ class MethodCaller:
         params: Raw,
         connection: ClientConnection,
     ) -> object:
-        """Call a method again, after what it needs was built or fetched."""
         arguments = method.arguments(params, connection)
         call = partial(method.function, *arguments)
         is_remote = isinstance(needs, StateMissing)
@@ -224,7 +223,6 @@ class MethodCaller:
     def _respond_now(
         self, method: Method, request_id: bytes, started: float, result: Callable[[], object]
     ) -> bytes | None:
-        """Respond with what is there: the result of a call, or its error."""
         code = 0
         try:
             body = self._respond(request_id, result())
@@ -236,7 +234,6 @@ class MethodCaller:
         return body if request_id else None
 
     def _respond(self, request_id: bytes, result: object) -> bytes:
-        """Return the response with this result; raise `ResponseSizeError` if it is too long."""
         if type(result) is TraceWriter:
             # Traces have a limit of their own, and are copied without the GIL.
             return result.joined(opening(request_id, RESULT), CLOSING)

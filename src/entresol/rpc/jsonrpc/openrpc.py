@@ -107,12 +107,10 @@ def _has_bytes(hint: Any) -> bool:
 
 @cache
 def _all_kinds(hint: Any) -> tuple[Any, ...]:
-    """Return a type and all types within it."""
     return tuple(_kinds(msgspec.inspect.type_info(hint), set()))
 
 
 def _kinds(value: Any, seen: set[type]) -> Iterator[Any]:
-    """Yield a type and all types within it."""
     if isinstance(value, tuple):
         for item in value:
             yield from _kinds(item, seen)
@@ -167,13 +165,11 @@ def _say_tags(hints: Iterable[Any], components: Json) -> None:
 
 
 def _structs(hints: Iterable[Any]) -> set[type[msgspec.Struct]]:
-    """Return the classes of objects that types contain."""
     kinds = (kind for hint in hints for kind in _all_kinds(hint))
     return {kind.cls for kind in kinds if isinstance(kind, msgspec.inspect.StructType)}
 
 
 def _choices(hints: Iterable[Any], seen: set[type]) -> Iterator[type[Choice]]:
-    """Yield the choices that types contain, and those in their shapes."""
     for hint in hints:
         for kind in _all_kinds(hint):
             if isinstance(kind, msgspec.inspect.CustomType) and kind.cls not in seen:
@@ -205,7 +201,6 @@ def schema_of(kind: type) -> Json:
 
 
 def _hints(served: Method) -> list[Any]:
-    """Return the types of a method's parameters, then that of its result."""
     return [*(parameter.hint for parameter in served.parameters), served.result]
 
 

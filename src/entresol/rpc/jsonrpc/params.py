@@ -147,7 +147,6 @@ class ParamsReader:
         raise InvalidParamsError("params", "should be an array or an object")
 
     def _read_by_name(self, params: bytes) -> tuple[Any, ...]:
-        """Order named values by position, and read them as an array."""
         try:
             return astuple(self._decode(self._in_order(params)))
         except msgspec.ValidationError as error:
@@ -180,7 +179,6 @@ class ParamsReader:
         raise InvalidParamsError(full_path, problem) from None
 
     def _with_name(self, path: str) -> str:
-        """Write the first index of `path` as the parameter's name."""
         return _INDEX.sub(lambda index: f".{self._parameters[int(index[1])].wire_name}", path, 1)
 
 

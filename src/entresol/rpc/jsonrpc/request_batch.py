@@ -206,7 +206,6 @@ class RequestBatch(Generic[_T]):
             self._tasks = []
 
     async def _finish_group(self) -> None:
-        """Wait for the grouped calls so far."""
         for index, deferred in self._group:
             self._put(index, await deferred)
         self._group = []
@@ -224,6 +223,5 @@ class RequestBatch(Generic[_T]):
 
 
 def _with_last(count: int, last: list[int]) -> list[int]:
-    """Return the indexes of `count` calls, those in `last` at the end."""
     is_last = set(last)
     return [*(index for index in range(count) if index not in is_last), *last]

@@ -170,7 +170,6 @@ class Method:
 
     @property
     def _is_acknowledged(self) -> bool:
-        """Whether it returns true in place of nothing."""
         return self._acknowledged and self._signature.result is type(None)
 
 
@@ -307,7 +306,6 @@ def _not_cached(_params: bytes) -> None:
 
 
 def _position(signature: Sequence[inspect.Parameter], hints: dict[str, Any]) -> int | None:
-    """Return the index of the parameter that is the connection, if there is one."""
     kinds = [hints[parameter.name] for parameter in signature]
     return kinds.index(ClientConnection) if ClientConnection in kinds else None
 

@@ -54,7 +54,6 @@ _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
 
 
 class _Frame(msgspec.Struct, rename="camel"):
-    """The members that identify a frame."""
 
     trace_address: list[int]
 
@@ -134,7 +133,6 @@ class TraceFrames:
         return self._traces.run(work)
 
     def _sealed(self, numbers: Iterable[int]) -> Iterator[SealedBlock]:
-        """Yield the blocks that were executed."""
         for number in numbers:
             if not self._traces.is_genesis(number):
                 yield self._traces.block(number)

@@ -134,7 +134,6 @@ class TxPool:
     def _grouped(
         self, listing: PoolListing, render: Callable[[Transaction], T], size_of: Callable[[T], int]
     ) -> dict[str, dict[str, dict[str, T]]]:
-        """Return pending and queued transactions by checksummed sender and decimal nonce."""
         found: dict[str, dict[str, dict[str, T]]] = {"pending": {}, "queued": {}}
         names = {sender: sender.checksummed() for sender in cooperatively(listing.gaps)}
         entries = list(listing.by_sender())

@@ -241,7 +241,6 @@ class Filters:
         return len(self._cursors)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the ids of the filters."""
         return iter(tuple(self._cursors))
 
     @property
@@ -370,7 +369,6 @@ class Filters:
         self._memory.release(_size_of(cursor))
 
     def _listen_if_needed(self) -> None:
-        """Listen to the chain's events while there are filters."""
         self._listening.switch(on=bool(self._cursors))
         if not self._cursors:
             self._reorgs.clear()

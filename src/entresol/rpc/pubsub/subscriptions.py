@@ -78,7 +78,6 @@ def new_subscription(
 
 
 def _new_id() -> str:
-    """Return `0x` and 32 random hex digits, the first not 0."""
     smallest = 16**31
     return hex(smallest + secrets.randbelow(15 * smallest))
 
@@ -251,7 +250,6 @@ class Subscriptions:
             yield
 
     def _on_event(self, event: Event) -> None:
-        """Queue an event with its number."""
         self._queue.append((self._published, event))
         self._published += 1
         if not self._is_woken:
@@ -281,7 +279,6 @@ class Subscriptions:
         ]
 
     def _is_live(self, subscription: Subscription) -> bool:
-        """Say whether a subscription has not ended between two turns."""
         return subscription.id in self._by_connection.get(subscription.connection, ())
 
     def _notify_syncing(self) -> None:
@@ -353,7 +350,6 @@ class Subscriptions:
         self._changed()
 
     def _changed(self) -> None:
-        """Listen to the chain's events while there are subscriptions, and say that these have changed."""
         self._listening.switch(on=any(self._by_kind.values()))
         self.changed.notify()
 

@@ -258,7 +258,6 @@ def _facts_of(record: BlockRecord) -> list[tuple[int, TransactionFacts]]:
 
 
 def _facts(transaction: Transaction, base_fee: int) -> TransactionFacts:
-    """Return what a receipt says of a transaction."""
     payload = transaction.payload
     price = effective_gas_price(payload, base_fee)
     return transaction.hash, payload.type, payload.to, payload.nonce, price, payload.data[:4]

@@ -93,7 +93,6 @@ class AddressSearch:
                 yield FoundBlock(number, sorted(direct))
 
     def _called(self, number: int, address: Address, budget: TraceBudget) -> set[int]:
-        """Return the positions of transactions in which the address calls or is called."""
         try:
             block = self._traces.block(number)
         except HistoryNotLoaded:
@@ -116,7 +115,6 @@ def may_have_calls(record: BlockRecord, found: Container[int]) -> bool:
 
 
 def _direct(record: BlockRecord, address: Address) -> Iterable[int]:
-    """Yield the positions of transactions that name `address`, without executing them."""
     rows = zip(record.transactions, record.results, strict=True)
     for position, ((raw, sender), result) in enumerate(rows):
         is_named = address in (sender, result.created, *(emitter for emitter, _, _ in result.logs))

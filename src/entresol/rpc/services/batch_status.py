@@ -138,7 +138,6 @@ class BatchStatus:
         return found
 
     def _refresh(self) -> None:
-        """Forget what has changed."""
         if not self.is_current:
             self._version, self._finality = self._chain.batches.version, self._chain.finality
             self._forget()

@@ -160,7 +160,6 @@ class TransactionFiller:
         return Filling(evm_env, nonce, _fee_cap(base_fee, tip), tip)
 
     async def _sidecar(self, given: TransactionObject) -> BlobSidecar:
-        """Return the verified sidecar of a blob transaction."""
         max_blobs = self._chain.pool.rules.max_blobs
         return await self._threads.run(partial(read_sidecar, given, max_blobs))
 
@@ -217,7 +216,6 @@ class TransactionFiller:
         return most
 
     async def _gas(self, request: CallRequest) -> int:
-        """Return the gas that the transaction needs in the next block, after the pending ones."""
         evm_env = await retried(self._resolver.pending_env)
         gas = self._runner.run(lambda limits: estimate_gas(evm_env, request, limits).gas)
         if not isinstance(gas, Offload):

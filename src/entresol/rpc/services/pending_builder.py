@@ -132,7 +132,6 @@ class PendingBuilder:
             self._pinned = None
 
     def _built_here(self) -> OpenBlock:
-        """Build the block on the event loop."""
         block = self._chain.builder.open_block()
         while block.prepare():
             block.execute()

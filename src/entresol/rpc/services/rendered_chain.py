@@ -305,7 +305,6 @@ class RenderedChain:
     def _render_stored(
         self, key: Key, number: int, render: Callable[[bytes, int], bytes], *, is_final: bool = True
     ) -> Result:
-        """Return what the crate renders from a stored record."""
         generation = self._cache.generation
         stored = self._blocks.get_encoded_record(number) if number >= 0 else None
         if stored is None:

@@ -318,7 +318,6 @@ class ClientThreads:
             self._pool.submit(self._serve)
 
     def _serve(self) -> None:
-        """Do what is queued, on a thread, until nobody waits."""
         while (taken := self._take()) is not None:
             line, job = taken
             start = time.monotonic()
@@ -346,7 +345,6 @@ class ClientThreads:
             self._turns.drop(line, lambda queued: queued is job)
 
     def _on_close(self, line: ClientLine[Job[Any]]) -> None:
-        """Cancel what a client waited for."""
         with self._lock:
             for job, owner in self._running.items():
                 if owner is line and job.ends_with_client:

@@ -161,7 +161,6 @@ def block_number(value: object) -> int:
 
 
 def _quoted(value: str | int) -> str:
-    """Quote an excerpt of `value` as JSON does."""
     return msgspec.json.encode(excerpt(value) if isinstance(value, str) else value).decode()
 
 

@@ -237,7 +237,6 @@ class CallObject(JsonModel, frozen=True, kw_only=True):
         return len(self.data or b"") + len(self.input or b"") + dependencies
 
     def _payload(self) -> Data:
-        """Return the call data, sent as `data` or as `input`."""
         if self.data is not None and self.input is not None and self.data != self.input:
             raise MalformedValue("data and input are both given and differ")
         return self.input or self.data or Data(b"")

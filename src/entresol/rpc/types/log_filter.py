@@ -34,7 +34,6 @@ class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
     block_hash: Hash32 | None = None
 
     def __post_init__(self) -> None:
-        """Reject a block hash together with a range."""
         if self.block_hash is not None and not (self.from_block is None and self.to_block is None):
             raise InvalidFilter(
                 "invalid filter: if blockHash is supplied fromBlock and toBlock must not be"

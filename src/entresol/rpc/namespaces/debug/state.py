@@ -267,7 +267,6 @@ class DebugRanges:
         )
 
     def _state_before(self, number: int, index: int) -> tuple[StateTrie, Hash32]:
-        """Return the trie and the root of the state before a transaction of a block."""
         if number == self._ledger.first:
             raise NotInspectable("no transaction in genesis")
         self._ledger.check_executed(number)

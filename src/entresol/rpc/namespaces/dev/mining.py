@@ -44,7 +44,6 @@ RevertReason: TypeAlias = Annotated[str | UnsetType, says("Why it failed, if it 
 
 
 def _mined(kind: type[TransactionBase]) -> type[msgspec.Struct]:
-    """Return the model of sealed transactions of a type."""
     tag = kind.__struct_config__.tag
     return msgspec.defstruct(
         f"Mined{kind.__name__.removesuffix('Info')}",

@@ -115,7 +115,6 @@ class RevertRunner:
 
 
 def _apply(plan: Planner) -> bool:
-    """Plan and apply a revert; return whether there is one."""
     planned = plan()
     if planned is None:
         return False

@@ -76,7 +76,6 @@ class BatchFiguresList(JsonModel, frozen=True, kw_only=True):
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    """The members of a rendered header that are summed."""
 
     gas_used: str
     gas_limit: str

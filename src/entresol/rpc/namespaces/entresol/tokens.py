@@ -230,7 +230,6 @@ class EntresolTokens:
 
 
 def _after(cursor: Data | None) -> bytes:
-    """Return the address that a page of tokens begins after."""
     if cursor is None:
         return b""
     if len(cursor) != len(Address.zero()):

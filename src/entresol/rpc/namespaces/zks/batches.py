@@ -237,7 +237,6 @@ class ZksBatches:
         )
 
     def _prices_of(self, block: int) -> Prices:
-        """Return the prices of a block; those of the next one if none are stored."""
         return self._chain.prices.at(block) or self._fees.prices()
 
     def _block_details(
@@ -289,7 +288,6 @@ class ZksBatches:
         return 0 if position is None else position.batch
 
     def _summary(self, block: int) -> _BlockSummary | None:
-        """Return what is said of a block; None if there is none."""
         stored = self._chain.blocks.get_encoded_record(block)
         if stored is None:
             return None
@@ -299,7 +297,6 @@ class ZksBatches:
 
 
 class _BlockSummary(NamedTuple):
-    """The part of details that a block tells."""
 
     timestamp: int
     transactions: int
@@ -332,7 +329,6 @@ def _members(  # noqa: PLR0913 - members of an object
     base_fee: int,
     prices: Prices,
 ) -> str:
-    """Return the members that block and batch details share, as JSON."""
     return (
         f'{settlement},"number":{number:d},"timestamp":{timestamp},"l1TxCount":{from_l1},'
         f'"l2TxCount":{from_l2},"rootHash":"0x{root_hash.hex()}",'

@@ -89,7 +89,6 @@ class BridgedTokens:
         return Address(self._vault("originToken(bytes32)", "(address)", asset))
 
     def _vault(self, signature: str, returns: str, *arguments: object) -> Any:
-        """Call the vault; it must succeed."""
         data = abi.encode_call(signature, *arguments)
         request = CallRequest(to=L2_NATIVE_TOKEN_VAULT, data=data)
         return abi.decode(returns, call(self._evm_env, request))[0]

@@ -229,7 +229,6 @@ class ZksTransactions:
         )
 
     async def _execute(self, transaction: Transaction, pending: BlockExecutor) -> ExecutionResult:
-        """Execute a transaction on a thread, on the pending block."""
         rules, env = self._chain.rules.evm_rules(), pending.env.native
         tx_env = tx_env_of(transaction, self._chain.pool.config.validation)
         return await self._threads.run(lambda: execute(pending.overlay, rules, env, tx_env))

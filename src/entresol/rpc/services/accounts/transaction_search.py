@@ -178,7 +178,6 @@ class TransactionSearch:
     def _called(
         self, number: int, record: BlockRecord, account: Address, budget: TraceBudget
     ) -> dict[int, Part]:
-        """Return the transactions in which the account calls or is called."""
         try:
             block = self._traces.block(number)
         except (HistoryNotLoaded, NotInspectable, UnknownBlock):
@@ -200,7 +199,6 @@ def _everything(_number: int, record: BlockRecord) -> dict[int, Part]:
 
 
 def _direct(record: BlockRecord, account: Address) -> dict[int, Part]:
-    """Return the transactions of a block that name an account."""
     found: dict[int, Part] = {}
     rows = zip(record.transactions, record.results, strict=True)
     for position, ((_, sender), result) in enumerate(rows):

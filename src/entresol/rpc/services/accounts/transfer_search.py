@@ -124,7 +124,6 @@ class TransferSearch:
 
 
 def _backwards(record: BlockRecord, number: int) -> Iterator[FoundTransfer]:
-    """Yield the transfers of a block, the last first."""
     log = sum(len(result.logs) for result in record.results)
     for transaction in reversed(range(len(record.results))):
         for address, topics, data in reversed(record.results[transaction].logs):

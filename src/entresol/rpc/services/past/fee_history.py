@@ -111,7 +111,6 @@ class SplitFees:
         return past if read == count else self._newest(past, count, last)
 
     def _newest(self, past: Raw, count: int, last: int) -> Raw:
-        """Return the fees of the last blocks of a longer history."""
         fees = self._decoded(past)
         more = max(len(fees.gas_used_ratio or ()) - count, 0)
         if not more:

@@ -238,7 +238,6 @@ class OverlayChecks:
 
 
 def _then(result: Any, check: Callable[[Any], Any]) -> Any:
-    """Return a result that is checked where it is made."""
     if isinstance(result, Offload):
         work = result.work
         return Offload(lambda: check(work()))

@@ -42,7 +42,6 @@ _logs: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
 class _Block(msgspec.Struct, rename="camel"):
-    """Which block a log says it is of."""
 
     block_hash: str | None = None
 
@@ -84,7 +83,6 @@ class SplitLogs:
         return self._found(wanted) or function(*arguments)
 
     def _found(self, wanted: LogFilter) -> Awaitable[Any] | None:
-        """Return the logs, of which the remote has a part; None if it has none."""
         checked = self._limits.checked(wanted, self._chain)
         if checked.block_hash is not None:
             if not self._is_foreign(checked.block_hash):

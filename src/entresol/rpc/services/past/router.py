@@ -195,7 +195,6 @@ class PastRouter:
     async def _answer(
         self, method: Method, function: Function, arguments: Sequence[Any], place: Place
     ) -> Any:
-        """Return what the remote has, or what is executed on its state."""
         found: Any = None
         if method.past is Past.REMOTE and isinstance(place, UnknownHash):
             found = await self._passed.by_hash(method, arguments, place)
@@ -209,7 +208,6 @@ class PastRouter:
     async def _at(
         self, method: Method, function: Function, arguments: Sequence[Any], number: int
     ) -> Any:
-        """Return what a method returns of a block of the past."""
         if method.past is Past.REMOTE:
             return await self._passed.by_number(method, arguments, number)
         if method.past is Past.STATE and not (self._remote.verifies and method.name in _PROVEN):
@@ -220,7 +218,6 @@ class PastRouter:
         return await self._executions[kind](call)
 
     async def _number(self, place: Place) -> int | None:
-        """Return the number of a block of the past; None if a hash is of none."""
         if not isinstance(place, UnknownHash):
             return place
         if place.is_transaction:
