@@ -150,24 +150,6 @@ CALLS = st.fixed_dictionaries(
         "eip712Meta": META,
     },
 )
-OVERRIDES: st.SearchStrategy[dict[str, Any]] = st.one_of(
-    st.just({}),
-    st.dictionaries(
-        st.sampled_from([str(ALICE), str(NOBODY), str(AT["echo"]), ACCOUNT]),
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "balance": VALUES,
-                "nonce": NUMBERS,
-                "code": st.sampled_from(
-                    [hexed(assemble(program)) for program in PROGRAMS.values()]
-                ),
-                "stateDiff": st.dictionaries(HASHES, HASHES, max_size=2),
-            },
-        ),
-        max_size=2,
-    ),
-)
 METHODS = ["eth_call", "eth_estimateGas", "eth_createAccessList"]
 
 
@@ -235,18 +217,6 @@ def test_a_call_with_any_members_has_one_response(
     expected = layer.response(as_python(body))
     assert layer.response(body) == expected
     assert layer.response(encoded(layer, method, respelled(call))) == expected
-
-
-@settings(max_examples=examples(100))
-@given(call=st.one_of(PLAIN_CALLS, CALLS), overrides=OVERRIDES)
-@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
-def test_a_call_with_overrides_has_one_response(
-    layer: Layer, method: str, call: dict[str, Any], overrides: dict[str, Any]
-) -> None:
-    expected = layer.response(encoded(layer, method, call, "latest", overrides))
-    assert layer.response(encoded(layer, method, respelled(call), "latest", overrides)) == expected
-    if not overrides:
-        assert layer.response(encoded(layer, method, call, "latest")) == expected
 
 
 @pytest.mark.parametrize("method", METHODS)

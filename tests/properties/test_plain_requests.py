@@ -401,9 +401,3 @@ def test_only_a_simulation_of_a_long_call_is_left_to_python(
     request = {"jsonrpc": "2.0", "id": 7, "method": "eth_simulateV1", "params": params}
     response = native_response(client.api.dispatcher, json.dumps(request).encode())
     assert (response is None) is is_left
-
-
-@pytest.mark.parametrize("to", [LOOPER, LOG])
-def test_a_call_that_is_long_or_logs_is_left_to_python(client: ApiClient, to: Address) -> None:
-    request = {"jsonrpc": "2.0", "id": 7, "method": "eth_call", "params": [{"to": str(to)}]}
-    assert native_response(client.api.dispatcher, json.dumps(request).encode()) is None

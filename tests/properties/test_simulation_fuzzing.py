@@ -89,12 +89,6 @@ payloads = st.fixed_dictionaries(
         "returnFullTransactions": st.booleans(),
     },
 )
-bundles = st.lists(
-    st.fixed_dictionaries(
-        {"transactions": st.lists(calls, max_size=3)}, optional={"blockOverride": blocks}
-    ),
-    max_size=2,
-)
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +118,3 @@ def test_any_simulation_has_a_response(node: ApiClient, payload: dict[str, Any])
         assert numbers == list(range(1, len(numbers) + 1))
         wanted = [it.get("calls", []) for it in payload["blockStateCalls"]]
         assert sum(len(block["calls"]) for block in simulated) == sum(map(len, wanted))
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(wanted=bundles, overrides=accounts)
-def test_any_bundles_have_a_response(
-    node: ApiClient, wanted: list[dict[str, Any]], overrides: dict[str, Any]
-) -> None:
-    results = result_of(node, "eth_callMany", wanted, {}, overrides)
-    if results is not None:
-        counts = [len(it["transactions"]) for it in wanted]
-        assert [len(bundle) for bundle in results] == counts

@@ -25,7 +25,7 @@ from entresol.execution.block_executor import (
     WITHDRAWAL_REQUESTS,
 )
 from entresol.execution.evm_env import BlockEnv
-from entresol.primitives.headers import EMPTY_TRIE, NO_REQUESTS
+from entresol.primitives.headers import NO_REQUESTS
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, FAILED, L1_MESSENGER, SUCCEEDED, L2ToL1Log
 from entresol.primitives.records import StoredChange, l2_to_l1_logs_of, stored_account
 from entresol.primitives.transactions import (
@@ -35,7 +35,7 @@ from entresol.primitives.transactions import (
     Transaction,
     sign,
 )
-from entresol.primitives.values import Address, Hash32, create_address
+from entresol.primitives.values import Address, Hash32
 from entresol.storage.store import Store
 from tests.support.chain import dev_chain
 from tests.support.chain.block_production import (
@@ -52,8 +52,7 @@ from tests.support.chain.block_production import (
     sums,
 )
 from tests.support.chain.records import EMPTY_CODE
-from tests.support.evm.assembler import assemble, initcode
-from tests.support.evm.blooms import may_contain
+from tests.support.evm.assembler import assemble
 from tests.support.fork.running_fork import RunningApi, open_fork, remote_of
 from tests.support.hex_data import word
 from tests.support.rollup.messages import message_log
@@ -128,20 +127,6 @@ def test_transactions_and_receipts_roots_are_those_of_their_lists(producer: Prod
     assert executed.header.receipts_root == list_root(receipts)
 
 
-def test_the_bloom_contains_every_log(producer: Producer) -> None:
-    bloom = producer.seal(*mixed_block()).header.logs_bloom
-    assert all(may_contain(bloom, value) for value in (LOGGING, word(1), word(5), word(6), word(7)))
-    assert not may_contain(bloom, word(999))
-
-
-def test_an_empty_block_has_empty_roots_and_the_same_state(producer: Producer) -> None:
-    before = producer.head
-    header = producer.seal().header
-    assert (header.transactions_root, header.receipts_root) == (EMPTY_TRIE, EMPTY_TRIE)
-    assert header.state_root == before.state_root
-    assert header.parent_hash == before.hash()
-
-
 def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
     executor = producer.begin()
     header = producer.finish(executor).header
@@ -149,29 +134,6 @@ def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
 
 
 # Ordinary transactions
-
-
-def test_the_base_fee_is_burnt(store: Store) -> None:
-    producer = Producer(store, balances={ALICE: ETHER}, base_fee=GWEI)
-    executed = producer.seal(call(1, 0, BOB, fee=3 * GWEI, gas_limit=21_000))
-    assert producer.balance(BENEFICIARY) == 21_000 * GWEI
-    assert sums(executed.overlay.changes()) == -21_000 * GWEI
-
-
-def test_a_creation_reports_its_address(producer: Producer) -> None:
-    creation = call(1, 0, None, data=initcode(CODES[STORING]))
-    (result,) = producer.seal(creation).record.results
-    assert result.created == create_address(ALICE, 0)
-    account = producer.store.account(create_address(ALICE, 0), 1)
-    assert account is not None
-    assert producer.store.code(account.code_hash) == CODES[STORING]
-
-
-def test_a_failed_transaction_is_in_the_block_without_logs(producer: Producer) -> None:
-    (result,) = producer.seal(call(1, 0, REVERTING)).record.results
-    assert (result.succeeded, result.logs) == (False, ())
-    assert producer.nonce(ALICE) == 1
-    assert producer.store.slot(REVERTING, word(0), 1) == b""
 
 
 @pytest.mark.parametrize(
@@ -442,14 +404,6 @@ def test_edits_add_up(producer: Producer) -> None:
     executor.edit([second], [])
     assert producer.finish(executor).record.edits == (first, second)
     assert (producer.balance(sender(7)), producer.balance(sender(8))) == (1, 2)
-
-
-def test_an_edit_may_remove_an_account(producer: Producer) -> None:
-    producer.seal(call(1, 0, STORING, data=word(5)))
-    producer.seal(edits=[StoredChange(STORING, None, destroyed=True)])
-    assert producer.store.account(STORING, 2) is None
-    assert producer.store.slot(STORING, word(0), 2) == b""
-    assert producer.store.slot(STORING, word(0), 1) == b"\x05"
 
 
 # Collects a word from anybody, and returns it once to the system, as the contracts do with more.

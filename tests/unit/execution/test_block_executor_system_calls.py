@@ -65,12 +65,6 @@ def test_a_system_call_leaves_no_trace_of_its_sender(chain: Chain) -> None:
     assert record.header().gas_used == 0
 
 
-def test_the_blocks_replay(chain: Chain) -> None:
-    for _ in range(3):
-        chain.builder.seal()
-    chain.verify()
-
-
 def test_the_call_is_in_the_pending_block(chain: Chain) -> None:
     head = chain.ledger.head_hash
     assert chain.builder.pending().overlay.slot(HISTORY_STORAGE, bytes(32)) == head

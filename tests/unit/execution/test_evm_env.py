@@ -9,7 +9,6 @@ import pytest
 from entresol._native import (
     Account,
     BlockEnv,
-    Overlay,
     Rules,
     Snapshot,
     address_of,
@@ -22,7 +21,6 @@ from entresol._native import sign as sign_digest
 from entresol.errors import TransactionRuleBroken
 from entresol.execution.evm_env import tx_env_of
 from entresol.primitives.transactions import (
-    Access,
     AccessListTransaction,
     Authorization,
     FeeMarketTransaction,
@@ -33,7 +31,7 @@ from entresol.primitives.transactions import (
     ZkTransaction,
     sign,
 )
-from entresol.primitives.values import Address, Hash32
+from entresol.primitives.values import Address
 from tests.support.evm.in_memory_state import CONTRACT, EMPTY_CODE, ETHER, RULES, InMemoryState
 from tests.support.hex_data import word
 
@@ -95,15 +93,6 @@ def signed(kind: type[SignedPayload], **fields: Any) -> Transaction:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_contract_sees_sender_price_and_value_of_any_type(kind: type[SignedPayload]) -> None:
-    transaction = signed(kind)
-    result = execute(Snapshot(world()), RULES, BLOCK, tx_env_of(transaction))
-    # The gas price, or the base fee with the tip, which type 0x71 does not pay.
-    price = BASE_FEE if kind is ZkTransaction else 9
-    assert result.output == bytes(12) + SENDER + word(9) + word(price) + word(77)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_transaction_of_any_type_needs_its_nonce(kind: type[SignedPayload]) -> None:
     transaction = signed(kind, nonce=3)
     with pytest.raises(TransactionRuleBroken, match="next nonce 0, tx nonce 3"):
@@ -119,27 +108,3 @@ def test_a_transaction_of_any_type_needs_its_chain(kind: type[SignedPayload]) ->
 def test_a_legacy_transaction_without_a_chain_runs_on_any() -> None:
     tx_env = tx_env_of(signed(LegacyTransaction, chain_id=None))
     assert execute(Snapshot(world()), Rules(271), BLOCK, tx_env).status == "success"
-
-
-@pytest.mark.parametrize("kind", [AccessListTransaction, FeeMarketTransaction, SetCodeTransaction])
-def test_an_access_list_is_paid_for(kind: type[SignedPayload]) -> None:
-    listed = (Access(Address(b"\x99" * 20), (Hash32(word(1)), Hash32(word(2)))),)
-    runs = [
-        execute(Snapshot(world()), RULES, BLOCK, tx_env_of(signed(kind, access_list=accesses)))
-        for accesses in ((), listed)
-    ]
-    assert runs[1].gas_spent - runs[0].gas_spent == 2_400 + 2 * 1_900
-
-
-def test_an_authorization_delegates() -> None:
-    overlay = Overlay(Snapshot(world()))
-    overlay.apply(execute(overlay, RULES, BLOCK, tx_env_of(signed(SetCodeTransaction))))
-    account = overlay.account(SENDER)
-    assert account is not None
-    assert overlay.code(account.code_hash) == b"\xef\x01\x00" + CONTRACT
-
-
-@pytest.mark.parametrize("kind", [LegacyTransaction, AccessListTransaction, FeeMarketTransaction])
-def test_a_transaction_without_a_target_creates(kind: type[SignedPayload]) -> None:
-    tx_env = tx_env_of(signed(kind, to=None, data=bytes.fromhex("5f5ff3")))
-    assert execute(Snapshot(world()), RULES, BLOCK, tx_env).created is not None

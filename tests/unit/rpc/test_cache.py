@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from entresol.chain.events import BlocksReverted, TransactionPending
 from entresol.chain.logs import logs_of_block
-from entresol.dev.reverts import Reverts
 from entresol.primitives.batches import Batch
 from entresol.primitives.records import BlockRecord, TransactionResult
 from entresol.primitives.values import Address
@@ -257,26 +256,6 @@ def batch(number: int, first: int, last: int) -> Batch:
     return Batch(number, first, last, 1, 2, 3, 0, 0, word, (), 0, word, word)
 
 
-def test_a_block_that_was_read_is_cached(chain: EmittingChain) -> None:
-    chain.seal_emission()
-    log_cache = chain.log_cache()
-    assert not log_cache.is_cached(1)
-    logs = log_cache.logs_of(1)
-    assert log_cache.is_cached(1)
-    assert log_cache.logs_of(1) is logs
-    assert log_cache.logs_of(2) is None
-
-
-def test_a_search_through_many_blocks_caches_as_many_as_fit(chain: EmittingChain) -> None:
-    for _ in range(40):
-        chain.seal_emission()
-    log_cache = chain.log_cache(max_bytes=SMALL)
-    found = LogSearch.of(log_cache, chain, LogFilter(from_block=0)).run()
-    assert [log["blockNumber"] for log in read(found)] == [hex(number) for number in range(1, 41)]
-    assert 0 < log_cache.size <= SMALL
-    assert [log_cache.is_cached(number) for number in (1, 40)] == [False, True]
-
-
 def test_a_block_that_is_too_large_is_read_each_time(chain: EmittingChain) -> None:
     chain.seal_emission()
     log_cache = chain.log_cache(max_bytes=100)
@@ -303,24 +282,6 @@ def test_a_block_that_changed_while_it_was_read_is_not_cached(chain: EmittingCha
     log_cache = LogCache(cast("StoreView", Slow()), NoBatches())
     assert log_cache.logs_of(1) is not None
     assert not log_cache.is_cached(1)
-
-
-def test_a_reverted_block_is_not_confused_with_the_one_with_its_number(
-    chain: EmittingChain,
-) -> None:
-    log_cache = chain.log_cache()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    chain.seal_emission(EMITTERS[0])
-    before = chain.blocks.record(1)
-    assert log_cache.logs_in(before) is log_cache.logs_of(1)
-    reverts.restore(checkpoint)
-    assert addresses(log_cache.logs_in(before)) == [str(EMITTERS[0])]
-    chain.seal_emission(EMITTERS[1])
-    assert addresses(log_cache.logs_in(before)) == [str(EMITTERS[0])]
-    now = log_cache.logs_of(1)
-    assert now is not None
-    assert addresses(now) == [str(EMITTERS[1])]
 
 
 def addresses(logs: BlockLogs) -> list[str]:

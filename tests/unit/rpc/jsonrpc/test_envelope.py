@@ -161,22 +161,6 @@ def test_a_batch_has_a_limit(item: bytes) -> None:
     assert response["id"] is None
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "", "/rpc", "/v1/key?x=1", "/toy_chainId", "/toy_chainId/?a"]
-)
-def test_a_path_that_names_no_other_method_is_ignored(path: str) -> None:
-    assert caller()(CHAIN_ID, path)["result"] == "0x10e"
-
-
-def test_a_path_that_names_another_method_is_an_error() -> None:
-    send = caller()
-    error = send(request("toy_nothing"), "/toy_chainId")["error"]
-    assert error["code"] == -32600
-    assert error["data"] == "the path says toy_chainId, the body toy_nothing"
-    responses = send(b"[" + CHAIN_ID + b"," + request("toy_cached") + b"]", "/toy_chainId")
-    assert ["error" in response for response in responses] == [False, True]
-
-
 def test_a_long_response_is_framed_as_a_short_one() -> None:
     long = b'"%b"' % bytes(POLICY.copied_bytes)
     for value in (long, Raw(long)):

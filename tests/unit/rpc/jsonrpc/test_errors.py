@@ -9,8 +9,6 @@ import msgspec
 import pytest
 
 from entresol.errors import (
-    BlockFull,
-    BlockFullOfMessages,
     EngineError,
     EntresolError,
     ExecutionReverted,
@@ -18,7 +16,6 @@ from entresol.errors import (
     InvalidTransaction,
     NonceTooLow,
     NotSupported,
-    SimulatedCallRejected,
     SimulatedNumberTooLow,
     StoreFailed,
     TransactionRuleBroken,
@@ -61,22 +58,6 @@ def test_a_text_for_clients_stands_for_that_of_the_error() -> None:
     failure = error_object_of(UnknownBlock(7), "eth_call")
     message = "Block with such an ID doesn't exist yet"
     assert failure == ErrorObject(-32602, message, "there is no block with the number 7")
-
-
-@pytest.mark.parametrize(
-    ("reason", "code"),
-    [
-        (Undecided(), -38999),
-        (BlockFull(2, 1), -38015),
-        (BlockFullOfMessages("2 messages"), -32000),
-        (InvalidTransaction("invalid"), -32000),
-    ],
-)
-def test_a_simulated_call_is_rejected_by_the_code_of_its_reason(
-    reason: EntresolError, code: int
-) -> None:
-    failure = error_object_of(SimulatedCallRejected("calls[0]", reason), "eth_simulateV1")
-    assert failure == ErrorObject(code, f"calls[0]: {reason}")
 
 
 def test_a_revert_reason_may_be_no_valid_text() -> None:

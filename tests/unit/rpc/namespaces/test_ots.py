@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER
 from tests.support.chain.traced_chain import (
     FACTORY,
     INNER,
     OUTER,
     TracedChain,
-    created_by,
     traced_chain,
 )
 from tests.support.hex_data import hexed, word
@@ -29,13 +28,6 @@ def full(client: ApiClient) -> ApiClient:
         send(client, nonce, to=LOGGER, wei=0, data=bytes([nonce]) * 10)
     client.chain.builder.seal()
     return client
-
-
-def test_a_header_has_no_transactions(full: ApiClient) -> None:
-    header = full("erigon_getHeaderByNumber", 1)
-    assert header == full("eth_getHeaderByNumber", "0x1")
-    assert "transactions" not in header
-    assert full("erigon_getHeaderByNumber", "0x63") is None
 
 
 def test_details_have_fees_and_no_transactions(full: ApiClient) -> None:
@@ -116,14 +108,6 @@ def test_a_transaction_is_found_by_its_nonce(chain: TracedChain) -> None:
     assert chain.client("ots_getTransactionBySenderAndNonce", str(ALICE), 99) is None
 
 
-def test_a_contract_has_a_creator(chain: TracedChain) -> None:
-    created = created_by(FACTORY, 0)
-    assert chain.client("ots_hasCode", str(created), "latest") is True
-    assert chain.client("ots_getContractCreator", str(created)) == {
-        "hash": chain.creating, "creator": str(FACTORY),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("address", [LOGGER, INNER, ALICE])
 def test_what_no_transaction_created_has_no_creator(chain: TracedChain, address: bytes) -> None:
     assert chain.client("ots_getContractCreator", hexed(address)) is None
@@ -162,9 +146,3 @@ def test_calls_between_contracts_are_found(chain: TracedChain, address: bytes) -
     page = chain.client("ots_searchTransactionsBefore", "0x" + address.hex(), 0, 25)
     assert hashes(page) == [chain.nested]
     assert (page["firstPage"], page["lastPage"]) == (True, True)
-
-
-def test_who_took_no_part_has_an_empty_page(chain: TracedChain) -> None:
-    page = chain.client("ots_searchTransactionsAfter", "0x" + "99" * 20, 0, 25)
-    assert page == {"txs": [], "receipts": [], "firstPage": True, "lastPage": True}
-    assert len(chain.client("ots_searchTransactionsBefore", str(NOBODY), 0, 25)["txs"]) == 1

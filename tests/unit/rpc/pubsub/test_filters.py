@@ -13,10 +13,7 @@ from entresol.rpc.pubsub import event_log
 from entresol.rpc.pubsub.filters import FilterLogs, Filters
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import LogFilter
-from entresol.storage.log_index import LogQuery
-from tests.support.chain.dev_chain import deposit
-from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain, read
-from tests.support.hex_data import word
+from tests.support.chain.log_emitter import SINGLE, EmittingChain, read
 
 ANY = LogFilter()
 
@@ -70,87 +67,6 @@ def test_ids_are_compared_as_numbers(filters: Filters) -> None:
 # The three kinds
 
 
-def test_58_a_block_filter_gives_a_new_hash_once(chain: EmittingChain, filters: Filters) -> None:
-    chain.builder.seal()
-    filter_id = filters.new_block_filter()
-    assert filters.changes(filter_id) == []
-    sealed = [chain.builder.seal().hash() for _ in range(2)]
-    assert filters.changes(filter_id) == sealed
-    assert filters.changes(filter_id) == []
-
-
-def test_59_a_pending_filter_gives_a_new_hash_once(chain: EmittingChain, filters: Filters) -> None:
-    chain.emit()
-    filter_id = filters.new_pending_filter()
-    assert filters.changes(filter_id) == []
-    sent = [chain.emit().hash, chain.enqueue(deposit(0)), chain.emit(by=1).hash]
-    chain.builder.seal()
-    assert filters.changes(filter_id) == sent
-    assert filters.changes(filter_id) == []
-
-
-def test_a_transaction_that_arrived_twice_is_reported_once(
-    chain: EmittingChain, filters: Filters
-) -> None:
-    filter_id = filters.new_pending_filter()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    sent = chain.emit()
-    reverts.restore(checkpoint)
-    chain.add(sent)
-    assert filters.changes(filter_id) == [sent.hash]
-
-
-def test_60_uninstall_is_true_then_false(filters: Filters) -> None:
-    for filter_id in (
-        filters.new_log_filter(ANY),
-        filters.new_block_filter(),
-        filters.new_pending_filter(),
-    ):
-        assert filters.uninstall(filter_id)
-        assert not filters.uninstall(filter_id)
-        # Clients recreate a filter by this text and its code, which is not Era's.
-        with pytest.raises(FilterNotFound, match="filter not found"):
-            filters.changes(filter_id)
-
-
-def test_61_a_log_filter_gives_its_logs_once(chain: EmittingChain, filters: Filters) -> None:
-    chain.seal_emission()
-    by_address = filters.new_log_filter(LogFilter(query=LogQuery(addresses=frozenset({SINGLE}))))
-    by_topic = filters.new_log_filter(LogFilter(query=LogQuery(topics=(frozenset({word(7)}),))))
-    any_log = filters.new_log_filter(ANY)
-    chain.seal_emission(SINGLE, (7, 0))
-    chain.seal_emission(DOUBLE, (7, 0))
-    chain.seal_emission(SINGLE, (8, 0))
-    assert places(filters, by_address) == [(2, False), (4, False)]
-    assert places(filters, by_topic) == [(2, False), (3, False)]
-    assert places(filters, any_log) == [(2, False), (3, False), (4, False)]
-    assert places(filters, by_address) == places(filters, by_topic) == []
-
-
-@pytest.mark.parametrize(
-    "first", [None, 0, 1, BlockTag.EARLIEST, BlockTag.LATEST, BlockTag.PENDING]
-)
-def test_61_changes_begin_with_the_next_block(
-    chain: EmittingChain, filters: Filters, first: int | BlockTag | None
-) -> None:
-    chain.seal_emission()
-    filter_id = filters.new_log_filter(LogFilter(from_block=first))
-    assert places(filters, filter_id) == []
-    chain.seal_emission()
-    assert places(filters, filter_id) == [(2, False)]
-
-
-def test_61_bounds_by_number_hold(chain: EmittingChain, filters: Filters) -> None:
-    filter_id = filters.new_log_filter(LogFilter(from_block=3, to_block=4))
-    seen = []
-    for _ in range(6):
-        chain.seal_emission()
-        seen += places(filters, filter_id)
-    # Era pulls the lower bound back to the head at the first poll; here it stays what it is.
-    assert seen == [(3, False), (4, False)]
-
-
 def test_61_a_tag_as_upper_bound_is_resolved_at_each_poll(
     chain: EmittingChain, filters: Filters
 ) -> None:
@@ -183,14 +99,6 @@ def test_63_requesting_logs_counts_as_use(chain: EmittingChain) -> None:
     filters.new_block_filter()
     assert filters.uninstall(first)
     assert not filters.uninstall(second)
-
-
-def test_64_logs_of_an_unknown_filter_are_not_found(filters: Filters) -> None:
-    with pytest.raises(FilterNotFound):
-        filters.logs(5).run()
-    for other in (filters.new_block_filter(), filters.new_pending_filter()):
-        with pytest.raises(FilterNotFound):
-            filters.logs(other).run()
 
 
 def test_logs_begin_with_the_filters_own_range_and_move_nothing(
@@ -313,66 +221,6 @@ def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Fil
 
 
 # Going back
-
-
-def test_logs_of_removed_blocks_come_first_and_are_marked(
-    chain: EmittingChain, filters: Filters
-) -> None:
-    filter_id = filters.new_log_filter(ANY)
-    chain.seal_emission()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    chain.seal_emission()
-    chain.seal_emission()
-    seen = read(filters.changes(filter_id))
-    reverts.restore(checkpoint)
-    chain.seal_emission(SINGLE)
-    changes = read(filters.changes(filter_id))
-    assert changes[:2] == [{**log, "removed": True} for log in seen[1:]]
-    assert [change["address"] for change in changes[2:]] == [str(SINGLE)]
-    assert filters.changes(filter_id) == []
-
-
-def test_logs_added_and_removed_between_two_polls_are_not_reported(
-    chain: EmittingChain, filters: Filters
-) -> None:
-    filter_id = filters.new_log_filter(ANY)
-    blocks = filters.new_block_filter()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    chain.seal_emission()
-    reverts.restore(checkpoint)
-    assert places(filters, filter_id) == []
-    assert filters.changes(blocks) == []
-
-
-def test_logs_from_before_the_filter_are_reported_when_they_are_removed(
-    chain: EmittingChain, filters: Filters
-) -> None:
-    for _ in range(3):
-        chain.seal_emission()
-    any_log = filters.new_log_filter(ANY)
-    bounded = filters.new_log_filter(LogFilter(from_block=2, to_block=2))
-    chain.history.rewind(0)
-    chain.builder.seal()
-    chain.builder.seal()
-    # The transactions wait again, and now share a block.
-    gone, come = [(1, True), (2, True), (3, True)], [(1, False)] * 3
-    assert places(filters, any_log) == gone + come
-    assert places(filters, bounded) == [(2, True)]
-
-
-def test_a_block_filter_gives_the_blocks_of_the_new_branch(
-    chain: EmittingChain, filters: Filters
-) -> None:
-    filter_id = filters.new_block_filter()
-    for _ in range(3):
-        chain.builder.seal()
-    assert len(filters.changes(filter_id)) == 3
-    chain.history.rewind(1)
-    sealed = [chain.builder.seal().hash() for _ in range(2)]
-    assert filters.changes(filter_id) == sealed
-    assert filters.changes(filter_id) == []
 
 
 def test_a_filter_by_block_hash_only_ever_means_that_block(

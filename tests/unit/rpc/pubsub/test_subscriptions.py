@@ -23,9 +23,7 @@ from entresol.rpc.pubsub.subscriptions import (
 )
 from entresol.rpc.types.log_filter import SubscriptionOptions
 from entresol.server.handler import LocalConnection
-from tests.support.chain.dev_chain import deposit
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
-from tests.support.hex_data import word
 
 
 class Client(LocalConnection):
@@ -91,48 +89,6 @@ def plain_format() -> PlainFormat:
 @pytest.fixture
 def subscriptions(chain: EmittingChain, plain_format: PlainFormat) -> Subscriptions:
     return Subscriptions(chain.events, chain.blocks, plain_format)
-
-
-def test_67_new_heads_are_sent(chain: EmittingChain, subscriptions: Subscriptions) -> None:
-    client = Client()
-    heads = subscriptions.subscribe(client, "newHeads")
-    sealed = [str(chain.builder.seal().hash()) for _ in range(3)]
-    subscriptions.publish()
-    subscriptions.publish()
-    assert client.heard(heads) == sealed
-
-
-def test_67_pending_transactions_are_sent(
-    chain: EmittingChain, subscriptions: Subscriptions
-) -> None:
-    client = Client()
-    hashes = subscriptions.subscribe(client, "newPendingTransactions")
-    also = subscriptions.subscribe(client, "newPendingTransactions", SubscriptionOptions(False))
-    whole = subscriptions.subscribe(client, "newPendingTransactions", SubscriptionOptions(True))
-    sent = [str(chain.emit().hash), str(chain.enqueue(deposit(0)))]
-    subscriptions.publish()
-    assert client.heard(hashes) == client.heard(also) == sent
-    assert client.heard(whole) == [{"hash": name} for name in sent]
-
-
-def test_67_logs_are_sent_by_address_and_topic(
-    chain: EmittingChain, subscriptions: Subscriptions
-) -> None:
-    client = Client()
-    every = subscriptions.subscribe(client, "logs")
-    by_address = subscriptions.subscribe(
-        client, "logs", SubscriptionOptions({"address": str(SINGLE)})
-    )
-    by_topic = subscriptions.subscribe(
-        client, "logs", SubscriptionOptions({"topics": [[str(word(5))]]})
-    )
-    chain.seal_emission(SINGLE)
-    chain.seal_emission(DOUBLE, (5, 5))
-    subscriptions.publish()
-    single, double = (1, str(SINGLE), False), (2, str(DOUBLE), False)
-    assert client.heard_logs(every) == [single, double]
-    assert client.heard_logs(by_address) == [single]
-    assert client.heard_logs(by_topic) == [double]
 
 
 def test_67_nothing_is_replayed_from_before_the_subscription(
@@ -259,13 +215,6 @@ def test_a_connection_has_a_limit_of_its_own(
     subscriptions.subscribe(other, "logs")
     assert subscriptions.unsubscribe(one, first)
     subscriptions.subscribe(one, "logs")
-
-
-def test_ids_are_32_hex_digits(subscriptions: Subscriptions) -> None:
-    client = Client()
-    ids = {subscriptions.subscribe(client, "newHeads") for _ in range(100)}
-    assert len(ids) == 100
-    assert all(len(identity) == 34 and identity[2] != "0" and int(identity, 16) for identity in ids)
 
 
 @pytest.mark.parametrize("kind", ["heads", "NEWHEADS", "", None, 5, ["logs"], {}])

@@ -16,8 +16,8 @@ from entresol.chain.logs import find_logs
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
 from entresol.primitives.records import BlockRecord, TransactionResult
-from entresol.primitives.transactions import load, sign
-from entresol.primitives.values import Hash32, create_address
+from entresol.primitives.transactions import load
+from entresol.primitives.values import Hash32
 from entresol.rpc.cache import BlockLogs
 from entresol.rpc.render.chain_json import (
     CONTRACT_DEPLOYED,
@@ -34,7 +34,6 @@ from tests.support.chain.sample_chain import (
     CHAIN_ID,
     FEE,
     MADE,
-    SECRETS,
     SENDERS,
     SLOT,
     TIP,
@@ -98,16 +97,6 @@ def test_every_field_of_a_block_is_there(sample: SampleChain, number: int, full:
     assert (block["l1BatchNumber"], block["l1BatchTimestamp"]) == (None, None)
     assert (block["difficulty"], block["totalDifficulty"]) == ("0x0", "0x0")
     assert block["sha3Uncles"] == EMPTY_OMMERS
-
-
-def test_transactions_are_hashes_or_objects_in_order(sample: SampleChain) -> None:
-    hashes, objects = sample.block()["transactions"], sample.block(full=True)["transactions"]
-    assert [shown["hash"] for shown in objects] == hashes
-    assert sorted(hashes) == sorted(map(str, sample.hashes.values()))
-    assert objects == [
-        parsed(sample.rendered.transaction(bytes.fromhex(name[2:])))
-        for name in hashes  # each by itself
-    ]
 
 
 def test_a_header_is_a_block_without_what_it_contains(sample: SampleChain) -> None:
@@ -186,13 +175,6 @@ def test_every_field_of_a_receipt_is_there(sample: SampleChain, name: str) -> No
     assert len(receipt["logsBloom"]) == 514
 
 
-def test_the_receipts_of_a_block_are_those_of_its_transactions(sample: SampleChain) -> None:
-    receipts = parsed(sample.rendered.block_receipts(2))
-    names = sorted(NAMES, key=sample.index)
-    assert receipts == [sample.receipt(name) for name in names]
-    assert parsed(sample.rendered.block_receipts(1)) == []
-
-
 def test_a_receipt_has_the_hash_of_its_transaction_also_without_a_signature() -> None:
     header = Header(
         parent_hash=Hash32.zero(),
@@ -222,13 +204,6 @@ def test_the_receipt_reports_what_the_sender_paid(sample: SampleChain) -> None:
     assert account.balance == 100 * 10**18 - paid
     assert receipt["effectiveGasPrice"] == hex(100_000_000 + TIP)
     assert sample.receipt("deposit")["effectiveGasPrice"] == hex(FEE)
-
-
-def test_a_creation_names_the_contract(sample: SampleChain) -> None:
-    sender = SENDERS[list(payloads()).index("creation")]
-    receipt = sample.receipt("creation")
-    assert receipt["to"] is None
-    assert receipt["contractAddress"] == str(create_address(sender, 0))
 
 
 def test_the_deployer_names_the_contract_it_made_for_the_sender(sample: SampleChain) -> None:
@@ -360,16 +335,6 @@ def test_what_was_sent_is_what_is_shown(sample: SampleChain, name: str) -> None:
     assert shown["input"] == "0x" + payload.data.hex()
 
 
-@pytest.mark.parametrize("name", SIGNED)
-def test_the_gas_price_is_what_it_paid(sample: SampleChain, name: str) -> None:
-    shown, base_fee = sample.transaction(name), int(sample.block()["baseFeePerGas"], 16)
-    prices = {0: FEE, 1: FEE, 0x71: base_fee}
-    price = prices.get(int(shown["type"], 16), base_fee + TIP)
-    assert shown["gasPrice"] == hex(price)
-    if "maxFeePerGas" in shown:
-        assert (shown["maxFeePerGas"], shown["maxPriorityFeePerGas"]) == (hex(FEE), hex(TIP))
-
-
 @pytest.mark.parametrize("name", ["legacy", "unprotected", "access_list", "fee_market", "set_code"])
 def test_another_library_recovers_the_sender_from_the_object(
     sample: SampleChain, name: str
@@ -447,13 +412,6 @@ def test_what_is_not_there_is_none(sample: SampleChain) -> None:
     for place in ((2, len(sample.hashes)), (2, -1), (3, 0)):
         assert sample.rendered.transaction_at(*place) is None
         assert sample.rendered.raw_transaction_at(*place) is None
-
-
-@pytest.mark.parametrize("name", SIGNED)
-def test_raw_transactions_are_the_bytes_that_were_sent(sample: SampleChain, name: str) -> None:
-    expected = "0x" + sign(payloads()[name], SECRETS[SIGNED.index(name)]).raw.hex()
-    assert parsed(sample.rendered.raw_transaction(sample.hashes[name])) == expected
-    assert parsed(sample.rendered.raw_transaction_at(2, sample.index(name))) == expected
 
 
 def _raw_of(shown: dict[str, Any]) -> bytes:

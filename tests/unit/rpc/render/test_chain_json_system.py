@@ -83,13 +83,6 @@ def test_the_pending_block_shows_it(client: ApiClient) -> None:
     assert (pending["type"], pending["nonce"]) == ("0x7d", hex(GENESIS_NONCE + 1))
 
 
-def test_traces_show_the_call(client: ApiClient) -> None:
-    identity = first(client)["hash"]
-    call = client("debug_traceTransaction", identity, {"tracer": "callTracer"})
-    assert (call["from"], call["to"], "error" in call) == (NODE, str(ROOT_STORAGE), False)
-    assert len(client("debug_traceBlockByNumber", "0x1", {"tracer": "callTracer"})) == 3
-
-
 def test_a_failing_import_is_an_error_of_those_who_ask_for_the_next_block(
     client: ApiClient,
 ) -> None:
@@ -110,28 +103,6 @@ def test_its_bytes_are_rejected(client: ApiClient) -> None:
         more = [["trace"]] if method.startswith("trace") else []
         with pytest.raises(RpcError, match="transaction type not supported: 0x7d"):
             client(method, raw, *more)
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_an_impersonated_sender_is_rejected(client: ApiClient, *, named: bool) -> None:
-    if named:
-        client("anvil_impersonateAccount", NODE)
-    else:
-        client("anvil_autoImpersonateAccount", True)
-    client("anvil_setBalance", NODE, hex(10**18))
-    for fields in (
-        {"to": str(ROOT_STORAGE), "data": hexed(import_call(roots(1, first=9))), "gas": "0x50000"},
-        {"to": NODE, "value": "0x1", "gas": "0x50000"},
-        {"to": str(ROOT_STORAGE), "type": "0x71", "gas": "0x50000"},
-    ):
-        with pytest.raises(RpcError, match=f"only the node itself sends from {NODE}"):
-            client("eth_sendTransaction", {"from": NODE, **fields})
-    assert client("eth_blockNumber") == "0x1"
-
-
-def test_an_unsigned_transaction_from_it_is_rejected(client: ApiClient) -> None:
-    with pytest.raises(RpcError, match="only the node itself sends"):
-        client("eth_sendUnsignedTransaction", {"from": NODE, "to": NODE, "gas": "0x50000"})
 
 
 def test_a_reorganisation_does_not_bring_one(client: ApiClient) -> None:

@@ -99,26 +99,9 @@ def test_in_geth_an_open_position_demands_a_topic(
     assert len(geth) < len(zk_stack) or len(topics) < 3
 
 
-def test_65_logs_by_block_hash_equal_those_by_number(chain: EmittingChain) -> None:
-    block_hash = str(chain.blocks.header(3).hash())
-    by_hash = find(chain, LogFilter.parse({"blockHash": block_hash}))
-    numbers = {"fromBlock": "0x3", "toBlock": "0x3"}
-    assert by_hash == find(chain, LogFilter.parse(numbers))
-    assert len(by_hash) == 3
-
-
 def test_an_unknown_block_hash_is_an_error(chain: EmittingChain) -> None:
     with pytest.raises(UnknownBlock):
         blocks_of(chain, {"blockHash": ONE})
-
-
-def test_66_tags_and_numbers_without_prefix_are_accepted(chain: EmittingChain) -> None:
-    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "1"}) == [1]
-    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "finalized"}) == [1]
-    assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": "safe"}) == [1, 2, 2]
-    everything = [1, 2, 2, 3, 3, 3]
-    for last in ("committed", "latest", "pending"):
-        assert blocks_of(chain, {"fromBlock": "earliest", "toBlock": last}) == everything
 
 
 # Which logs

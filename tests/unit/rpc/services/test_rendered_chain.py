@@ -13,7 +13,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rpc.cache import ResponseKind
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.api_client import ACCOUNTS, ApiClient, send
+from tests.support.chain.api_client import ApiClient, send
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import SettlingChain
 from tests.support.rpc_client import DispatcherClient
@@ -30,16 +30,6 @@ def test_a_replaced_block_is_invalidated(client: ApiClient) -> None:
     client("evm_mine", 5_000_000_001)
     assert client("eth_getBlockByNumber", "0x1", False)["timestamp"] == hex(5_000_000_001)
     assert client("eth_getBlockByHash", before["hash"], False) is None
-
-
-def test_a_reverted_receipt_is_invalidated(client: ApiClient) -> None:
-    snapshot = client("evm_snapshot")
-    alice = str(ACCOUNTS[0].address)
-    sent = client("eth_sendTransaction", {"from": alice, "to": alice, "value": "0x1"})
-    for _ in range(2):
-        assert client("eth_getTransactionReceipt", sent)["blockNumber"] == "0x1"
-    client("evm_revert", snapshot)
-    assert client("eth_getTransactionReceipt", sent) is None
 
 
 @pytest.mark.parametrize("tag", ["latest", "pending"])

@@ -91,13 +91,6 @@ def test_any_json_is_read_or_rejected(value: object) -> None:
         assert isinstance(LogFilter.parse(value), LogFilter)
 
 
-@pytest.mark.parametrize("key", ["fromBlock", "toBlock"])
-def test_65_a_block_hash_and_a_range_exclude_each_other(key: str) -> None:
-    problem = "^invalid filter: if blockHash is supplied fromBlock and toBlock must not be$"
-    with pytest.raises(InvalidFilter, match=problem):
-        LogFilter.parse({"blockHash": ONE, key: "0x1"})
-
-
 @pytest.mark.parametrize("tag", BlockTag)
 def test_every_tag_is_read(tag: BlockTag) -> None:
     assert LogFilter.parse({"fromBlock": tag.value}).from_block is tag

@@ -39,15 +39,6 @@ def test_other_keys_of_the_database_are_rejected(client: ApiClient, key: str, te
     assert rejection.value.code == -32602
 
 
-def test_a_witness_has_the_keys_that_a_transfer_reads(client: ApiClient) -> None:
-    send(client)
-    witness = client("debug_executionWitness", "latest")
-    assert set(witness) == {"state", "codes", "keys", "headers"}
-    assert witness["headers"] == [client("debug_getRawHeader", "0x0")]
-    shown = client("eth_getTransactionByBlockNumberAndIndex", "latest", "0x0")
-    assert {shown["from"], shown["to"]} <= set(witness["keys"])
-
-
 @pytest.mark.parametrize(
     ("block", "text"),
     [

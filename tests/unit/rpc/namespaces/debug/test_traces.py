@@ -9,7 +9,6 @@ import pytest
 from entresol.node.config.api import LimitsConfig
 from tests.support.chain.api_client import TARGET, ApiClient, send, with_code
 from tests.support.chain.dev_chain import LOGGER, NOBODY
-from tests.support.chain.sample_chain import SampleChain
 from tests.support.rpc_client import RpcError
 
 CALLS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
@@ -24,23 +23,6 @@ TRACERS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def traced(sample: SampleChain) -> ApiClient:
-    return ApiClient(sample.chain)
-
-
-def test_a_block_has_the_traces_of_its_transactions(traced: ApiClient) -> None:
-    block = traced("eth_getBlockByNumber", "0x2", False)
-    by_number = traced("debug_traceBlockByNumber", "0x2", CALLS)
-    assert [entry["txHash"] for entry in by_number] == block["transactions"]
-    for entry in by_number:
-        assert entry["result"] == traced("debug_traceTransaction", entry["txHash"], CALLS)
-    assert traced("debug_traceBlockByHash", block["hash"], CALLS) == by_number
-    encoded = traced("debug_getRawBlock", "0x2")
-    assert traced("debug_traceBlock", encoded, CALLS) == by_number
-    assert traced("debug_traceBlockByNumber", "0x1") == []
-
-
 @pytest.mark.parametrize(
     "tracer", ["fooTracer", "{step: function(log) {}, fault: function() {}}", "muxtracer"]
 )
@@ -51,25 +33,6 @@ def test_other_tracers_are_rejected_by_name(client: ApiClient, tracer: str) -> N
     assert rejection.value.code == -32602
     assert tracer[:40] in str(rejection.value)
     assert all(name in str(rejection.value) for name in TRACERS)
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "text"),
-    [
-        ("debug_traceTransaction", ["0x" + "ab" * 32], "transaction not found"),
-        ("debug_traceBlockByNumber", ["0x0"], "genesis is not traceable"),
-        ("debug_traceBlockByNumber", ["0x63"], "block #99 not found"),
-        ("debug_traceBlockByHash", ["0x" + "ab" * 32], "block 0xabab.* not found"),
-        ("debug_traceBlock", ["0xc3c0c0c0"], "block 0x1dcc.* not found"),
-        ("debug_traceBlockByNumber", ["pending"], "tracing on top of pending is not supported"),
-    ],
-)
-def test_what_cannot_be_traced_is_rejected_in_geths_words(
-    client: ApiClient, method: str, params: list[Any], text: str
-) -> None:
-    with pytest.raises(RpcError, match=text) as rejection:
-        client(method, *params)
-    assert rejection.value.code == -32000
 
 
 def test_the_zero_hash_has_the_empty_trace_that_anvil_has_for_it(client: ApiClient) -> None:

@@ -7,8 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from eth_account import Account
-from eth_account.messages import encode_defunct, encode_typed_data
 
 from entresol._native import keccak256
 from entresol.node.api.dialect import Dialect
@@ -16,7 +14,7 @@ from entresol.node.config.api import ApiConfig
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
-from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY, SECRETS
+from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY
 from tests.support.rpc_client import RpcError
 from tests.support.typed_data import MAIL
 
@@ -235,25 +233,6 @@ def test_both_layers_return_its_fields_too(dialect: Dialect, dev_methods: bool) 
         assert decode(bytes(Data.parse(signed["raw"]))).hash.hex() == signed["tx"]["hash"][2:]
         assert (signed["tx"]["from"], signed["tx"]["blockNumber"]) == (str(ALICE), None)
         assert client("eth_sendRawTransaction", signed["raw"]) == signed["tx"]["hash"]
-
-
-@pytest.mark.parametrize("message", [b"", b"hello", bytes(range(200))])
-def test_plain_bytes_are_signed_as_wallets_do(client: ApiClient, message: bytes) -> None:
-    expected = Account.sign_message(encode_defunct(message), SECRETS[1]).signature.to_0x_hex()
-    text = "0x" + message.hex()
-    assert client("eth_sign", str(BOB), text) == expected
-    assert client("personal_sign", text, str(BOB)) == expected
-    assert client("personal_sign", text, str(BOB), "password") == expected
-
-
-@pytest.mark.parametrize("method", ["eth_signTypedData_v4", "eth_signTypedData"])
-@pytest.mark.parametrize("form", [lambda document: document, json.dumps])
-def test_typed_documents_are_signed_as_wallets_do(
-    client: ApiClient, method: str, form: Any
-) -> None:
-    signable = encode_typed_data(full_message=MAIL)
-    expected = Account.sign_message(signable, SECRETS[0]).signature.to_0x_hex()
-    assert client(method, str(ALICE), form(MAIL)) == expected
 
 
 @pytest.mark.parametrize(

@@ -33,19 +33,6 @@ def test_a_block_override_changes_what_a_call_sees(client: ApiClient) -> None:
     assert response == hexed(word(0x4D))
 
 
-def test_a_revert_has_code_3_its_reason_and_its_data(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
-    assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
-    assert caught.value.data.startswith("0x08c379a0")
-
-
-def test_a_transfer_is_estimated_exactly(client: ApiClient) -> None:
-    request = {"from": hexed(ALICE), "to": hexed(NOBODY), "value": "0x1"}
-    assert client("eth_estimateGas", request) == hex(21_000)
-    assert client("eth_estimateGas", request, "pending") == hex(21_000)
-
-
 @pytest.mark.parametrize("more", [{"value": hex(1_000 * ETHER)}, {"gasPrice": hex(ETHER)}])
 def test_a_transfer_beyond_the_balance_has_an_estimate_for_developers(
     client: ApiClient, more: dict[str, str]
@@ -61,12 +48,6 @@ def test_an_estimate_beyond_the_balance_is_rejected() -> None:
     rejected = pytest.raises(RpcError, match="-32000: insufficient funds")
     with running_api(dev_methods=False) as client, rejected:
         client("eth_estimateGas", request)
-
-
-def test_an_access_list_names_what_is_touched(client: ApiClient) -> None:
-    client.chain.edit(NOBODY, lambda state: state.set_code(NOBODY, bytes.fromhex("5f54")))
-    response = client("eth_createAccessList", {"from": hexed(ALICE), "to": hexed(NOBODY)})
-    assert response["accessList"] == [{"address": hexed(NOBODY), "storageKeys": [hexed(word(0))]}]
 
 
 @pytest.mark.parametrize("extra", [{}, {"accessList": []}])
@@ -138,24 +119,7 @@ def test_a_wrong_field_is_named(
     assert place in rejection.value.message
 
 
-@pytest.mark.parametrize("kind", ["0x7f", "0xff"])
-def test_an_estimate_of_a_priority_transaction_is_what_l1_demands(
-    client: ApiClient, kind: str
-) -> None:
-    call = {"from": str(NOBODY), "to": str(ALICE), "value": hex(10**30), "type": kind}
-    assert client("eth_estimateGas", call) == hex(10_000 + 173_484 + 88 * 800)
-    data = "0x" + "01" * 20_000
-    assert int(client("eth_estimateGas", {**call, "data": data}), 16) >= 821_000
-
-
-@pytest.mark.parametrize("kind", ["0x7f", "0xff"])
-def test_a_priority_transaction_creates_no_contract(client: ApiClient, kind: str) -> None:
-    with pytest.raises(RpcError, match="toAddressIsNull"):
-        client("eth_estimateGas", {"from": str(NOBODY), "data": "0x00", "type": kind})
-
-
 COUNTER = "0xc100000000000000000000000000000000000000"
-COUNTING = {COUNTER: {"code": "0x5f54600101805f555f5260205ff3"}}
 COUNT = {"to": COUNTER}
 # Returns the balance of the account that the call data names.
 BALANCES = {COUNTER: {"code": "0x5f35315f5260205ff3"}}
@@ -164,26 +128,6 @@ BALANCE = {"to": COUNTER, "data": "0x" + bytes(NOBODY).rjust(32, b"\0").hex()}
 
 def values(answer: Any) -> list[list[int]]:
     return [[int(call["value"], 16) for call in bundle] for bundle in answer]
-
-
-def test_calls_build_on_each_other_across_bundles(client: ApiClient) -> None:
-    bundles = [{"transactions": [COUNT, COUNT]}, {"transactions": [COUNT]}]
-    answer = client("eth_callMany", bundles, {"blockNumber": "latest"}, COUNTING)
-    assert answer == [
-        [{"value": hexed(word(1))}, {"value": hexed(word(2))}],
-        [{"value": hexed(word(3))}],
-    ]
-
-
-def test_a_failure_is_reported_at_its_position(client: ApiClient) -> None:
-    rejecting = {"to": COUNTER, "data": "0x01"}
-    codes = {COUNTER: {"code": "0x5f5ffd"}}
-    poor = {"from": "0x" + "11" * 20, "to": str(ALICE), "value": "0x1"}
-    bundles = [{"transactions": [rejecting, poor, {"to": str(NOBODY)}]}]
-    ((reverted, rejected, done),) = client("eth_callMany", bundles, {}, codes)
-    assert reverted == {"error": "execution reverted"}
-    assert "insufficient funds" in rejected["error"]
-    assert done == {"value": "0x"}
 
 
 @pytest.mark.parametrize(

@@ -55,18 +55,6 @@ def rollup() -> Iterator[Rollup]:
     rollup.chain.close()
 
 
-def test_a_batch_that_seals_shows_in_its_logs(rollup: Rollup) -> None:
-    all_logs = rollup("eth_newFilter", ALL)
-    for _ in range(2):
-        rollup.chain.seal_emission()
-    assert rollup.batches() == [None, None]
-    rollup.seal_batch()
-    rollup.chain.seal_emission()
-    assert rollup.batches() == ["0x1", "0x1", None]
-    assert rollup("eth_getFilterLogs", all_logs) == rollup("eth_getLogs", ALL)
-    assert rollup("eth_getFilterChanges", all_logs) == rollup("eth_getLogs", ALL)
-
-
 def test_a_batch_that_lost_a_block_shows_nowhere(rollup: Rollup) -> None:
     sent = str(rollup.chain.seal_emission().hash)
     rollup.chain.seal_emission()
@@ -85,35 +73,6 @@ def test_a_batch_that_lost_a_block_shows_nowhere(rollup: Rollup) -> None:
         answer = as_text(rollup(method, *params))
         assert '"l1BatchNumber": null' in answer, method
         assert '"l1BatchNumber": "0x1"' not in answer, method
-
-
-def test_logs_of_a_reverted_block_are_not_returned(rollup: Rollup) -> None:
-    checkpoint = rollup("evm_snapshot")
-    gone = rollup.chain.seal_emission(DOUBLE)
-    by_hash = {"blockHash": rollup("eth_getLogs", ALL)[0]["blockHash"]}
-    assert rollup("eth_getLogs", by_hash) == rollup("eth_getLogs", ALL)
-    assert rollup("evm_revert", checkpoint) is True
-    assert rollup("eth_getLogs", ALL) == []
-    come = rollup.chain.seal_emission(SINGLE)
-    (log,) = rollup("eth_getLogs", ALL)
-    assert log["transactionHash"] == str(come.hash) != str(gone.hash)
-    assert log["address"] == str(SINGLE)
-    with pytest.raises(RpcError):
-        rollup("eth_getLogs", by_hash)
-
-
-def test_changes_have_removed_logs_and_those_that_replaced_them(rollup: Rollup) -> None:
-    changes = rollup("eth_newFilter", ALL)
-    checkpoint = rollup("evm_snapshot")
-    rollup.chain.seal_emission(DOUBLE)
-    (before,) = rollup("eth_getFilterChanges", changes)
-    assert rollup("eth_getLogs", ALL) == [before]
-    rollup("evm_revert", checkpoint)
-    rollup.chain.seal_emission(SINGLE)
-    (after,) = rollup("eth_getLogs", ALL)
-    gone = {**before, "removed": True}
-    assert rollup("eth_getFilterChanges", changes) == [gone, after]
-    assert rollup("eth_getFilterChanges", changes) == []
 
 
 @pytest.mark.parametrize("first", ["latest", "0x1", "pending"])

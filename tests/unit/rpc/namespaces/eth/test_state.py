@@ -14,15 +14,6 @@ from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 
-def test_the_pending_nonce_counts_pending_transactions(client: ApiClient) -> None:
-    client.chain.schedule.seal_on_request()
-    send(client, 0)
-    send(client, 1)
-    send(client, 3)
-    assert client("eth_getTransactionCount", hexed(ALICE), "pending") == "0x2"
-    assert client("eth_getTransactionCount", hexed(ALICE), "latest") == "0x0"
-
-
 def test_a_proof_leads_from_the_state_root_to_the_account(client: ApiClient) -> None:
     send(client)
     root = client("eth_getBlockByNumber", "0x1", False)["stateRoot"]

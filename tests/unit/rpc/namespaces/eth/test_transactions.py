@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.node.config.api import ApiConfig
 from entresol.rpc.namespaces.eth.transactions import ResponseHold
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain, transaction
@@ -94,22 +93,6 @@ def test_a_timeout_returns_the_hash(client: ApiClient) -> None:
     assert (rejection.value.code, rejection.value.data) == (4, HASH)
     assert rejection.value.message.endswith("no block included it in 0.001 s")
     assert client("eth_getTransactionByHash", HASH)["hash"] == HASH
-
-
-@pytest.fixture
-def hasty() -> Iterator[ApiClient]:
-    chain = open_chain()
-    chain.schedule.seal_on_request()
-    client = ApiClient(chain, config=ApiConfig(receipt_seconds=0.001))
-    yield client
-    client.api.close()
-    chain.close()
-
-
-def test_the_node_bounds_the_timeout(hasty: ApiClient) -> None:
-    with pytest.raises(RpcError) as rejection:
-        hasty("eth_sendRawTransactionSync", RAW, 60_000)
-    assert rejection.value.code == 4
 
 
 def test_the_event_subscription_ends_with_the_request(client: ApiClient) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
 
-from entresol._native import keccak256
 from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.fees import FeeModel
 from entresol.dev.reverts import Reverts
 from entresol.offload import Offload
 from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.interop_roots import ROOT_STORAGE
-from entresol.primitives.l2_to_l1_logs import L1_MESSENGER, L2ToL1Log
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
@@ -28,7 +25,7 @@ from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.merkle_proofs import ZksProofs
 from entresol.rpc.namespaces.zks.transactions import ZksTransactions
 from entresol.rpc.services.batch_status import BatchStatus
-from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
+from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain
 from entresol.rpc.threads.client_threads import LoopThreads
 from entresol.sequencer.account_validations import AccountValidations
 from entresol.sequencer.sequencer import InlineSequencer
@@ -37,7 +34,6 @@ from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.block_production import sender
 from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
 from tests.support.coroutines import completed
-from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
 
@@ -115,36 +111,12 @@ def message_hash(message: int) -> str:
     return "0x" + message.to_bytes(32).hex()
 
 
-def test_a_fresh_chain_has_batch_0_which_is_verified(rollup: Rollup) -> None:
-    assert rollup("zks_L1BatchNumber") == "0x0"
-    assert rollup("zks_getL1BatchBlockRange", 0) == ["0x0", "0x0"]
-    details = rollup("zks_getL1BatchDetails", 0)
-    assert details["status"] == "verified"
-    assert details["rootHash"] == str(rollup.chain.blocks.header(0).state_root)
-
-
 def test_a_block_that_is_in_no_batch_yet_names_the_next_one(rollup: Rollup) -> None:
     rollup.chain.seal_messages(1)
     details = rollup("zks_getBlockDetails", 1)
     assert (details["l1BatchNumber"], details["status"]) == (1, "sealed")
     assert details["rootHash"] == str(rollup.chain.head.hash())
     assert details["commitTxHash"] is details["executedAt"] is details["commitChainId"] is None
-
-
-def test_the_details_follow_the_settlement_step_by_step(rollup: Rollup) -> None:
-    rollup.chain.seal_messages(1)
-    batch = rollup.seal_batch()
-    rollup.settle(batch, SettlementStep.COMMIT)
-    details = rollup("zks_getL1BatchDetails", batch)
-    assert details["commitTxHash"] == str(TRANSACTIONS[SettlementStep.COMMIT])
-    assert details["committedAt"] == "2023-11-14T22:13:20.000000Z"
-    assert details["commitChainId"] == L1_CHAIN_ID
-    assert (details["proveTxHash"], details["status"]) == (None, "sealed")
-    rollup.settle(batch, SettlementStep.PROVE, SettlementStep.EXECUTE)
-    assert rollup("zks_getBlockDetails", 1)["status"] == "fastFinalized"
-    rollup.chain.set_finality(safe=1, finalized=1)
-    details = rollup("zks_getBlockDetails", 1)
-    assert (details["status"], details["executeTxFinality"]) == ("verified", "finalized")
 
 
 def test_the_commitment_of_a_batch_is_reported_once_it_is_on_l1(rollup: Rollup) -> None:
@@ -258,22 +230,6 @@ def test_a_transaction_of_the_node_is_one_of_l2(rollup: Rollup) -> None:
     assert (common["transactionType"], common["signature"]) == ("SystemTransaction", [])
 
 
-def test_a_proof_is_null_until_l1_has_executed_the_batch(rollup: Rollup) -> None:
-    name = str(rollup.chain.send_message(9))
-    rollup.chain.builder.seal()
-    question = ("zks_getL2ToL1MsgProof", 1, str(sender(USER)), message_hash(9))
-    assert rollup(*question) is rollup("zks_getL2ToL1LogProof", name) is None
-    batch = rollup.seal_batch()
-    assert rollup(*question) is None
-    rollup.settle(batch, SettlementStep.COMMIT, SettlementStep.PROVE)
-    assert rollup(*question) is None
-    rollup.settle(batch, SettlementStep.EXECUTE)
-    proof = rollup(*question)
-    assert proof == rollup("zks_getL2ToL1LogProof", name, None, None)
-    assert (proof["id"], proof["batchNumber"], len(proof["proof"])) == (0, batch, 16)
-    assert proof["proof"][0] == "0x010f0001" + "00" * 28
-
-
 def test_a_proof_to_another_l2_has_the_block_of_l1_and_words_of_64_digits(rollup: Rollup) -> None:
     name = str(rollup.chain.send_message(9))
     rollup.chain.builder.seal()
@@ -303,53 +259,6 @@ def test_a_proof_to_another_l2_has_the_block_of_l1_and_words_of_64_digits(rollup
 def test_another_target_of_a_proof_is_rejected_by_name(rollup: Rollup, target: str) -> None:
     with pytest.raises(RpcError, match=rf"-32602: params\[2\].*'{target}'"):
         rollup("zks_getL2ToL1LogProof", "0x" + "12" * 32, 0, target)
-
-
-def test_proofs_are_verified_with_the_number_that_the_transaction_shows(rollup: Rollup) -> None:
-    chain = rollup.chain
-    sent = []
-    for block in range(3):
-        chain.transfer()
-        sent += [(chain.send_message(10 * block + n), 10 * block + n) for n in range(3)]
-        chain.builder.seal()
-    rollup.seal_batch()
-    rollup.settle(1, *SettlementStep)
-    rendered = RenderedChain(
-        CHAIN_ID,
-        chain.blocks,
-        PendingTransactions(chain.pool, chain.filler.priority),
-        chain.builder.pending_block,
-        batches=BatchInclusion(chain.batches),
-    )
-    numbers = []
-    for transaction_hash, message in sent:
-        receipt = json.loads(bytes(rendered.receipt(transaction_hash)))  # type: ignore[arg-type]
-        numbers.append(int(receipt["l1BatchTxIndex"], 16))
-        assert receipt["l2ToL1Logs"][0]["txIndexInL1Batch"] == receipt["l1BatchTxIndex"]
-        proof = rollup("zks_getL2ToL1LogProof", str(transaction_hash), 0)
-        words = [Hash32.parse(word) for word in proof["proof"]]
-        log = L2ToL1Log(
-            tx_number=numbers[-1],
-            sender=L1_MESSENGER,
-            key=Hash32(bytes(sender(USER)).rjust(32, b"\0")),
-            value=Hash32(message.to_bytes(32)),
-        )
-        assert root_of_proof(log.leaf(), proof["id"], words) == Hash32.parse(proof["root"])
-    assert numbers == [1, 2, 3] * 3
-
-
-def test_an_account_is_proven_as_of_a_batch(rollup: Rollup) -> None:
-    rollup.chain.transfer()
-    rollup.chain.builder.seal()
-    batch = rollup.seal_batch()
-    proof = rollup("zks_getProof", str(sender(USER)), ["0x" + "00" * 32], batch)
-    assert proof["stateRoot"] == str(rollup.chain.head.state_root)
-    assert proof["nonce"] == "0x1"
-    assert keccak256(bytes.fromhex(proof["accountProof"][0][2:])).hex() == proof["stateRoot"][2:]
-    assert [slot["value"] for slot in proof["storageProof"]] == ["0x" + "00" * 32]
-    assert rollup("zks_getProof", str(sender(USER)), [], 9) is None
-    with pytest.raises(RpcError, match="too many slots"):
-        rollup("zks_getProof", str(sender(USER)), ["0x" + "00" * 32] * 1_025, batch)
 
 
 def test_the_last_blocks_and_batches_of_each_step_are_told(rollup: Rollup) -> None:

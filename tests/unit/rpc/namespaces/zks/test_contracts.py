@@ -9,9 +9,8 @@ import pytest
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.dev.reverts import Reverts
-from entresol.primitives.bytecode import evm_hash, pad_evm
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
-from tests.support.chain.dev_chain import LOG_CODE, NOBODY, open_chain
+from tests.support.chain.dev_chain import NOBODY, open_chain
 from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient, RpcError
 
@@ -55,15 +54,6 @@ def zks(chain: Chain) -> Iterator[NamespaceClient]:
     client.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [(keccak256(LOG_CODE), LOG_CODE), (evm_hash(LOG_CODE), pad_evm(LOG_CODE))]
-)
-def test_deployed_code_is_an_array_of_numbers(
-    zks: NamespaceClient, name: bytes, code: bytes
-) -> None:
-    assert zks("zks_getBytecodeByHash", "0x" + name.hex()) == list(code)
-
-
 def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClient) -> None:
     reverts = Reverts(chain)
     checkpoint = reverts.checkpoint()
@@ -74,10 +64,6 @@ def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClie
     assert [zks("zks_getBytecodeByHash", name) for _ in range(2)] == [list(code)] * 2
     reverts.restore(checkpoint)
     assert zks("zks_getBytecodeByHash", name) is None
-
-
-def test_unknown_code_is_null(zks: NamespaceClient) -> None:
-    assert zks("zks_getBytecodeByHash", "0x" + "12" * 32) is None
 
 
 @pytest.mark.parametrize("name", ["0x12", 5, None, "0x" + "zz" * 32])

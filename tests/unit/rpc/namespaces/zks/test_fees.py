@@ -12,9 +12,8 @@ from entresol.primitives.base_token import EtherPrice
 from entresol.rpc.namespaces.zks.fees import ZksFees
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
-from tests.support.chain.api_client import REVERT, TARGET, with_code
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
-from tests.support.rpc_client import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient
 
 WORD = bytes(range(32))
 
@@ -59,57 +58,6 @@ def test_dependencies_make_an_estimate_from_l1_dearer(zks: NamespaceClient) -> N
     meta = {"gasPerPubdata": "0x320", "factoryDeps": [list(WORD), list(WORD)]}
     plain = int(zks("zks_estimateGasL1ToL2", call), 16)
     assert int(zks("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16) > plain
-
-
-@pytest.mark.parametrize("method", ["zks_estimateGasL1ToL2", "zks_estimateFee"])
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        (WORD * 2, "Bytecode has even number of 32-byte words"),
-        (WORD + b"\0", "Bytecode length is not divisible by 32"),
-        (b"", "Bytecode has even number of 32-byte words"),
-    ],
-)
-def test_a_dependency_that_cannot_be_published_is_rejected_in_the_networks_words(
-    zks: NamespaceClient, method: str, code: bytes, problem: str
-) -> None:
-    meta = {"gasPerPubdata": "0x320", "factoryDeps": [list(WORD), list(code)]}
-    with pytest.raises(RpcError) as caught:
-        zks(method, {"from": str(ALICE), "to": str(ALICE), "eip712Meta": meta})
-    expected = f"Failed to serialize transaction: factory dependency #1 is invalid: {problem}"
-    assert (caught.value.code, caught.value.message, caught.value.data) == (3, expected, None)
-
-
-def test_a_request_from_l1_without_a_target_is_rejected(zks: NamespaceClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        zks("zks_estimateGasL1ToL2", {"from": str(ALICE), "data": "0x00"})
-    assert caught.value.code == 3
-    assert caught.value.message == "Failed to serialize transaction: toAddressIsNull"
-
-
-def test_more_ether_than_there_can_be_is_rejected(zks: NamespaceClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        zks("zks_estimateGasL1ToL2", {"to": str(ALICE), "value": hex(2**256 - 1)})
-    assert caught.value.code == 3
-    assert caught.value.message == "integer overflow computing base token amount to mint"
-
-
-def test_a_revert_on_l2_has_its_reason_and_its_data(zks: NamespaceClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        zks("zks_estimateGasL1ToL2", {"to": TARGET}, with_code(REVERT))
-    assert (caught.value.code, caught.value.message) == (3, "execution reverted: no")
-    assert caught.value.data.startswith("0x08c379a0")
-
-
-def test_a_fee_is_spelled_with_underscores_and_in_hex(zks: NamespaceClient) -> None:
-    fee = zks("zks_estimateFee", {"from": str(ALICE), "to": str(NOBODY), "value": "0x1"})
-    assert fee == {
-        "gas_limit": "0x5208",
-        "max_fee_per_gas": hex(100_000_000),
-        "max_priority_fee_per_gas": "0x0",
-        "gas_per_pubdata_limit": fee["gas_per_pubdata_limit"],
-    }
-    assert 1 <= int(fee["gas_per_pubdata_limit"], 16) <= 50_000
 
 
 def test_prices_have_the_networks_format(zks: NamespaceClient) -> None:

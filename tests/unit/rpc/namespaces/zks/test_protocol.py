@@ -19,11 +19,6 @@ from tests.support.rpc_client import NamespaceClient
 GENESIS = Genesis.development(
     270, [ALICE], ETHER, system_genesis(l1_chain_id=9, l1_asset_router=Address(b"\x5b" * 20))
 )
-VERSION_KEYS = {
-    "version_id", "minorVersion", "timestamp", "verification_keys_hashes", "base_system_contracts",
-    "bootloaderCodeHash", "defaultAccountCodeHash", "evmSimulatorCodeHash",
-    "l2_system_upgrade_tx_hash", "l2SystemUpgradeTxHash",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -38,17 +33,6 @@ def client(chain: Chain) -> Iterator[NamespaceClient]:
     client = NamespaceClient(ZksProtocol(chain.blocks, GENESIS), EthClient(chain))
     yield client
     client.close()
-
-
-@pytest.mark.parametrize("params", [(), (None,), (31,), ("0x1f",)])
-def test_the_protocol_has_one_version(client: NamespaceClient, params: tuple[object, ...]) -> None:
-    version = client("zks_getProtocolVersion", *params)
-    assert set(version) == VERSION_KEYS
-    assert version["version_id"] == version["minorVersion"] == 31
-    assert set(version["verification_keys_hashes"]) == {
-        "recursion_scheduler_level_vk_hash", "fflonk_snark_wrapper_vk_hash",
-    }  # fmt: skip
-    assert set(version["base_system_contracts"]) == {"bootloader", "default_aa", "evm_emulator"}
 
 
 def test_both_namespaces_name_the_same_version(client: NamespaceClient) -> None:
