@@ -77,7 +77,6 @@ class SimulationBase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _PreparedBase(msgspec.Struct, frozen=True):
-
     header_rlp: bytes
     state: State
     rules: Rules
@@ -88,7 +87,6 @@ class _PreparedBase(msgspec.Struct, frozen=True):
 
 
 class _PreparedBlock(msgspec.Struct, frozen=True):
-
     calls: tuple[CallRequest, ...]
     accounts: dict[Address, StateOverride] | None
     precompiles: dict[bytes, bytes | None]
@@ -96,7 +94,6 @@ class _PreparedBlock(msgspec.Struct, frozen=True):
 
 
 class _PreparedSimulation(msgspec.Struct, frozen=True):
-
     blocks: list[_PreparedBlock]
     validation: bool
     trace_transfers: bool

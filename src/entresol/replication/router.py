@@ -47,7 +47,7 @@ def route(declared: Declared, state: ReplicaState) -> Route:
         case ServedBy.ESTIMATE:
             # The pending block of a producer on the same machine is near.
             is_here = state is ReplicaState.MEMBER
-        case ServedBy.PRODUCER | None:
+        case None:
             is_here = False
     return Route.HERE if is_here else Route.UPSTREAM
 

@@ -22,7 +22,6 @@ BLOCK+tag    | here      | up     | up     | up            | up     | up
 STORE        | here      | absent | absent | absent        | absent | up
 QUOTE        | here      | up     | here   | up            | up     | up
 ESTIMATE     | here      | here   | up     | up            | up     | up
-PRODUCER     | here      | up     | up     | up            | up     | up
 -            | here      | up     | up     | up            | up     | up
 connection   | here      | here   | here   | here          | here   | here
 """

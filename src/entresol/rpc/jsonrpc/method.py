@@ -49,8 +49,6 @@ class ServedBy(Enum):
     """The producer, unless the replica knows the gas price of L1 as soon as the producer does."""
     ESTIMATE = auto()
     """The producer, for its pending block; a replica far away may take its own head instead."""
-    PRODUCER = auto()
-    """The producer: what changes the chain, the pool, filters, keys of the node."""
 
 
 class Order(Enum):
@@ -135,7 +133,7 @@ def method(  # noqa: PLR0913 - independent options
     `getter`: its parameters are at most hashes, addresses, quantities, booleans and blocks, so that the crate may call
     it: with plain bytes and integers, and once more from Python if it raises.
     `waits`: a call may take as long as its client wants.
-    `served_by`: which process serves it on a replica; without it, the producer does.
+    `served_by`: which process serves it on a replica; without it the producer, as what changes the chain, the pool or filters.
     `past`: what a fork does if a parameter names something of the chain below it; a method with such a parameter says it.
     `long`: a function of the namespace that is awaited with long parameters as they are, and decodes them elsewhere.
     `name`: the full method name, if it does not follow from the function's; `{prefix}` in it is that of the namespace.

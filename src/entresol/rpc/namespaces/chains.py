@@ -15,7 +15,7 @@ from entresol.errors import (
 )
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import convert
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
@@ -103,9 +103,7 @@ class EntresolChains:
         self._control = control
 
     @method(
-        *(ChainNotAdded, InvalidConfig, LayerOneFailed, ListenFailed, MalformedValue),
-        waits=True,
-        served_by=ServedBy.PRODUCER,
+        *(ChainNotAdded, InvalidConfig, LayerOneFailed, ListenFailed, MalformedValue), waits=True
     )
     async def add_chain(self, chain: NewChain) -> ChainEntry:
         """Add an L2 to the node, on its development L1, and return what `--config-out` has of it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from entresol.errors import LayerOneFailed, LayerOneUnreachable
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.types.block_id import BlockHash, TransactionHash
 from entresol.server.limits import RequestRate
 
@@ -41,67 +41,67 @@ class L1Reads:
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._pending = 0
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     async def chain_id(self) -> Any:
         """Return the chain id."""
         return await self._read("eth_chainId")
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     async def block_number(self) -> Any:
         """Return the number of the latest block."""
         return await self._read("eth_blockNumber")
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     async def gas_price(self) -> Any:
         """Return the current gas price."""
         return await self._read("eth_gasPrice")
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_block_by_number(self, block: str, full: bool) -> Any:
         """Return a block by number or tag."""
         return await self._read("eth_getBlockByNumber", block, full)
 
-    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(short=True, past=Past.LOCAL)
     async def get_block_by_hash(self, hash: BlockHash, full: bool) -> Any:
         """Return a block by hash."""
         return await self._read("eth_getBlockByHash", str(hash), full)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_block_receipts(self, block: str) -> Any:
         """Return the receipts of a block."""
         return await self._read("eth_getBlockReceipts", block)
 
-    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(short=True, past=Past.LOCAL)
     async def get_transaction_by_hash(self, hash: TransactionHash) -> Any:
         """Return a transaction."""
         return await self._read("eth_getTransactionByHash", str(hash))
 
-    @method(short=True, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(short=True, past=Past.LOCAL)
     async def get_transaction_receipt(self, hash: TransactionHash) -> Any:
         """Return the receipt of a transaction."""
         return await self._read("eth_getTransactionReceipt", str(hash))
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_logs(self, filter: dict[str, Any]) -> Any:
         """Return logs."""
         return await self._read("eth_getLogs", filter)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def call(self, transaction: dict[str, Any], block: str = _LATEST) -> Any:
         """Execute a call."""
         return await self._read("eth_call", transaction, block)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_balance(self, address: Address, block: str = _LATEST) -> Any:
         """Return a balance."""
         return await self._read("eth_getBalance", str(address), block)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_transaction_count(self, address: Address, block: str = _LATEST) -> Any:
         """Return a nonce."""
         return await self._read("eth_getTransactionCount", str(address), block)
 
-    @method(short=True, served_by=ServedBy.PRODUCER)
+    @method(short=True)
     async def get_code(self, address: Address, block: str = _LATEST) -> Any:
         """Return code."""
         return await self._read("eth_getCode", str(address), block)

@@ -15,7 +15,7 @@ from entresol.errors import (
 from entresol.execution.evm_env import code_of
 from entresol.offload import Offload
 from entresol.primitives.values import Address
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.models.contract_sources import (
     FailureTrace,
     KnownContract,
@@ -78,13 +78,7 @@ class EntresolStackTraces:
     def __init__(self, stack_traces: StackTraces) -> None:
         self._stack_traces = stack_traces
 
-    @method(
-        TransactionNotFound,
-        NotInspectable,
-        DeadlinePassed,
-        served_by=ServedBy.PRODUCER,
-        past=Past.REPLAY,
-    )
+    @method(TransactionNotFound, NotInspectable, DeadlinePassed, past=Past.REPLAY)
     def get_stack_trace(self, hash: TransactionHash) -> Offload[FailureTrace | None]:
         """Return where in the source a sealed transaction failed.
 
@@ -93,14 +87,7 @@ class EntresolStackTraces:
         trace = self._stack_traces.of_transaction(hash)
         return Offload(lambda: failure_trace(trace()))
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidTransaction,
-        DeadlinePassed,
-        served_by=ServedBy.PRODUCER,
-        past=Past.EXECUTE,
-    )
+    @method(BlockNotFound, NotInspectable, InvalidTransaction, DeadlinePassed, past=Past.EXECUTE)
     def get_call_stack_trace(
         self, transaction: CallObject, block: BlockId = LATEST
     ) -> Offload[FailureTrace | None]:
@@ -120,7 +107,7 @@ class EntresolContracts:
     def __init__(self, contracts: KnownContracts) -> None:
         self._contracts = contracts
 
-    @method(BlockNotFound, NotInspectable, served_by=ServedBy.PRODUCER, past=Past.EXECUTE)
+    @method(BlockNotFound, NotInspectable, past=Past.EXECUTE)
     def get_contracts(
         self, addresses: list[Address], block: BlockId = LATEST
     ) -> Offload[list[KnownContract | None]]:
@@ -149,7 +136,7 @@ class HardhatSources:
         self._sources.add(await read_upload(params))
         return True
 
-    @method(served_by=ServedBy.PRODUCER, long=_add_long)
+    @method(long=_add_long)
     def add_compilation_result(
         self,
         version: str,  # noqa: ARG002 - the maps of all versions are read alike

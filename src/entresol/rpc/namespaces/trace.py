@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from entresol.rpc.services.trace_runner import TraceRunner
 
 
+_TOO_MUCH: Final = (TraceTooLarge, DeadlinePassed)
+_OF_CALL: Final = (BlockNotFound, NotInspectable, InvalidTransaction, TraceTooLarge)
 _ALL: Final = frame_options()
 _EARLIEST: Final = BlockNumber.parse(str(BlockTag.EARLIEST))
 _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
@@ -178,15 +180,7 @@ class TraceReplays:
         self._traces = traces
         self._runner = runner
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidTransaction,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, DeadlinePassed, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def call(
         self, transaction: CallObject, types: list[TraceType], block: BlockId = LATEST
     ) -> Offload[Annotated[TraceWriter, TraceResults]]:
@@ -201,15 +195,7 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidTransaction,
-        InvalidParams,
-        TraceTooLarge,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, InvalidParams, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def call_many(
         self, calls: list[TracedCall], block: BlockId = LATEST
     ) -> Offload[Annotated[TraceWriter, list[TraceResults]]]:
@@ -230,15 +216,7 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidTransaction,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, DeadlinePassed, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def raw_transaction(
         self, data: Data, types: list[TraceType], block: BlockId = LATEST
     ) -> Offload[Annotated[TraceWriter, TraceResults]]:
@@ -266,13 +244,7 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(
-        TransactionNotFound,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.REPLICA,
-        past=Past.REPLAY,
-    )
+    @method(TransactionNotFound, *_TOO_MUCH, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def replay_transaction(
         self, hash: TransactionHash, types: list[TraceType]
     ) -> Offload[Annotated[TraceWriter, TraceResults]]:
@@ -285,14 +257,7 @@ class TraceReplays:
 
         return self._traces.run(work)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.BLOCK,
-        past=Past.REPLAY,
-    )
+    @method(BlockNotFound, NotInspectable, *_TOO_MUCH, served_by=ServedBy.BLOCK, past=Past.REPLAY)
     def replay_block_transactions(
         self, block: BlockId, types: list[TraceType]
     ) -> Offload[Annotated[TraceWriter, list[ReplayedTransaction]]]:

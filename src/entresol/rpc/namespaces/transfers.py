@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
 
 from entresol.errors import LayerOneFailed, MalformedValue
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.number import Number
 
@@ -110,7 +110,7 @@ class EntresolTransfers:
         """Without an index the producer serves them."""
         self._index = index
 
-    @method(LayerOneFailed, MalformedValue, served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, MalformedValue)
     async def get_open_transfers(
         self, cursor: Data | None = None, limit: Number | None = None
     ) -> OpenTransferList:
@@ -134,7 +134,7 @@ class EntresolTransfers:
             next=None if following is None else Data(following),
         )
 
-    @method(LayerOneFailed, served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed)
     def get_bundle_problem(self, bundle: Hash32) -> str | None:
         """Return why the relay of the node could not execute a bundle that another chain has sent to this one.
 

@@ -9,7 +9,7 @@ from msgspec import Raw
 from entresol.offload import POLICY, Offload
 from entresol.primitives.values import Address, Quantity
 from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.models.chain_objects import TransactionInfo
 
@@ -82,19 +82,19 @@ class TxPool:
         self._rendered = rendered
         self._max_bytes = max_bytes
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def status(self) -> PoolStatus:
         """Return the numbers of pending and queued transactions in the pool."""
         counts = self._pool.counts()
         return PoolStatus(pending=Quantity(counts.pending), queued=Quantity(counts.queued))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def content(self) -> PoolContent | Offload[PoolContent]:
         """Return all pooled transactions."""
         listing = self._pool.listing()
         return _run(listing, lambda: PoolContent(**self._contents(listing)))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def content_from(self, address: Address) -> SenderContent | Offload[SenderContent]:
         """Return the pooled transactions of one sender."""
         listing, name = self._pool.listing(address), address.checksummed()
@@ -105,13 +105,13 @@ class TxPool:
 
         return _run(listing, work)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def inspect(self) -> PoolSummary | Offload[PoolSummary]:
         """Return a text summary of each pooled transaction: recipient, value, gas and price."""
         listing = self._pool.listing()
         return _run(listing, lambda: PoolSummary(**self._grouped(listing, _summary, len)))
 
-    @method(name="eth_pendingTransactions", served_by=ServedBy.PRODUCER)
+    @method(name="eth_pendingTransactions")
     def pending_transactions(self) -> Rendered | Offload[Rendered]:
         """Return all transactions in the pool, those of a sender by nonce."""
         listing = self._pool.listing()

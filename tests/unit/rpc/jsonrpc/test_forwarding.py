@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import inspect
 import json
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +12,10 @@ from msgspec import Raw
 
 from entresol.errors import ProducerUnavailable
 from entresol.replication.router import ReplicaRouter, ReplicaState
-from entresol.rpc import namespaces
 from entresol.rpc.jsonrpc.dispatch import Dispatcher, RequestLimits
 from entresol.rpc.jsonrpc.envelope import decode_request
 from entresol.rpc.jsonrpc.forwarding import request_bytes
-from entresol.rpc.jsonrpc.method import Mark, Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, ServedBy, method
 from entresol.rpc.jsonrpc.request_batch import Response
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.server.handler import ClientConnection, LocalConnection, completed
@@ -58,7 +54,7 @@ class Ledger:
     def price(self) -> str:
         return self._name
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def send(self, what: str) -> str:
         self.sent.append(what)
         return self._name
@@ -67,11 +63,11 @@ class Ledger:
     def number(self) -> int:
         return self._caught_up()
 
-    @method(order=Order.GROUPED, served_by=ServedBy.PRODUCER)
+    @method(order=Order.GROUPED)
     def bundle(self, what: str) -> str:
         return self.send(what)
 
-    @method(waits=True, served_by=ServedBy.PRODUCER)
+    @method(waits=True)
     def receive(self) -> str:
         return self._name
 
@@ -80,7 +76,7 @@ class Ledger:
         """Return something that the crate may read."""
         return self._name
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(getter=True)
     def keys(self) -> str:
         """Return something that only the producer has."""
         return self._name
@@ -89,7 +85,7 @@ class Ledger:
     def undeclared(self) -> str:
         return self._name
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def subscribe(self, connection: ClientConnection) -> str:
         assert connection.path == "/"
         return self._name
@@ -147,24 +143,6 @@ class Replica:
 def call(name: str, *params: object, request_id: int | None = 1) -> dict[str, object]:
     named = {} if request_id is None else {"id": request_id}
     return {"jsonrpc": "2.0", **named, "method": f"x_{name}", "params": list(params)}
-
-
-def test_every_class_of_methods_declares_who_serves_them() -> None:
-    """Also those that no node has by default, as the reads of a remote L1."""
-    modules = [
-        importlib.import_module(module.name)
-        for module in pkgutil.walk_packages(namespaces.__path__, f"{namespaces.__name__}.")
-    ]
-    marks = {
-        f"{kind.__module__}.{kind.__name__}.{name}": mark
-        for module in modules
-        for kind in vars(module).values()
-        if inspect.isclass(kind)
-        for name, function in vars(kind).items()
-        if isinstance(mark := getattr(function, "__rpc_method__", None), Mark)
-    }
-    assert [name for name, mark in marks.items() if mark.served_by is None] == []
-    assert {"L1Reads", "EthTransactions"} <= {name.split(".")[-2] for name in marks}
 
 
 def test_what_the_crate_reads_is_the_producers_while_it_has_edits() -> None:

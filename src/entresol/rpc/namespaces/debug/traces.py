@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from entresol.rpc.services.trace_runner import TraceRunner
 
 
+_OF_TRANSACTION: Final = (TransactionNotFound, UnknownTracer, TraceTooLarge, DeadlinePassed)
+_OF_BLOCK: Final = (BlockNotFound, NotInspectable, UnknownTracer, TraceTooLarge)
+_OF_CALL: Final = (*_OF_BLOCK, InvalidOverride, InvalidTransaction, DeadlinePassed)
+_OF_CALLS: Final = (BlockNotFound, NotInspectable, UnknownTracer, InvalidOverride, InvalidParams)
 _EMPTY_TRACE: Final = b'{"failed":false,"gas":0,"returnValue":"0x","structLogs":[]}'
 
 
@@ -47,14 +51,7 @@ class DebugTraces:
     def __init__(self, traces: TraceRunner) -> None:
         self._traces = traces
 
-    @method(
-        TransactionNotFound,
-        UnknownTracer,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.REPLICA,
-        past=Past.REPLAY,
-    )
+    @method(*_OF_TRANSACTION, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def trace_transaction(
         self, hash: TransactionHash, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, TracerResult]]:
@@ -73,42 +70,21 @@ class DebugTraces:
 
         return self._traces.run(work, wanted.timeout)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        UnknownTracer,
-        TraceTooLarge,
-        served_by=ServedBy.BLOCK,
-        past=Past.REPLAY,
-    )
+    @method(*_OF_BLOCK, served_by=ServedBy.BLOCK, past=Past.REPLAY)
     def trace_block_by_number(
         self, block: BlockNumber, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block, by number or tag."""
         return self._trace_block(self._traces.number(block), config)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        UnknownTracer,
-        TraceTooLarge,
-        served_by=ServedBy.REPLICA,
-        past=Past.REPLAY,
-    )
+    @method(*_OF_BLOCK, served_by=ServedBy.REPLICA, past=Past.REPLAY)
     def trace_block_by_hash(
         self, hash: BlockHash, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
         """Return the traces of all transactions of a block, by hash."""
         return self._trace_block(self._traces.number(BlockId(block_hash=hash)), config)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        UnknownTracer,
-        TraceTooLarge,
-        served_by=ServedBy.REPLICA,
-        past=Past.LOCAL,
-    )
+    @method(*_OF_BLOCK, served_by=ServedBy.REPLICA, past=Past.LOCAL)
     def trace_block(
         self, block: Data, config: TraceConfig | None = None
     ) -> Offload[Annotated[TraceWriter, list[TransactionTraceResult]]]:
@@ -153,17 +129,7 @@ class DebugCallTraces:
         self._traces = traces
         self._runner = runner
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidOverride,
-        InvalidTransaction,
-        UnknownTracer,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def trace_call(
         self,
         transaction: CallObject,
@@ -185,15 +151,7 @@ class DebugCallTraces:
 
         return self._traces.run(work, wanted.timeout)
 
-    @method(
-        BlockNotFound,
-        NotInspectable,
-        InvalidOverride,
-        InvalidParams,
-        UnknownTracer,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALLS, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def trace_call_many(
         self,
         bundles: list[CallBundle],

@@ -9,7 +9,7 @@ import msgspec
 from entresol.chain.mining_schedule import MiningMode
 from entresol.errors import InvalidParams
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ class BlockControl:
         self.prefix = prefix
         self._chain = chain
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_coinbase(self, address: Address) -> None:
         """Set the account that gets the fees of blocks to come."""
         self._configure(beneficiary=address)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_next_block_base_fee_per_gas(self, base_fee: Number) -> None:
         """Set the base fee of the next block."""
         self._configure(base_fee=int(base_fee))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def get_automine(self) -> bool:
         """Return whether transactions are sealed by themselves, at once or after the delay of `--l1-delay`."""
         schedule = self._chain.schedule
@@ -49,17 +49,17 @@ class AnvilBlockControl(BlockControl):
     def __init__(self, chain: Chain) -> None:
         super().__init__("anvil", chain)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_next_block_prev_randao(self, prevrandao: Hash32) -> None:
         """Set the PREVRANDAO of the next block."""
         self._configure(prevrandao=prevrandao)
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def set_block_timestamp_interval(self, seconds: Number) -> None:
         """Make each block so many seconds later than its parent, whatever the clock says."""
         self._chain.clock.set_interval(int(seconds))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def remove_block_timestamp_interval(self) -> bool:
         """Let the time of the clock count again, and return whether there was an interval."""
         clock = self._chain.clock
@@ -67,7 +67,7 @@ class AnvilBlockControl(BlockControl):
         clock.set_interval(None)
         return was_set
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def get_interval_mining(self) -> int | None:
         """Return the mining interval in seconds, or null if blocks are not sealed at an interval."""
         schedule = self._chain.schedule
@@ -82,7 +82,7 @@ class HardhatBlockControl(BlockControl):
     def __init__(self, chain: Chain) -> None:
         super().__init__("hardhat", chain)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_prev_randao(self, prevrandao: Hash32) -> None:
         """Set the PREVRANDAO of the next block."""
         self._configure(prevrandao=prevrandao)

@@ -12,7 +12,7 @@ from entresol.errors import InvalidParams, MalformedValue, RollbackRejected
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.primitives.published.limits import MAX_SET_GAS
 from entresol.primitives.values import Quantity
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.namespaces.dev.mining import seal_ordered
 from entresol.rpc.types.mine_request import MineRequest
 from entresol.rpc.types.number import Number, Number256
@@ -38,7 +38,7 @@ class TimeTravel:
         self._checkpoints = checkpoints
         self._reverts = reverts
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(getter=True)
     def snapshot(self) -> Quantity:
         """Take a snapshot of the chain and return its id.
 
@@ -48,7 +48,7 @@ class TimeTravel:
         """
         return Quantity(self._checkpoints.create())
 
-    @method(RollbackRejected, getter=True, served_by=ServedBy.PRODUCER)
+    @method(RollbackRejected, getter=True)
     def revert(self, snapshot: Number) -> bool | Awaitable[bool]:
         """Revert the chain to a snapshot, and return whether that snapshot existed.
 
@@ -58,7 +58,7 @@ class TimeTravel:
             partial(self._checkpoints.plan, snapshot), result=True, otherwise=False
         )
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def increase_time(self, seconds: Number) -> int:
         """Move the chain's clock forward, and return its offset in seconds.
 
@@ -67,7 +67,7 @@ class TimeTravel:
         """
         return self._chain.clock.increase(int(seconds), self._chain.head.timestamp)
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def set_time(self, timestamp: Number256) -> int:
         """Set the chain's clock, also backwards, and return by how many seconds that moved it forward.
 
@@ -82,7 +82,7 @@ class TimeTravel:
         clock.set_time(seconds)
         return max(seconds - before, 0)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_block_gas_limit(self, gas_limit: Number) -> bool:
         """Set the gas limit of blocks to come."""
         if self._chain.rules.publishes and gas_limit > MAX_SET_GAS:
@@ -106,7 +106,7 @@ class Evm(TimeTravel):
         super().__init__("evm", chain, checkpoints, reverts)
         self._sequencer = sequencer
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     async def mine(self, options: MineRequest | None = None) -> Quantity:
         """Seal a block, optionally with a given timestamp, or several by `{timestamp, blocks}`."""
         await seal_ordered(self._chain, self._sequencer, options)

@@ -15,7 +15,7 @@ from entresol.errors import (
 from entresol.offload import started
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, method
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
@@ -24,54 +24,44 @@ if TYPE_CHECKING:
     from entresol.sequencer.submission import Submission
 
 
-class AnvilImpersonation:
-    """Impersonation, with the results of anvil."""
-
-    prefix = "anvil"
+class Impersonation:
+    """Impersonation as anvil and Hardhat have it."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    @method(AccountsLocked, served_by=ServedBy.PRODUCER)
+    @method(AccountsLocked)
     def impersonate_account(self, address: Address) -> None:
         """Let `eth_sendTransaction` send from an account without its key."""
         self._keyring.impersonate(address)
 
-    @method(served_by=ServedBy.PRODUCER)
-    def stop_impersonating_account(self, address: Address) -> None:
-        """Stop impersonating an account."""
-        self._keyring.stop_impersonating(address)
-
-    @method(AccountsLocked, served_by=ServedBy.PRODUCER)
+    @method(AccountsLocked)
     def auto_impersonate_account(self, enabled: bool) -> None:
         """Enable or disable `eth_sendTransaction` from any account without its key."""
         self._keyring.impersonate_all(enabled=enabled)
 
 
-class HardhatImpersonation:
+class AnvilImpersonation(Impersonation):
+    """Impersonation, with the results of anvil."""
+
+    prefix = "anvil"
+
+    @method()
+    def stop_impersonating_account(self, address: Address) -> None:
+        """Stop impersonating an account."""
+        self._keyring.stop_impersonating(address)
+
+
+class HardhatImpersonation(Impersonation):
     """Impersonation, with the results of Hardhat."""
 
     prefix = "hardhat"
+    acknowledges = True
 
-    def __init__(self, keyring: Keyring) -> None:
-        self._keyring = keyring
-
-    @method(AccountsLocked, served_by=ServedBy.PRODUCER)
-    def impersonate_account(self, address: Address) -> bool:
-        """Let `eth_sendTransaction` send from an account without its key."""
-        self._keyring.impersonate(address)
-        return True
-
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def stop_impersonating_account(self, address: Address) -> bool:
         """Stop impersonating an account, and return whether it was impersonated."""
         return self._keyring.stop_impersonating(address)
-
-    @method(AccountsLocked, served_by=ServedBy.PRODUCER)
-    def auto_impersonate_account(self, enabled: bool) -> bool:
-        """Enable or disable `eth_sendTransaction` from any account without its key."""
-        self._keyring.impersonate_all(enabled=enabled)
-        return True
 
 
 class EthUnsigned:
@@ -85,13 +75,8 @@ class EthUnsigned:
         self._filler = filler
 
     @method(
-        UnknownAccount,
-        AccountsLocked,
-        InvalidTransaction,
-        PoolRejection,
-        ExecutionFailed,
+        *(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection, ExecutionFailed),
         order=Order.GROUPED,
-        served_by=ServedBy.PRODUCER,
     )
     def send_unsigned_transaction(
         self, transaction: TransactionObject

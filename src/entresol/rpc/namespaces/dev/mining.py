@@ -19,7 +19,7 @@ from entresol.execution.replay import replayed
 from entresol.offload import Offload
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.jsonrpc.model import says
 from entresol.rpc.models.chain_objects import BlockSummary, TransactionBase, TransactionInfo
 from entresol.rpc.types.mine_request import (
@@ -115,7 +115,7 @@ class AnvilMine:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal blocks; before each of them, the clock moves forward by `interval` seconds."""
         async for _ in sliced(block_count(blocks)):
@@ -124,17 +124,14 @@ class AnvilMine:
             await self._sequencer.seal()
 
 
-class HardhatMine:
+class HardhatMine(AnvilMine):
     """`hardhat_mine`."""
 
     prefix = "hardhat"
+    acknowledges = True
 
-    def __init__(self, chain: Chain, sequencer: Sequencer) -> None:
-        self._chain = chain
-        self._sequencer = sequencer
-
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
-    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> bool:
+    @method(InvalidParams)
+    async def mine(self, blocks: Number | None = None, interval: Number | None = None) -> None:
         """Seal blocks `interval` seconds apart, by default one; the first has the time of the clock."""
         seconds = 1 if interval is None else int(interval)
         async for already in sliced(block_count(blocks)):
@@ -142,13 +139,11 @@ class HardhatMine:
                 parent = self._chain.head.timestamp
                 self._chain.clock.set_next_timestamp(parent + seconds, parent)
             await self._sequencer.seal()
-        return True
 
-    @method(served_by=ServedBy.PRODUCER)
-    async def interval_mine(self) -> bool:
+    @method()
+    async def interval_mine(self) -> None:
         """Seal a block now, as Hardhat's timer does."""
         await self._sequencer.seal()
-        return True
 
 
 MAX_DETAILED_BLOCKS: Final = 1_000
@@ -166,7 +161,7 @@ class MineDetailed:
         self._sequencer = sequencer
         self._rendered = rendered
 
-    @method(InvalidParams, name="{prefix}_mine_detailed", served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, name="{prefix}_mine_detailed")
     async def mine_detailed(
         self, options: MineRequest | None = None
     ) -> Offload[Annotated[list[dict[str, Any]], list[MinedBlock]]]:
@@ -219,12 +214,12 @@ class MiningModes:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def set_next_block_timestamp(self, timestamp: Number) -> None:
         """Set the timestamp of the next block, from which the clock goes on."""
         self._chain.clock.set_next_timestamp(int(timestamp), self._chain.head.timestamp)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_automine(self, enabled: bool) -> None:
         """Enable or disable sealing a block for each transaction."""
         if enabled:
@@ -233,7 +228,7 @@ class MiningModes:
         else:
             self._chain.schedule.seal_on_request()
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def set_interval_mining(self, interval: IntervalRequest) -> None:
         """Seal a block every given number of seconds; 0 seals on request only.
 
@@ -258,7 +253,7 @@ class HardhatMiningModes:
         self._chain = chain
         self._sequencer = sequencer
 
-    @method(InvalidParams, NotPossible, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams, NotPossible)
     def set_next_block_timestamp(self, timestamp: Number) -> str:
         """Set the timestamp of the next block, which is later than the last one's, and return it in decimal digits."""
         wanted, head = int(timestamp), self._chain.head.timestamp
@@ -270,7 +265,7 @@ class HardhatMiningModes:
         self._chain.clock.set_next_timestamp(wanted, head)
         return str(wanted)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_automine(self, enabled: bool) -> None:
         """Enable or disable sealing a block for each transaction; an interval stays."""
         schedule = self._chain.schedule
@@ -284,7 +279,7 @@ class HardhatMiningModes:
         if enabled:
             self._sequencer.wake()
 
-    @method(InvalidParams, served_by=ServedBy.PRODUCER)
+    @method(InvalidParams)
     def set_interval_mining(self, interval: MillisecondsRequest) -> None:
         """Seal a block every given number of milliseconds, or after a random time between two; 0 ends it."""
         schedule = self._chain.schedule

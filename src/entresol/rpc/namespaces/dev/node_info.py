@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from entresol.errors import ControlRejected, ForeignOrigin, RemoteFailed
 from entresol.primitives.values import Data, Hash32, Quantity
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.jsonrpc.model import JsonModel, says
 from entresol.rpc.types.block_id import TransactionHash
 from entresol.rpc.types.fork_target import ForkedNetwork, NodeForkConfig
@@ -89,7 +89,7 @@ class AnvilNode:
         self._client_version = client_version
         self._set_logging = set_logging
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def node_info(self) -> AnvilNodeInfo:
         """Return the head, the fork, the transaction order and the prices of the next block."""
         chain, settings = self._chain, self._chain.settings
@@ -110,7 +110,7 @@ class AnvilNode:
             fork_config=self._forks.config,
         )
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def metadata(self) -> AnvilMetadata:
         """Return the client version, the head, the snapshots, and an id that each start of the node renews."""
         chain = self._chain
@@ -131,22 +131,22 @@ class AnvilNode:
             },
         )
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_logging_enabled(self, enabled: bool) -> None:
         """Enable or disable the log of requests and transactions."""
         self._set_logging(enabled)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def get_genesis_time(self) -> int:
         """Return the timestamp of the genesis block."""
         return self._chain.blocks.header(self._chain.ledger.first).timestamp
 
-    @method(*(ControlRejected, ForeignOrigin, RemoteFailed), served_by=ServedBy.PRODUCER)
+    @method(*(ControlRejected, ForeignOrigin, RemoteFailed))
     async def set_rpc_url(self, url: str) -> None:
         """Set where a fork reads, which has to be the same chain; nothing happens to a chain that is not a fork."""
         await self._forks.set_url(url)
 
-    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(past=Past.LOCAL)
     def get_blob_by_hash(self, hash: Hash32) -> Data | None:
         """Return a blob of a sealed transaction by its versioned hash.
 
@@ -155,7 +155,7 @@ class AnvilNode:
         blob = self._chain.sidecars.blob(hash)
         return None if blob is None else Data(blob)
 
-    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(past=Past.LOCAL)
     def get_blobs_by_transaction_hash(self, hash: TransactionHash) -> list[Data] | None:
         """Return the blobs of a sealed transaction by its hash; null if it has none, or the node has not."""
         sidecar = self._chain.sidecars.get(hash)
@@ -179,7 +179,7 @@ class HardhatNode:
         self._client_version = client_version
         self._set_logging = set_logging
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def metadata(self) -> HardhatMetadata:
         """Return the client version, the head, and an id that each start of the node renews."""
         return HardhatMetadata(
@@ -191,13 +191,13 @@ class HardhatNode:
             forked_network=UNSET if self._forks.network is None else self._forks.network,
         )
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_logging_enabled(self, enabled: bool) -> bool:
         """Enable or disable the log of requests and transactions."""
         self._set_logging(enabled)
         return True
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def get_stack_trace_failures_count(self) -> int:
         """Return how many stack traces could not be made: none, because such a failure has an error of its own."""
         return 0

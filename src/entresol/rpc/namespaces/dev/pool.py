@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ControlRejected
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 
 if TYPE_CHECKING:
     from entresol.chain.mempool import Mempool
@@ -23,17 +23,17 @@ class AnvilPool:
     def __init__(self, pool: Mempool) -> None:
         self._pool = pool
 
-    @method(served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(past=Past.LOCAL)
     def drop_transaction(self, hash: Hash32) -> Hash32 | None:
         """Drop a transaction from the pool; return its hash, or null if it is not there."""
         return None if self._pool.remove(hash, _REASON) is None else hash
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def drop_all_transactions(self) -> None:
         """Drop all transactions from the pool."""
         drop_all(self._pool)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def remove_pool_transactions(self, address: Address) -> None:
         """Drop all transactions of a sender from the pool."""
         drop_all(self._pool, address)
@@ -48,7 +48,7 @@ class HardhatPool:
         self._pool = pool
         self._blocks = blocks
 
-    @method(ControlRejected, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(ControlRejected, past=Past.LOCAL)
     def drop_transaction(self, hash: Hash32) -> bool:
         """Drop a transaction from the pool; return whether it was there, and reject one in a block."""
         if self._pool.remove(hash, _REASON) is not None:
@@ -59,7 +59,7 @@ class HardhatPool:
             )
         return False
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def drop_all_transactions(self) -> bool:
         """Drop all transactions from the pool."""
         drop_all(self._pool)

@@ -24,7 +24,7 @@ from entresol.errors import (
 from entresol.primitives.transactions import BlobTransaction, decode
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.codec import convert
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.namespaces.dev.mining import block_count, sliced
 from entresol.rpc.types.call_request import TransactionObject
 from entresol.rpc.types.fork_target import ForkTarget, ResetOptions
@@ -91,7 +91,7 @@ class AnvilReorg:
         self._keyring = keyring
         self._filler = filler
 
-    @method(RollbackRejected, served_by=ServedBy.PRODUCER)
+    @method(RollbackRejected)
     def rollback(self, depth: Number | None = None) -> Awaitable[None] | None:
         """Roll the chain back by some blocks, by default one; its clock is set to that block.
 
@@ -102,14 +102,7 @@ class AnvilReorg:
         plan = self._plan(1 if depth is None else int(depth))
         return self._reverts.run(plan, None, None)
 
-    @method(
-        RollbackRejected,
-        InvalidTransaction,
-        PoolRejection,
-        ExecutionFailed,
-        UnknownAccount,
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(RollbackRejected, InvalidTransaction, PoolRejection, ExecutionFailed, UnknownAccount)
     async def reorg(
         self, depth: Number, transactions: list[ReorgTransaction] | None = None
     ) -> None:
@@ -161,10 +154,7 @@ class AnvilReset:
         self._reverts = reverts
         self._forks = forks
 
-    @method(
-        *(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed),
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(*(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed))
     async def reset(self, options: ResetOptions | None = None) -> None:
         """Start again from the genesis, on both layers: without blocks, pool, snapshots and state edits.
 
@@ -183,21 +173,14 @@ class AnvilReset:
             await self._reverts.reset(self._node_chains)
 
 
-class HardhatReset:
+class HardhatReset(AnvilReset):
     """`hardhat_reset`, which returns true."""
 
     prefix = "hardhat"
+    acknowledges = True
 
-    def __init__(self, node_chains: NodeChains, reverts: RevertRunner, forks: ForkControl) -> None:
-        self._node_chains = node_chains
-        self._reverts = reverts
-        self._forks = forks
-
-    @method(
-        *(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed),
-        served_by=ServedBy.PRODUCER,
-    )
-    async def reset(self, options: ResetOptions | None = None) -> bool:
+    @method(*(RollbackRejected, ControlRejected, ForeignOrigin, RemoteFailed))
+    async def reset(self, options: ResetOptions | None = None) -> None:
         """Start again from the genesis, on both layers; a devnet of Hardhat has one.
 
         With `{forking: {jsonRpcUrl, blockNumber}}` the chain is a fork of that block then; without it, it is none.
@@ -211,7 +194,6 @@ class HardhatReset:
             await self._forks.reset(target)
         else:
             await self._reverts.reset(self._node_chains)
-        return True
 
 
 async def _decoded(raw: bytes) -> Transaction:

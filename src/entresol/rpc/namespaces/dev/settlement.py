@@ -8,7 +8,7 @@ from entresol.errors import LayerOneFailed, MalformedValue
 from entresol.primitives.base_token import tokens_per_ether
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.values import Hash32
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ class AnvilSettlement:
     def __init__(self, rollup: SettlementControl) -> None:
         self._rollup = rollup
 
-    @method(LayerOneFailed, name="anvil_zks_commitBatch", served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, name="anvil_zks_commitBatch")
     async def commit_batch(self, batch_number: Number) -> Hash32:
         """Commit a batch on L1, sealing it first if it is the next one; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.COMMIT, int(batch_number))
 
-    @method(LayerOneFailed, name="anvil_zks_proveBatch", served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, name="anvil_zks_proveBatch")
     async def prove_batch(self, batch_number: Number) -> Hash32:
         """Prove a committed batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.PROVE, int(batch_number))
 
-    @method(LayerOneFailed, name="anvil_zks_executeBatch", served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, name="anvil_zks_executeBatch")
     async def execute_batch(self, batch_number: Number) -> Hash32:
         """Execute a proven batch on L1; return the L1 transaction's hash."""
         return await self._rollup.settle(SettlementStep.EXECUTE, int(batch_number))
 
-    @method(LayerOneFailed, name="anvil_zks_bookBatch", served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, name="anvil_zks_bookBatch")
     async def book_batch(self, batch_number: Number) -> Hash32:
         """Have L1 book what an executed batch sends to other chains; return the L1 transaction's hash."""
         return await self._rollup.book(int(batch_number))
@@ -70,7 +70,7 @@ class EntresolBaseToken:
     def __init__(self, control: RatioControl) -> None:
         self._control = control
 
-    @method(LayerOneFailed, MalformedValue, served_by=ServedBy.PRODUCER)
+    @method(LayerOneFailed, MalformedValue)
     async def set_base_token_ratio(self, ratio: str | int | float) -> Hash32:  # noqa: PYI041 - as in JSON
         """Let an ether cost so many base tokens, such as 3000, 0.5 or "628/17"; return the L1 transaction's hash.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import ControlRejected, MalformedValue, TransactionRuleBroken
 from entresol.primitives.values import Address, Hash32
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, method
 from entresol.rpc.types.number import Number, Number256, UnprefixedData
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ class BalanceEdits:
         self.prefix = prefix
         self._chain = chain
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_balance(self, address: Address, balance: Number256) -> None:
         """Set the balance of an account."""
         self._chain.edit(address, lambda state: state.set_balance(address, int(balance)))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def add_balance(self, address: Address, amount: Number256) -> None:
         """Add to the balance of an account; the sum is at most 2^256 - 1."""
         account = self._chain.latest.account(address)
@@ -41,14 +41,14 @@ class BalanceEdits:
 class StateEdits(BalanceEdits):
     """Edits of accounts and their storage."""
 
-    @method(ControlRejected, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected)
     def set_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account; that of the sender of system transactions makes their hashes unique."""
         if address == self._chain.pool.rules.reserved_sender:
             raise TransactionRuleBroken("system sender", address)
         self._chain.edit(address, lambda state: state.set_nonce(address, int(nonce)))
 
-    @method(order=Order.IN_TURN, served_by=ServedBy.PRODUCER)
+    @method(order=Order.IN_TURN)
     def set_code(self, address: Address, code: UnprefixedData) -> None:
         """Set the code of an account, of at most 2 MiB."""
         if len(code) > MAX_CODE_BYTES:
@@ -56,7 +56,7 @@ class StateEdits(BalanceEdits):
             raise MalformedValue(problem, field="code")
         self._chain.edit(address, lambda state: state.set_code(address, bytes(code)))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_storage_at(self, address: Address, slot: Number256, value: Hash32) -> bool:
         """Set a storage slot of an account to a value of 32 bytes."""
         key = slot.to_bytes(32)
@@ -72,7 +72,7 @@ class HardhatStateEdits(StateEdits):
     def __init__(self, chain: Chain) -> None:
         super().__init__("hardhat", chain)
 
-    @method(ControlRejected, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected)
     def set_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account: not below the current one, and only while the pool is empty."""
         if len(self._chain.pool):
@@ -94,17 +94,17 @@ class AccountEdits:
     def __init__(self, chain: Chain) -> None:
         self._edits = StateEdits(self.prefix, chain)
 
-    @method(ControlRejected, served_by=ServedBy.PRODUCER)
+    @method(ControlRejected)
     def set_account_nonce(self, address: Address, nonce: Number) -> None:
         """Set the nonce of an account."""
         self._edits.set_nonce(address, nonce)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def set_account_balance(self, address: Address, balance: Number256) -> None:
         """Set the balance of an account."""
         self._edits.set_balance(address, balance)
 
-    @method(order=Order.IN_TURN, served_by=ServedBy.PRODUCER)
+    @method(order=Order.IN_TURN)
     def set_account_code(self, address: Address, code: UnprefixedData) -> None:
         """Set the code of an account, of at most 2 MiB."""
         self._edits.set_code(address, code)

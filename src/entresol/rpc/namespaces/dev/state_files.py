@@ -20,7 +20,7 @@ from entresol.errors import (
 )
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, method
 from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AnvilState:
         self._threads = threads
         self._max_memory = max_memory
 
-    @method(ChainReplaced, DeadlinePassed, served_by=ServedBy.PRODUCER)
+    @method(ChainReplaced, DeadlinePassed)
     async def dump_state(
         self, preserve_historical_states: bool | None = None
     ) -> Annotated[Raw, Data]:
@@ -71,13 +71,7 @@ class AnvilState:
                 return await self._dump(historical=historical)
         return await self._dump(historical=historical)
 
-    @method(
-        InvalidStateFile,
-        NotPossible,
-        RollbackRejected,
-        order=Order.IN_TURN,
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(InvalidStateFile, NotPossible, RollbackRejected, order=Order.IN_TURN)
     async def load_state(self, state: Data) -> bool:
         """Load a state file, packed by gzip or not, of this node or of anvil.
 

@@ -19,7 +19,7 @@ from entresol.execution.calls import CallRequest, call, create_access_list
 from entresol.execution.overrides import StateOverride, override
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.codec import convert
-from entresol.rpc.jsonrpc.method import ServedBy, method
+from entresol.rpc.jsonrpc.method import method
 from entresol.rpc.types.block_id import LATEST
 from entresol.rpc.types.number import Number256
 from entresol.state_missing import retried, work_clock
@@ -142,45 +142,38 @@ class TokenEdits:
         return slot
 
 
-class AnvilTokens:
-    """Tokens, with the results of anvil."""
+class HardhatTokens:
+    """Tokens, with the results of Hardhat."""
 
-    prefix = "anvil"
+    prefix = "hardhat"
+    acknowledges = True
 
     def __init__(self, edits: TokenEdits) -> None:
         self._edits = edits
 
-    @method(TokenSlotNotFound, name="anvil_dealERC20", served_by=ServedBy.PRODUCER)
+    @method(TokenSlotNotFound, name="{prefix}_dealERC20")
     async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> None:
         """Set the balance of an account in a token that stores it in a slot of its own."""
         await self._edits.set_balance(account, token, amount)
 
-    @method(TokenSlotNotFound, name="anvil_setERC20Balance", served_by=ServedBy.PRODUCER)
+
+class AnvilTokens(HardhatTokens):
+    """Tokens, with the results of anvil, and more methods."""
+
+    prefix = "anvil"
+    acknowledges = False
+
+    @method(TokenSlotNotFound, name="anvil_setERC20Balance")
     async def set_erc20_balance(self, account: Address, token: Address, amount: Number256) -> None:
         """Set the balance of an account in a token; an alias of `anvil_dealERC20`."""
         await self._edits.set_balance(account, token, amount)
 
-    @method(TokenSlotNotFound, name="anvil_setERC20Allowance", served_by=ServedBy.PRODUCER)
+    @method(TokenSlotNotFound, name="anvil_setERC20Allowance")
     async def set_erc20_allowance(
         self, owner: Address, spender: Address, token: Address, amount: Number256
     ) -> None:
         """Set the allowance of a spender in a token that stores it in a slot of its own."""
         await self._edits.set_allowance(owner, spender, token, amount)
-
-
-class HardhatTokens:
-    """Tokens, with the results of Hardhat."""
-
-    prefix = "hardhat"
-
-    def __init__(self, edits: TokenEdits) -> None:
-        self._edits = edits
-
-    @method(TokenSlotNotFound, name="hardhat_dealERC20", served_by=ServedBy.PRODUCER)
-    async def deal_erc20(self, account: Address, token: Address, amount: Number256) -> bool:
-        """Set the balance of an account in a token that stores it in a slot of its own."""
-        await self._edits.set_balance(account, token, amount)
-        return True
 
 
 class Accounts:
@@ -219,21 +212,21 @@ class TenderlyTokens:
     def __init__(self, edits: TokenEdits) -> None:
         self._edits = edits
 
-    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    @method(TokenSlotNotFound)
     async def set_erc20_balance(
         self, token: Address, accounts: Accounts, amount: Number256
     ) -> None:
         """Set the balance of one account or of up to 100 in a token that stores it in a slot of its own."""
         await self._edits.set_balances(accounts.addresses, token, int(amount))
 
-    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    @method(TokenSlotNotFound)
     async def add_erc20_balance(
         self, token: Address, accounts: Accounts, amount: Number256
     ) -> None:
         """Add to the balance of one account or of up to 100 in a token; a sum is at most 2^256 - 1."""
         await self._edits.set_balances(accounts.addresses, token, int(amount), adds=True)
 
-    @method(TokenSlotNotFound, served_by=ServedBy.PRODUCER)
+    @method(TokenSlotNotFound)
     async def set_max_erc20_balance(self, token: Address, accounts: Accounts) -> None:
         """Set the balance of one account or of up to 100 in a token to 2^256 - 1."""
         await self._edits.set_balances(accounts.addresses, token, _MAX_AMOUNT)

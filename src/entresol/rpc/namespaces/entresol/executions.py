@@ -12,7 +12,7 @@ from entresol.errors import (
     TransactionNotFound,
 )
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.models.execution_steps import ExecutedStepState, ExecutionOverview, StepPage
 from entresol.rpc.render.executions import executed_step, executed_step_state, execution_overview
 from entresol.rpc.types.block_id import TransactionHash
@@ -33,13 +33,7 @@ class EntresolExecutions:
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
 
-    @method(
-        TransactionNotFound,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.PRODUCER,
-        past=Past.REPLAY,
-    )
+    @method(TransactionNotFound, TraceTooLarge, DeadlinePassed, past=Past.REPLAY)
     def get_execution(self, hash: TransactionHash) -> Offload[ExecutionOverview]:
         """Return an overview of a sealed transaction's execution for a debugger: its frames, sources and gas by line.
 
@@ -49,14 +43,7 @@ class EntresolExecutions:
         execution = self._executions.of_transaction(hash)
         return Offload(lambda: execution_overview(*execution()))
 
-    @method(
-        TransactionNotFound,
-        StepNotRecorded,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.PRODUCER,
-        past=Past.REPLAY,
-    )
+    @method(TransactionNotFound, StepNotRecorded, TraceTooLarge, DeadlinePassed, past=Past.REPLAY)
     def get_execution_steps(
         self, hash: TransactionHash, from_: Number, count: Number
     ) -> Offload[StepPage]:
@@ -77,14 +64,7 @@ class EntresolExecutions:
 
         return Offload(work)
 
-    @method(
-        TransactionNotFound,
-        StepNotRecorded,
-        TraceTooLarge,
-        DeadlinePassed,
-        served_by=ServedBy.PRODUCER,
-        past=Past.REPLAY,
-    )
+    @method(TransactionNotFound, StepNotRecorded, TraceTooLarge, DeadlinePassed, past=Past.REPLAY)
     def get_execution_step(self, hash: TransactionHash, step: Number) -> Offload[ExecutedStepState]:
         """Return a step of a sealed transaction's execution with stack, memory, storage and variables before it.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.errors import BlockNotFound, MalformedValue, NotInspectable
 from entresol.offload import Offload
-from entresol.rpc.jsonrpc.method import Past, ServedBy, method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.models.gas_report import GasReportPage, gas_report_page
 from entresol.rpc.types.block_id import LATEST, BlockNumber
 
@@ -24,9 +24,7 @@ class EntresolGasReport:
     def __init__(self, reports: GasReports) -> None:
         self._reports = reports
 
-    @method(
-        BlockNotFound, MalformedValue, NotInspectable, served_by=ServedBy.PRODUCER, past=Past.REPLAY
-    )
+    @method(BlockNotFound, MalformedValue, NotInspectable, past=Past.REPLAY)
     def get_gas_report(
         self, from_block: BlockNumber, to_block: BlockNumber = LATEST, file: str | None = None
     ) -> Offload[GasReportPage]:

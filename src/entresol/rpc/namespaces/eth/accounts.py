@@ -22,7 +22,7 @@ from entresol.primitives.transactions import unsigned
 from entresol.primitives.typed_data import TypedData, personal_hash
 from entresol.primitives.values import Address, Data, Hash32
 from entresol.rpc.jsonrpc.codec import encode
-from entresol.rpc.jsonrpc.method import Order, ServedBy, method
+from entresol.rpc.jsonrpc.method import Order, method
 from entresol.rpc.jsonrpc.model import DataText
 from entresol.rpc.models.chain_objects import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
@@ -77,17 +77,17 @@ class EthAccounts:
         self._filler = filler
         self._rendered = rendered
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(getter=True)
     def accounts(self) -> list[Address]:
         """Return the accounts that the node controls: its own, then impersonated ones."""
         return self._keyring.addresses
 
-    @method(getter=True, served_by=ServedBy.PRODUCER)
+    @method(getter=True)
     def request_accounts(self) -> list[Address]:
         """Return the accounts that the node controls, which wallets request from the user (EIP-1102)."""
         return self._keyring.addresses
 
-    @method(UnknownAccount, InvalidTransaction, ExecutionFailed, served_by=ServedBy.PRODUCER)
+    @method(UnknownAccount, InvalidTransaction, ExecutionFailed)
     def fill_transaction(
         self, transaction: TransactionObject
     ) -> Annotated[Raw, FilledTransactionInfo] | Awaitable[Raw]:
@@ -95,14 +95,9 @@ class EthAccounts:
         return started(self._fill(transaction))
 
     @method(
-        UnknownAccount,
-        AccountsLocked,
-        InvalidTransaction,
-        PoolRejection,
-        ExecutionFailed,
-        TransactionFailed,
+        *(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection),
+        *(ExecutionFailed, TransactionFailed),
         order=Order.GROUPED,
-        served_by=ServedBy.PRODUCER,
     )
     def send_transaction(self, transaction: TransactionObject) -> Hash32 | Awaitable[Hash32]:
         """Fill in, sign and submit a transaction of one of the node's accounts; return its hash.
@@ -121,13 +116,7 @@ class EthAccounts:
             response = await self._submission.send(signed, reports_failure=reports_failure)
         return await response
 
-    @method(
-        UnknownAccount,
-        AccountsLocked,
-        InvalidTransaction,
-        ExecutionFailed,
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(UnknownAccount, AccountsLocked, InvalidTransaction, ExecutionFailed)
     async def sign_transaction(
         self, transaction: TransactionObject
     ) -> Annotated[Raw, DataText | FilledTransactionInfo]:
@@ -140,19 +129,17 @@ class EthAccounts:
         signed = self._keyring.sign(payload, sender, sidecar)
         return Raw(encode(Data(signed.sent_raw))) if self._signs_to_bytes else self._filled(signed)
 
-    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
+    @method(UnknownAccount, AccountsLocked)
     def sign(self, address: Address, message: Data) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data."""
         return _sign_message(self._keyring, address, message)
 
-    @method(
-        UnknownAccount, AccountsLocked, name="eth_signTypedData_v4", served_by=ServedBy.PRODUCER
-    )
+    @method(UnknownAccount, AccountsLocked, name="eth_signTypedData_v4")
     def sign_typed_data_v4(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data."""
         return Data(self._keyring.sign_digest(address, typed_data.signing_hash))
 
-    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
+    @method(UnknownAccount, AccountsLocked)
     def sign_typed_data(self, address: Address, typed_data: TypedDataObject) -> Data:
         """Return an EIP-712 signature over typed data; an alias of `eth_signTypedData_v4`."""
         return self.sign_typed_data_v4(address, typed_data)
@@ -175,7 +162,7 @@ class Personal:
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    @method(UnknownAccount, AccountsLocked, served_by=ServedBy.PRODUCER)
+    @method(UnknownAccount, AccountsLocked)
     def sign(self, message: Data, address: Address) -> Data | Offload[Data]:
         """Return an EIP-191 signature over data; a password is ignored."""
         return _sign_message(self._keyring, address, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from entresol.rpc.services.block_resolver import BlockResolver
     from entresol.rpc.services.call_runner import CallRunner
 
+_OF_CALL: Final = (UnknownBlock, ExecutionFailed, InvalidTransaction)
+
 
 class AccessListEntry(JsonModel, frozen=True, kw_only=True):
     """An account, and the slots of it that a call touches."""
@@ -108,13 +110,7 @@ class EthCalls:
         self._run = runner.run
         self._run_with_overrides = runner.run_with_overrides
 
-    @method(
-        UnknownBlock,
-        ExecutionFailed,
-        InvalidTransaction,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def call(
         self,
         transaction: CallObject,
@@ -137,14 +133,7 @@ class EthCalls:
             is_short=self._is_short(transaction),
         )
 
-    @method(
-        UnknownBlock,
-        ExecutionFailed,
-        InvalidTransaction,
-        UnserializableCall,
-        served_by=ServedBy.BLOCK,
-        past=Past.EXECUTE,
-    )
+    @method(*_OF_CALL, UnserializableCall, served_by=ServedBy.BLOCK, past=Past.EXECUTE)
     def estimate_gas(
         self,
         transaction: CallObject,
@@ -288,16 +277,9 @@ class EthSimulate:
         self._runner = runner
 
     @method(
-        InvalidSimulation,
-        InvalidOverride,
-        BlockNotFound,
-        SimulatedCallRejected,
-        SimulatedNumberTooLow,
-        SimulatedTimeTooLow,
-        PrecompileMovedToSelf,
-        DuplicatePrecompileMove,
-        SimulationTooLong,
-        InvalidParams,
+        *(InvalidSimulation, InvalidOverride, BlockNotFound, SimulatedCallRejected),
+        *(SimulatedNumberTooLow, SimulatedTimeTooLow, PrecompileMovedToSelf),
+        *(DuplicatePrecompileMove, SimulationTooLong, InvalidParams),
         served_by=ServedBy.BLOCK,
         past=Past.EXECUTE,
     )

@@ -61,34 +61,34 @@ class EthFilters:
         check_range(filter.wanted, self._chain)
         return _run(LogSearch.of(self._logs, self._chain, filter.wanted, self._limits))
 
-    @method(InvalidFilter, served_by=ServedBy.PRODUCER, past=Past.LOCAL)
+    @method(InvalidFilter, past=Past.LOCAL)
     def new_filter(self, filter: FilterObject) -> Quantity:
         """Install a filter for logs, and return its id."""
         return self._filters.new_log_filter(filter.wanted)
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def new_block_filter(self) -> Quantity:
         """Install a filter for new blocks, and return its id."""
         return self._filters.new_block_filter()
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def new_pending_transaction_filter(self) -> Quantity:
         """Install a filter for new pending transactions, and return its id."""
         return self._filters.new_pending_filter()
 
-    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER)
+    @method(FilterNotFound, getter=True)
     def get_filter_changes(
         self, idx: Quantity
     ) -> Annotated[Raw, list[HashText | LogInfo]] | Offload[Raw]:
         """Return the logs, block hashes or transaction hashes since the filter's last poll."""
         return _NOTHING if self._filters.is_current(idx) else _run(self._filters.poll(idx))
 
-    @method(FilterNotFound, getter=True, served_by=ServedBy.PRODUCER, past=Past.SPLIT)
+    @method(FilterNotFound, getter=True, past=Past.SPLIT)
     def get_filter_logs(self, idx: FilterId) -> Annotated[Raw, list[LogInfo]] | Offload[Raw]:
         """Return all logs that match an installed log filter."""
         return _NOTHING if self._filters.is_known_empty(idx) else _run(self._filters.logs(idx))
 
-    @method(served_by=ServedBy.PRODUCER)
+    @method()
     def uninstall_filter(self, idx: Quantity) -> bool:
         """Uninstall a filter, and return whether it existed."""
         return self._filters.uninstall(idx)

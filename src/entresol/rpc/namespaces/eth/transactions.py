@@ -81,13 +81,7 @@ class EthTransactions:
         self._resolver = resolver
         self._rendered = rendered
 
-    @method(
-        InvalidTransaction,
-        PoolRejection,
-        TransactionFailed,
-        order=Order.GROUPED,
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(InvalidTransaction, PoolRejection, TransactionFailed, order=Order.GROUPED)
     def send_raw_transaction(self, tx_bytes: Data) -> Awaitable[Hash32]:
         """Submit a signed transaction, and return its hash."""
         return self._responses.hold(self._submission.submit(bytes(tx_bytes)))
@@ -177,14 +171,7 @@ class EthSendSync:
         self._rendered = rendered
         self._max_seconds = max_seconds
 
-    @method(
-        InvalidTransaction,
-        PoolRejection,
-        ReceiptTimeout,
-        order=Order.IN_TURN,
-        waits=True,
-        served_by=ServedBy.PRODUCER,
-    )
+    @method(InvalidTransaction, PoolRejection, ReceiptTimeout, order=Order.IN_TURN, waits=True)
     def send_raw_transaction_sync(
         self, tx_bytes: Data, timeout_ms: Number | None = None
     ) -> Annotated[Raw, ReceiptInfo] | Awaitable[Raw | Offload[Raw]]:
@@ -193,15 +180,10 @@ class EthSendSync:
         return self._receipt(sending, timeout_ms)
 
     @method(
-        UnknownAccount,
-        AccountsLocked,
-        InvalidTransaction,
-        PoolRejection,
-        ExecutionFailed,
-        ReceiptTimeout,
+        *(UnknownAccount, AccountsLocked, InvalidTransaction, PoolRejection),
+        *(ExecutionFailed, ReceiptTimeout),
         order=Order.IN_TURN,
         waits=True,
-        served_by=ServedBy.PRODUCER,
     )
     def send_transaction_sync(
         self, transaction: TransactionObject, timeout_ms: Number | None = None

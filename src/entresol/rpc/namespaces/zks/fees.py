@@ -91,7 +91,7 @@ class ZksFees:
         self._run_with_overrides = runner.run_with_overrides
         self._model = model
 
-    @method(ExecutionFailed, InvalidTransaction, UnserializableCall, served_by=ServedBy.PRODUCER)
+    @method(ExecutionFailed, InvalidTransaction, UnserializableCall)
     def estimate_fee(
         self, req: CallObject, state_override: StateOverrides | None = None
     ) -> Fee | Offload[Fee]:
@@ -106,9 +106,7 @@ class ZksFees:
         )
 
     @method(
-        ExecutionFailed,
-        InvalidTransaction,
-        UnserializableCall,
+        *(ExecutionFailed, InvalidTransaction, UnserializableCall),
         name="zks_estimateGasL1ToL2",
         served_by=ServedBy.ESTIMATE,
     )

@@ -173,7 +173,7 @@ class ZksTransactions:
         is_short = count <= POLICY.rendered_items and size <= POLICY.data_bytes
         return work() if is_short else Offload(work)
 
-    @method(InvalidTransaction, PoolRejection, order=Order.GROUPED, served_by=ServedBy.PRODUCER)
+    @method(InvalidTransaction, PoolRejection, order=Order.GROUPED)
     def send_raw_transaction_with_detailed_output(
         self, tx_bytes: Data
     ) -> DetailedOutput | Awaitable[DetailedOutput]:
@@ -189,7 +189,6 @@ class ZksTransactions:
         PoolRejection,
         name="unstable_sendRawTransactionWithDetailedOutput",
         order=Order.GROUPED,
-        served_by=ServedBy.PRODUCER,
     )
     def send_raw_transaction_by_unstable_name(
         self, tx_bytes: Data
