@@ -181,7 +181,7 @@ def test_a_stored_block_is_that_of_the_decoded_record(
     transactions = tuple((it.raw, bytes(it.sender)) for it in sent)
     record = BlockRecord(header.encode(), transactions, results, (), ())
     inclusion = BlockInclusion.of(header, keccak256(record.header_rlp), batch)
-    expected = block_json(record, inclusion, transaction_hashes(record))
+    expected = block_json(record, inclusion.hash, inclusion.batch, transaction_hashes(record))
     assert stored_block_json(record.encode(), batch) == expected
 
 

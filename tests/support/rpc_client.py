@@ -43,6 +43,12 @@ class RpcClient(ABC):
             raise outcome
         return outcome
 
+    def error(self, method: str, *params: object) -> RpcError:
+        """Return the error of a method, which must have one."""
+        outcome = _outcome(self.post(_request(1, method, params)))
+        assert isinstance(outcome, RpcError), outcome
+        return outcome
+
     def batch(self, calls: Iterable[tuple[str, Sequence[object]]]) -> list[Any]:
         """Return the results of many calls in one request, with the `RpcError` of each that failed."""
         requests = [_request(n, method, params) for n, (method, params) in enumerate(calls)]

@@ -186,8 +186,6 @@ def tx_env_of(
         return system_tx_env(payload)
     is_access_list = isinstance(payload, AccessListTransaction)
     is_set_code = isinstance(payload, SetCodeTransaction)
-    if isinstance(payload, BlobTransaction):
-        return _blob_tx_env(payload, transaction.sender)
     return TxEnv(
         sender=transaction.sender,
         gas_limit=payload.gas_limit,
@@ -200,6 +198,8 @@ def tx_env_of(
         chain_id=payload.chain_id,
         access_list=access_items(payload.access_list),
         authorizations=authorization_items(payload.authorizations) if is_set_code else None,
+        blob_hashes=payload.blob_hashes if isinstance(payload, BlobTransaction) else None,
+        blob_fee_cap=payload.max_fee_per_blob_gas if isinstance(payload, BlobTransaction) else 0,
         published=byte_counts(payload.factory_deps)
         if isinstance(payload, ZkTransaction) and payload.factory_deps
         else None,
@@ -230,23 +230,6 @@ def _zk_fields(
         validation_seconds=0.0 if limits is None else limits.seconds,
         # Who builds a block enforces none: what a validation reads is as it will be then.
         enforces_rules=only_validates and limits is not None and limits.enforces_rules,
-    )
-
-
-def _blob_tx_env(payload: BlobTransaction, sender: Address) -> TxEnv:
-    return TxEnv(
-        sender=sender,
-        gas_limit=payload.gas_limit,
-        to=payload.to,
-        value=payload.value,
-        data=payload.data,
-        gas_price=payload.fee_cap,
-        priority_fee=payload.tip,
-        nonce=payload.nonce,
-        chain_id=payload.chain_id,
-        access_list=access_items(payload.access_list),
-        blob_hashes=payload.blob_hashes,
-        blob_fee_cap=payload.max_fee_per_blob_gas,
     )
 
 

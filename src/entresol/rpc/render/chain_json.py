@@ -131,19 +131,7 @@ def stored_block_json(stored: bytes, batch: BatchInfo | None) -> bytes:
     if text is not None:
         return text
     record = BlockRecord.decode(stored)
-    return _block(record, record.hash(), batch, transaction_hashes(record))
-
-
-def block_json(
-    record: BlockRecord, inclusion: BlockInclusion, transactions: Iterable[str]
-) -> bytes:
-    """Return a sealed block; `transactions` are JSON already."""
-    return _block(record, inclusion.hash, inclusion.batch, transactions)
-
-
-def pending_block_json(record: BlockRecord, transactions: Iterable[str]) -> bytes:
-    """Return the pending block, which has no hash yet."""
-    return _block(record, None, None, transactions)
+    return block_json(record, record.hash(), batch, transaction_hashes(record))
 
 
 def full_transactions(
@@ -160,12 +148,13 @@ def transaction_hashes(record: BlockRecord) -> Iterator[str]:
         yield f'"{record.transaction_hash(index)}"'
 
 
-def _block(
+def block_json(
     record: BlockRecord,
     block_hash: bytes | None,
     batch: BatchInfo | None,
     transactions: Iterable[str],
 ) -> bytes:
+    """Return a block, of which the pending one has no hash yet; `transactions` are JSON already."""
     return _native.block_json(
         record.header_rlp,
         [raw for raw, _ in record.transactions],

@@ -28,7 +28,6 @@ from entresol.rpc.render.chain_json import (
     full_transactions,
     header_json,
     located_log_json,
-    pending_block_json,
     receipts_json,
     stored_block_json,
     stored_header_json,
@@ -45,30 +44,6 @@ if TYPE_CHECKING:
     from entresol.chain.mempool.pool_index import PoolView
     from entresol.chain.sealing.l1_queues import PriorityQueue
     from entresol.storage.batch_table import BatchTable
-
-
-class SealedRecords:
-    """Reads the records of sealed blocks, and where their transactions are included."""
-
-    def __init__(self, blocks: StoreView, batches: BatchReader) -> None:
-        self._blocks = blocks
-        self._batches = batches
-        self.get = blocks.get_record
-        """Return the record of a block, or None."""
-
-    def locate(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
-        """Return the record of the block that a transaction is in, and its index there."""
-        location = self._blocks.locate_transaction(transaction_hash)
-        record = None if location is None else self._blocks.get_record(location.block_number)
-        if location is None or record is None:
-            return None
-        return record, location.transaction_index
-
-    def inclusion(self, record: BlockRecord) -> tuple[Header, BlockInclusion]:
-        """Return the header of a record, and what its transactions have in common."""
-        header = record.header()
-        batch = self._batches.batch_of(header.number)
-        return header, BlockInclusion.of(header, record.hash(), batch)
 
 
 class BatchInclusion:
@@ -137,7 +112,7 @@ class RenderedPending:
             if full
             else transaction_hashes(record)
         )
-        return msgspec.Raw(pending_block_json(record, transactions))
+        return msgspec.Raw(block_json(record, None, None, transactions))
 
 
 class RenderedChain:
@@ -165,7 +140,6 @@ class RenderedChain:
         self.pending = RenderedPending(chain_id, build_pending)
         self._batches = batches or NoBatches()
         self._blobs = blobs
-        self._records = SealedRecords(blocks, self._batches)
         self._cache = RenderedCache() if cache is None else cache
         self.log_cache = LogCache(blocks, self._batches)
 
@@ -201,7 +175,7 @@ class RenderedChain:
 
     def transaction_count(self, number: int) -> int | None:
         """Return how many transactions a sealed block has."""
-        record = self._records.get(number)
+        record = self._blocks.get_record(number)
         return None if record is None else len(record.transactions)
 
     def _cached(self, key: Key) -> Result:
@@ -225,10 +199,10 @@ class RenderedChain:
 
     def transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return a transaction by block and index."""
-        record = self._records.get(number)
+        record = self._blocks.get_record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
-        return raw(self._transaction(record, self._records.inclusion(record)[1], index))
+        return raw(self._transaction(record, self._inclusion(record), index))
 
     def pending_transaction(self, transaction: Transaction) -> msgspec.Raw:
         """Return a transaction that is in no block."""
@@ -243,7 +217,7 @@ class RenderedChain:
 
     def raw_transaction_at(self, number: int, index: int) -> msgspec.Raw | None:
         """Return the bytes of a transaction by block and index."""
-        record = self._records.get(number)
+        record = self._blocks.get_record(number)
         if record is None or not 0 <= index < len(record.transactions):
             return None
         return raw(data(record.transactions[index][0]))
@@ -299,6 +273,11 @@ class RenderedChain:
         batch = self._batches.batch_of(number)
         return receipts_json(stored, index, batch, self._blobs, detached=is_long)
 
+    def _inclusion(self, record: BlockRecord) -> BlockInclusion:
+        header = record.header()
+        batch = self._batches.batch_of(header.number)
+        return BlockInclusion.of(header, record.hash(), batch)
+
     def _transaction(self, record: BlockRecord, inclusion: BlockInclusion, index: int) -> str:
         return transaction_json(record.transaction(index), self._chain_id, inclusion, index)
 
@@ -321,14 +300,16 @@ class RenderedChain:
 
     def _render_full_block(self, key: Key, number: int) -> Result:
         generation = self._cache.generation
-        record = self._records.get(number)
+        record = self._blocks.get_record(number)
         if record is None:
             return None
 
         def work() -> msgspec.Raw:
-            _, inclusion = self._records.inclusion(record)
+            inclusion = self._inclusion(record)
             transactions = cooperatively(full_transactions(record, self._chain_id, inclusion))
-            rendered = msgspec.Raw(block_json(record, inclusion, transactions))
+            rendered = msgspec.Raw(
+                block_json(record, inclusion.hash, inclusion.batch, transactions)
+            )
             self._cache.put(key, rendered, block=number, generation=generation)
             return rendered
 
@@ -339,15 +320,14 @@ class RenderedChain:
         return self._pending_transactions.get(transaction_hash) is None
 
     def _render_transaction(self, key: Key, transaction_hash: bytes) -> msgspec.Raw | None:
-        located = self._records.locate(transaction_hash)
-        if located is None:
+        location = self._blocks.locate_transaction(transaction_hash)
+        record = None if location is None else self._blocks.get_record(location.block_number)
+        if location is None or record is None:
             return None
-        record, index = located
-        generation = self._cache.generation
-        header, inclusion = self._records.inclusion(record)
-        rendered = raw(self._transaction(record, inclusion, index))
+        generation, inclusion = self._cache.generation, self._inclusion(record)
+        rendered = raw(self._transaction(record, inclusion, location.transaction_index))
         if self._is_final(transaction_hash):
-            self._cache.put(key, rendered, block=header.number, generation=generation)
+            self._cache.put(key, rendered, block=inclusion.number, generation=generation)
         return rendered
 
 

@@ -7,7 +7,6 @@ import pytest
 from entresol._native import keccak256
 from tests.support.chain.api_client import ApiClient
 from tests.support.hex_data import hexed
-from tests.support.rpc_client import RpcError
 
 
 def test_a_node_describes_itself(client: ApiClient) -> None:
@@ -34,10 +33,9 @@ EMPTY = "0x" + "00" * 32
 def test_mining_methods_are_not_supported(
     client: ApiClient, method: str, params: list[object]
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client(method, *params)
-    assert rejection.value.code == -32603
-    assert rejection.value.message == "Not implemented: blocks are sealed, not mined"
+    rejection = client.error(method, *params)
+    assert rejection.code == -32603
+    assert rejection.message == "Not implemented: blocks are sealed, not mined"
     assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
 
 

@@ -13,11 +13,10 @@ from tests.support.rpc_client import RpcError
 def test_a_rejection_has_its_code_and_its_reason_whatever_the_parameters_are(
     client: ApiClient, row: Rejected
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client(row.name, "latest", {"of": ["any kind"]})
-    assert rejection.value.code == row.kind.rpc_code
-    assert row.reason in rejection.value.message
-    assert rejection.value.message.endswith(row.instead)
+    rejection = client.error(row.name, "latest", {"of": ["any kind"]})
+    assert rejection.code == row.kind.rpc_code
+    assert row.reason in rejection.message
+    assert rejection.message.endswith(row.instead)
 
 
 def test_the_text_of_one_that_clients_do_without_begins_as_that_of_an_unknown_method(
@@ -34,6 +33,5 @@ def test_the_text_of_one_that_clients_do_without_begins_as_that_of_an_unknown_me
 def test_developer_methods_are_not_there_without_them() -> None:
     with running_api(dev_methods=False) as client:
         for method in ("anvil_setFeeToken", "anvil_dropAllTransactions", "evm_mine"):
-            with pytest.raises(RpcError) as rejection:
-                client(method)
-            assert rejection.value.message == f"the method {method} does not exist/is not available"
+            rejection = client.error(method)
+            assert rejection.message == f"the method {method} does not exist/is not available"

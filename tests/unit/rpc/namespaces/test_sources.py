@@ -58,9 +58,7 @@ def test_a_call_runs_on_the_state_of_its_block(client: ApiClient) -> None:
     ],
 )
 def test_a_malformed_compilation_is_rejected(client: ApiClient, params: list[object]) -> None:
-    with pytest.raises(RpcError) as failure:
-        client("hardhat_addCompilationResult", *params)
-    assert failure.value.code == -32602
+    assert client.error("hardhat_addCompilationResult", *params).code == -32602
 
 
 def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(

@@ -10,7 +10,7 @@ import pytest
 from entresol.primitives.values import Hash32
 from entresol.rollup.open_transfers import Transfer, TransferPage
 from entresol.rpc.namespaces.transfers import EntresolTransfers
-from tests.support.rpc_client import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient
 
 NAME = Hash32(b"\x11" * 32)
 
@@ -78,9 +78,7 @@ def test_a_cursor_leads_to_the_next_page() -> None:
 @pytest.mark.parametrize("params", [(None, 0), (None, 101), ("0x" + "00" * 13,), ("next",)])
 def test_a_limit_or_a_cursor_that_is_none_is_rejected(params: tuple[object, ...]) -> None:
     client = NamespaceClient(EntresolTransfers(FakeIndex()))
-    with pytest.raises(RpcError) as error:
-        client("entresol_getOpenTransfers", *params)
-    assert error.value.code == -32602
+    assert client.error("entresol_getOpenTransfers", *params).code == -32602
 
 
 def test_a_bundle_has_the_reason_of_the_relay() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
+import msgspec
+
 from entresol.errors import MalformedValue, NotInspectable
 from entresol.offload import Offload
 from entresol.primitives.values import Address, Data, Hash32, Quantity
@@ -250,15 +252,7 @@ def _details(token: Address, standard: TokenStandard, info: TokenAnswers) -> Tok
 
 
 def _with_balance(details: TokenDetails, balance: int | None) -> TokenBalance:
-    return TokenBalance(
-        address=details.address,
-        standard=details.standard,
-        name=details.name,
-        symbol=details.symbol,
-        decimals=details.decimals,
-        total_supply=details.total_supply,
-        balance=_quantity(balance),
-    )
+    return TokenBalance(**msgspec.structs.asdict(details), balance=_quantity(balance))
 
 
 def _is_called(token: TokenDetails, text: str) -> bool:

@@ -14,7 +14,6 @@ from entresol.primitives.transactions import PriorityTransaction, decode
 from entresol.primitives.transactions.zk import ZK_TYPE
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.sample_chain import SampleChain
-from tests.support.rpc_client import RpcError
 
 NAMES = [
     "deposit", "legacy", "unprotected", "access_list", "fee_market", "set_code", "creation",
@@ -110,6 +109,5 @@ def test_a_transaction_that_nobody_sent_has_no_bytes(api: ApiClient) -> None:
 def test_an_unknown_block_is_rejected_in_the_words_of_geth(
     api: ApiClient, method: str, block: str, text: str
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        api(f"debug_{method}", block)
-    assert (rejection.value.code, rejection.value.message) == (-32000, text)
+    rejection = api.error(f"debug_{method}", block)
+    assert (rejection.code, rejection.message) == (-32000, text)

@@ -162,9 +162,7 @@ def test_what_no_range_can_start_with_is_rejected(
 
 @pytest.mark.parametrize("start", ["0x" + "00" * 33, "?", 5])
 def test_a_start_that_is_no_key_is_rejected(client: ApiClient, start: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("debug_accountRange", "latest", start, 5)
-    assert rejection.value.code == -32602
+    assert client.error("debug_accountRange", "latest", start, 5).code == -32602
 
 
 @pytest.mark.parametrize("in_hex", [True, False])

@@ -7,7 +7,6 @@ import pytest
 from entresol._native import keccak256
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import NOBODY
-from tests.support.rpc_client import RpcError
 
 both = pytest.mark.parametrize(("prefix", "result"), [("anvil", None), ("hardhat", True)])
 
@@ -43,11 +42,10 @@ def test_the_base_fee_is_that_of_the_next_block(
 @both
 def test_there_is_no_lowest_gas_price(client: ApiClient, prefix: str, result: object) -> None:
     del result
-    with pytest.raises(RpcError) as rejection:
-        client(f"{prefix}_setMinGasPrice", 5)
-    assert rejection.value.code == -32602
+    rejection = client.error(f"{prefix}_setMinGasPrice", 5)
+    assert rejection.code == -32602
     text = f"{prefix}_setMinGasPrice is not supported when EIP-1559 is active"
-    assert rejection.value.message == text
+    assert rejection.message == text
 
 
 @pytest.mark.parametrize(
@@ -119,6 +117,4 @@ def test_blocks_go_on_after_extreme_settings(client: ApiClient, method: str, val
 
 
 def test_an_interval_of_more_than_136_years_is_rejected(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("anvil_setBlockTimestampInterval", 2**32 + 1)
-    assert rejection.value.code == -32602
+    assert client.error("anvil_setBlockTimestampInterval", 2**32 + 1).code == -32602

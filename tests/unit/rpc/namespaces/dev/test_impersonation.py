@@ -35,10 +35,9 @@ def without() -> Iterator[ApiClient]:
     ["evm_mine", "evm_snapshot", "anvil_setBalance", "anvil_impersonateAccount", "hardhat_mine"],
 )
 def test_all_of_it_can_be_turned_off(without: ApiClient, method: str) -> None:
-    with pytest.raises(RpcError) as rejection:
-        without(method)
-    assert rejection.value.code == -32601
-    assert rejection.value.message == f"the method {method} does not exist/is not available"
+    rejection = without.error(method)
+    assert rejection.code == -32601
+    assert rejection.message == f"the method {method} does not exist/is not available"
     assert not {"evm", "anvil", "hardhat", "tenderly"} & without("rpc_modules").keys()
 
 
@@ -71,10 +70,9 @@ def test_locked_accounts_are_rejected_with_the_reason(
     locked: ApiClient, method: str, params: list[object]
 ) -> None:
     assert locked("eth_accounts") == []
-    with pytest.raises(RpcError) as rejection:
-        locked(method, *params)
-    assert rejection.value.code == -32000
-    assert rejection.value.message == "the accounts of this node are locked: strangers listen"
+    rejection = locked.error(method, *params)
+    assert rejection.code == -32000
+    assert rejection.message == "the accounts of this node are locked: strangers listen"
 
 
 STRANGER = "0x" + "ab" * 20
@@ -101,8 +99,7 @@ def test_nobody_sends_for_others_where_strangers_listen(
 ) -> None:
     chain = open_chain()
     client = ApiClient(chain, keyring=Keyring(ACCOUNTS, locked=locked), dev_methods=dev_methods)
-    with pytest.raises(RpcError) as rejection:
-        client("eth_sendUnsignedTransaction", {"from": STRANGER, "to": str(NOBODY)})
-    assert rejection.value.code == code
+    rejection = client.error("eth_sendUnsignedTransaction", {"from": STRANGER, "to": str(NOBODY)})
+    assert rejection.code == code
     client.api.close()
     chain.close()

@@ -44,9 +44,7 @@ def test_mining_accepts_a_timestamp_and_a_number_of_blocks(
 
 @pytest.mark.parametrize("params", [["soon"], [{"blocks": "many"}], [[]], [True]])
 def test_mining_rejects_what_is_no_time(client: ApiClient, params: list[object]) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("evm_mine", *params)
-    assert rejection.value.code == -32602
+    assert client.error("evm_mine", *params).code == -32602
     assert client.chain.number == 0
 
 
@@ -176,11 +174,10 @@ def test_the_next_block_gets_the_time_that_was_ordered(client: ApiClient, prefix
     assert client("eth_getBlockByNumber", "pending", False)["timestamp"] == hex(7_777)
     client("evm_mine")
     assert client.chain.head.timestamp == 7_777
-    with pytest.raises(RpcError) as rejection:
-        client(f"{prefix}_setNextBlockTimestamp", 7_776)
-    assert rejection.value.code == -32602
+    rejection = client.error(f"{prefix}_setNextBlockTimestamp", 7_776)
+    assert rejection.code == -32602
     text = "Timestamp error: 7776 is lower than previous block's timestamp"
-    assert rejection.value.message == text
+    assert rejection.message == text
 
 
 def test_the_time_of_the_head_is_accepted_and_the_block_a_second_later(client: ApiClient) -> None:
@@ -207,9 +204,7 @@ def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
 
 @pytest.mark.parametrize("interval", [[200, 100], [1], [1, 2, 3], ["soon", "late"], -1, True, {}])
 def test_other_intervals_are_rejected(client: ApiClient, interval: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("evm_setIntervalMining", interval)
-    assert rejection.value.code == -32602
+    assert client.error("evm_setIntervalMining", interval).code == -32602
 
 
 def test_in_hardhat_an_interval_is_in_milliseconds_and_stands_beside_automine(
@@ -247,10 +242,9 @@ def test_in_hardhat_anvils_own_names_take_seconds(hardhat: ApiClient) -> None:
 
 def test_in_hardhat_the_time_of_the_head_is_rejected(hardhat: ApiClient) -> None:
     hardhat("evm_mine", 7_777)
-    with pytest.raises(RpcError) as rejection:
-        hardhat("evm_setNextBlockTimestamp", 7_777)
-    assert rejection.value.code == -32000
-    assert rejection.value.message.startswith(
+    rejection = hardhat.error("evm_setNextBlockTimestamp", 7_777)
+    assert rejection.code == -32000
+    assert rejection.message.startswith(
         "Timestamp 7777 is equal to the previous block's timestamp."
     )
     assert hardhat("evm_setNextBlockTimestamp", 7_778) == "7778"

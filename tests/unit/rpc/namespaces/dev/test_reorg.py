@@ -52,9 +52,8 @@ def test_what_cannot_be_rolled_back_is_rejected_in_the_words_of_anvil(
     client: ApiClient, method: str, params: list[object], text: str
 ) -> None:
     client("anvil_mine", 2)
-    with pytest.raises(RpcError) as rejection:
-        client(method, *params)
-    assert (rejection.value.code, rejection.value.message) == (-32602, text)
+    rejection = client.error(method, *params)
+    assert (rejection.code, rejection.message) == (-32602, text)
     assert client.chain.number == 2
 
 
@@ -107,9 +106,7 @@ def test_heavy_transactions_of_a_reorg_execute_on_a_thread(
 @pytest.mark.parametrize("pairs", [[[{}]], [5], [["0x", 0, 1]], [[{"to": 5}, 0]]])
 def test_what_is_no_transaction_of_a_reorg_is_rejected(client: ApiClient, pairs: object) -> None:
     client("evm_mine")
-    with pytest.raises(RpcError) as rejection:
-        client("anvil_reorg", 1, pairs)
-    assert rejection.value.code == -32602
+    assert client.error("anvil_reorg", 1, pairs).code == -32602
     assert client.chain.number == 1
 
 

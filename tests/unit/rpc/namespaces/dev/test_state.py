@@ -60,16 +60,12 @@ def test_numbers_have_any_form(client: ApiClient, number: object) -> None:
 
 @pytest.mark.parametrize("number", [-1, 1.5, 2**64, "0x" + "f" * 65, "ten", True, None])
 def test_what_is_no_number_is_rejected(client: ApiClient, number: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("anvil_setBalance", str(NOBODY), number)
-    assert rejection.value.code == -32602
+    assert client.error("anvil_setBalance", str(NOBODY), number).code == -32602
 
 
 @pytest.mark.parametrize("value", ["0x2a", "0x", 42, "0x" + "22" * 33])
 def test_a_slot_is_set_to_32_bytes(client: ApiClient, value: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("anvil_setStorageAt", str(NOBODY), 0, value)
-    assert rejection.value.code == -32602
+    assert client.error("anvil_setStorageAt", str(NOBODY), 0, value).code == -32602
 
 
 @pytest.mark.parametrize("prefix", ["anvil", "hardhat", "tenderly"])

@@ -85,9 +85,7 @@ def test_several_accounts_are_set_at_once(client: ApiClient) -> None:
 
 @pytest.mark.parametrize("accounts", [[], ["0x" + "11" * 20] * 101, ["0x11"], "0x11", 5, None])
 def test_accounts_are_addresses_and_not_too_many(client: ApiClient, accounts: object) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("tenderly_setErc20Balance", TOKEN, accounts, "0x7")
-    assert rejection.value.code == -32602
+    assert client.error("tenderly_setErc20Balance", TOKEN, accounts, "0x7").code == -32602
 
 
 def test_no_account_is_set_if_one_has_no_slot(client: ApiClient) -> None:

@@ -173,6 +173,4 @@ def test_a_page_of_batches_has_a_limit(batches: Batches, limit: int) -> None:
 
 
 def test_an_l1_has_no_batches(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        client(BATCHES)
-    assert caught.value.code == -32601
+    assert client.error(BATCHES).code == -32601

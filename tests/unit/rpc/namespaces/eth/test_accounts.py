@@ -166,10 +166,9 @@ def test_the_first_account_sends_if_none_is_named(client: ApiClient) -> None:
 def test_a_rejection_has_a_reason(
     client: ApiClient, given: dict[str, object], code: int, message: str
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("eth_sendTransaction", fields(**given))
-    assert rejection.value.code == code
-    assert rejection.value.message.startswith(message)
+    rejection = client.error("eth_sendTransaction", fields(**given))
+    assert rejection.code == code
+    assert rejection.message.startswith(message)
     assert client.chain.number == 0
 
 
@@ -181,9 +180,8 @@ def test_a_transaction_that_fails_is_sent_with_the_gas_of_a_block(client: ApiCli
 
 def test_it_is_rejected_without_developer_methods() -> None:
     with running_api(dev_methods=False) as client:
-        with pytest.raises(RpcError) as rejection:
-            client("eth_sendTransaction", fields(to=None, value=None, data=REVERTING))
-        assert (rejection.value.code, rejection.value.message) == (3, "execution reverted")
+        rejection = client.error("eth_sendTransaction", fields(to=None, value=None, data=REVERTING))
+        assert (rejection.code, rejection.message) == (3, "execution reverted")
 
 
 @pytest.mark.parametrize(
@@ -247,10 +245,9 @@ def test_both_layers_return_its_fields_too(dialect: Dialect, dev_methods: bool) 
 def test_a_document_that_is_none_is_rejected(
     client: ApiClient, document: object, message: str
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("eth_signTypedData_v4", str(ALICE), document)
-    assert rejection.value.code == -32602
-    assert rejection.value.message.startswith(message)
+    rejection = client.error("eth_signTypedData_v4", str(ALICE), document)
+    assert rejection.code == -32602
+    assert rejection.message.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +262,8 @@ def test_a_document_that_is_none_is_rejected(
 def test_the_node_does_not_sign_for_an_unknown_account(
     client: ApiClient, method: str, params: list[object]
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client(method, *params)
-    assert (rejection.value.code, rejection.value.message[:15]) == (-32000, "unknown account")
+    rejection = client.error(method, *params)
+    assert (rejection.code, rejection.message[:15]) == (-32000, "unknown account")
 
 
 @pytest.mark.parametrize("prefix", ["anvil", "hardhat"])

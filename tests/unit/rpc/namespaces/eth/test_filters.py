@@ -16,7 +16,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
 from tests.support.coroutines import completed
-from tests.support.rpc_client import DispatcherClient, RpcError
+from tests.support.rpc_client import DispatcherClient
 
 ALL = {"fromBlock": "0x0", "toBlock": "latest"}
 
@@ -114,9 +114,8 @@ def test_both_layers_reject_a_range_without_blocks(
     try:
         client = DispatcherClient(api.dispatcher)
         client("evm_mine")
-        with pytest.raises(RpcError) as rejection:
-            client("eth_getLogs", wanted)
-        assert (rejection.value.code, rejection.value.message) == (-32602, problem)
+        rejection = client.error("eth_getLogs", wanted)
+        assert (rejection.code, rejection.message) == (-32602, problem)
         assert client("eth_getLogs", {"fromBlock": "latest", "toBlock": "0x0"}) == []
         assert client("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x99"}) == []
     finally:

@@ -104,7 +104,6 @@ def test_slots_of_several_contracts_are_read_at_once(client: ApiClient) -> None:
 def test_a_request_for_slots_has_some_and_not_too_many(
     client: ApiClient, slots: object, message: str
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        client("eth_getStorageValues", slots)
-    assert rejection.value.code == -32602
-    assert rejection.value.message.startswith(message)
+    rejection = client.error("eth_getStorageValues", slots)
+    assert rejection.code == -32602
+    assert rejection.message.startswith(message)

@@ -88,10 +88,9 @@ def test_the_receipt_comes_with_the_block(client: ApiClient, timeout: object) ->
 
 def test_a_timeout_returns_the_hash(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
-    with pytest.raises(RpcError) as rejection:
-        client("eth_sendRawTransactionSync", RAW, 1)
-    assert (rejection.value.code, rejection.value.data) == (4, HASH)
-    assert rejection.value.message.endswith("no block included it in 0.001 s")
+    rejection = client.error("eth_sendRawTransactionSync", RAW, 1)
+    assert (rejection.code, rejection.data) == (4, HASH)
+    assert rejection.message.endswith("no block included it in 0.001 s")
     assert client("eth_getTransactionByHash", HASH)["hash"] == HASH
 
 
@@ -109,11 +108,10 @@ def test_a_transaction_of_an_account_of_the_node_returns_its_receipt(client: Api
 
 def test_a_timeout_of_such_a_transaction_returns_its_hash(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
-    with pytest.raises(RpcError) as rejection:
-        client("eth_sendTransactionSync", {"from": str(ALICE), "to": str(NOBODY)}, 1)
-    assert rejection.value.code == 4
+    rejection = client.error("eth_sendTransactionSync", {"from": str(ALICE), "to": str(NOBODY)}, 1)
+    assert rejection.code == 4
     (pending,) = client("eth_pendingTransactions")
-    assert pending["hash"] == rejection.value.data
+    assert pending["hash"] == rejection.data
 
 
 SECONDS = 0.05

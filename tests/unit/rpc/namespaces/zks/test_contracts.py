@@ -12,7 +12,7 @@ from entresol.dev.reverts import Reverts
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from tests.support.chain.dev_chain import NOBODY, open_chain
 from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
-from tests.support.rpc_client import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient
 
 
 def test_the_contracts_of_both_layers_are_reported() -> None:
@@ -68,7 +68,6 @@ def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClie
 
 @pytest.mark.parametrize("name", ["0x12", 5, None, "0x" + "zz" * 32])
 def test_what_is_no_hash_is_rejected_by_name(zks: NamespaceClient, name: object) -> None:
-    with pytest.raises(RpcError) as caught:
-        zks("zks_getBytecodeByHash", name)
-    assert caught.value.code == -32602
-    assert caught.value.message.startswith("params[0]")
+    caught = zks.error("zks_getBytecodeByHash", name)
+    assert caught.code == -32602
+    assert caught.message.startswith("params[0]")

@@ -20,7 +20,7 @@ from tests.support.contracts.layer_two import (
     encode,
     metadata,
 )
-from tests.support.rpc_client import NamespaceClient, RpcError
+from tests.support.rpc_client import NamespaceClient
 
 NOBODY = Address(b"\xee" * 20)
 OTHER_TOKEN = Address(b"\x71" * 20)
@@ -82,10 +82,9 @@ def test_tokens_that_others_bridged_are_not_well_known(
 def test_a_page_that_cannot_be_is_rejected(
     zks: NamespaceClient, params: tuple[object, ...], message: str
 ) -> None:
-    with pytest.raises(RpcError) as rejection:
-        zks("zks_getConfirmedTokens", *params)
-    assert rejection.value.code == -32602
-    assert rejection.value.message.startswith(message)
+    rejection = zks.error("zks_getConfirmedTokens", *params)
+    assert rejection.code == -32602
+    assert rejection.message.startswith(message)
 
 
 def test_balances_are_those_that_an_account_has(l2: LayerTwo, zks: NamespaceClient) -> None:

@@ -14,7 +14,6 @@ from entresol.rpc.services.sources import uploads
 from entresol.rpc.services.sources.uploads import read_upload
 from tests.support.chain.api_client import ApiClient
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of, output_of
-from tests.support.rpc_client import RpcError
 
 LONG = "/" * (64 << 10)
 
@@ -44,9 +43,8 @@ def test_build_information_of_6_mb_with_syntax_trees_is_added(client: ApiClient)
 
 
 def test_a_long_upload_that_is_malformed_says_where(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as failure:
-        client("hardhat_addCompilationResult", LONG, {}, {"contracts": {"A.sol": 5}})
-    assert (failure.value.code, failure.value.message) == (
+    failure = client.error("hardhat_addCompilationResult", LONG, {}, {"contracts": {"A.sol": 5}})
+    assert (failure.code, failure.message) == (
         -32602,
         "params[2].contracts[...]: expected `object`, got `int`",
     )
