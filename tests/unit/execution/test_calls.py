@@ -77,9 +77,6 @@ def test_neither_nonce_nor_code_of_the_sender_matter(fields: dict[str, Any]) -> 
     assert number("6003", **fields) == 3
 
 
-# --- Failures ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -125,9 +122,6 @@ def test_a_result_can_be_applied_before_the_next_call() -> None:
         overlay.apply(result)
         answers.append(result.output)
     assert answers == [word(1), word(2), word(3)]
-
-
-# --- Fees and funds --------------------------------------------------------------
 
 
 def test_a_price_of_zero_is_free() -> None:
@@ -196,9 +190,6 @@ def test_a_number_that_no_transaction_can_have_is_rejected(field: str) -> None:
         call_code("00", sender=RICH, **fields)
 
 
-# --- Fields of later types -------------------------------------------------------
-
-
 def test_a_call_for_another_chain_is_rejected() -> None:
     assert call_code("00", chain_id=270) == b""
     with pytest.raises(TransactionRuleBroken, match="invalid chain id"):
@@ -208,9 +199,6 @@ def test_a_call_for_another_chain_is_rejected() -> None:
 def test_an_empty_list_of_authorizations_is_rejected() -> None:
     with pytest.raises(TransactionRuleBroken, match="empty auth list"):
         call_code("00", authorizations=())
-
-
-# --- Limits ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

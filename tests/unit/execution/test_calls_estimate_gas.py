@@ -118,9 +118,6 @@ def check(evm_env: EvmEnv, requested: CallRequest) -> Estimate:
     return estimate
 
 
-# --- Plain transfers ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("value", [0, 1, ETHER])
 def test_a_transfer_needs_21000_and_one_run(value: int) -> None:
     assert estimate_gas(env_of([]), request(to=POOR, value=value)) == Estimate(21_000, 1)
@@ -128,9 +125,6 @@ def test_a_transfer_needs_21000_and_one_run(value: int) -> None:
 
 def test_a_precompile_is_no_plain_account() -> None:
     assert estimate_gas(env_of([]), request(to=Address(word(4)[12:]))).gas == 21_015
-
-
-# --- What a transaction can be -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -184,11 +178,6 @@ def test_a_tip_without_a_fee_cap_is_no_price() -> None:
     with_tip = estimate_gas(evm_env, request(max_priority_fee_per_gas=10**30))
     assert with_tip == estimate_gas(evm_env, request())
 
-
-# --- Contracts that look at the gas they have ----------------------------------------
-
-
-# --- Any contract --------------------------------------------------------------------
 
 plain_steps = st.one_of(
     st.builds(work, st.integers(1, 3_000)),
@@ -250,9 +239,6 @@ def test_an_estimate_leaves_nothing_undone(contracts: list[list[Step]]) -> None:
     assert estimate.runs <= 25
 
 
-# --- Rejections ------------------------------------------------------------------------
-
-
 def test_a_revert_has_its_reason() -> None:
     with pytest.raises(ExecutionReverted, match=r"^execution reverted: no$") as caught:
         estimate_gas(env_with(REVERT), request())
@@ -310,9 +296,6 @@ def test_a_price_bounds_the_allowance_by_the_balance() -> None:
 def test_what_the_sender_cannot_pay_is_rejected(target: Address, fields: dict[str, Any]) -> None:
     with pytest.raises(InsufficientFunds):
         estimate_gas(env_with("00"), request(to=target, **fields))
-
-
-# --- Limits --------------------------------------------------------------------------
 
 
 def test_the_budget_covers_all_runs() -> None:

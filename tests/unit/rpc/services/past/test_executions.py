@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, transaction
+from tests.support.chain.dev_chain import BOB, LOGGER, transaction
 from tests.support.chain.traced_chain import INNER, OUTER, REVERTER
 from tests.support.fork.past import ForkClient, forked
 from tests.support.fork.past_chain import ANCHOR, PastBlocks, past_blocks
@@ -106,41 +106,6 @@ def test_a_past_call_leaves_nothing_behind(fork: ForkClient) -> None:
     assert fork("eth_call", COUNT, "latest") == "0x"
 
 
-@pytest.mark.parametrize("name", ["eth_getAccountInfo", "ots_hasCode"])
-def test_accounts_of_a_past_state_are_read_here(
-    past: PastBlocks, fork: ForkClient, name: str
-) -> None:
-    same(past, fork, name, str(INNER), "0x5")
-    same(past, fork, name, str(ALICE), "0x5")
-
-
-def test_slots_of_a_past_state_are_read_here(past: PastBlocks, fork: ForkClient) -> None:
-    same(past, fork, "eth_getStorageValues", {str(INNER): ["0x0", "0x1"]}, "0x8")
-
-
-def test_many_calls_on_a_past_state(past: PastBlocks, fork: ForkClient) -> None:
-    bundles = [{"transactions": [COUNT, COUNT]}]
-    same(past, fork, "eth_callMany", bundles, {"blockNumber": "0x5"})
-    same(past, fork, "eth_callMany", bundles, {"blockNumber": "0x8", "transactionIndex": 0})
-    same(past, fork, "eth_callMany", bundles, {"blockNumber": "0x8", "transactionIndex": 1})
-    same(past, fork, "debug_traceCallMany", bundles, {"blockNumber": "0x5"})
-    same(past, fork, "trace_callMany", [[COUNT, ["trace"]]], "0x5")
-    same(past, fork, "trace_call", COUNT, ["trace", "stateDiff"], "0x5")
-
-
-def test_a_call_between_the_transactions_of_a_past_block(
-    past: PastBlocks, fork: ForkClient
-) -> None:
-    for index in ("0x0", "0x1"):
-        same(past, fork, "debug_traceCall", COUNT, "0x8", {"txIndex": index})
-        same(past, fork, "debug_traceCall", COUNT, hex(ANCHOR), {"txIndex": index})
-
-
-def test_a_signed_transaction_is_traced_on_a_past_state(past: PastBlocks, fork: ForkClient) -> None:
-    raw = hexed(transaction(0, by=1, to=INNER, wei=0).raw)
-    same(past, fork, "trace_rawTransaction", raw, ["trace"], "0x5")
-
-
 def test_blocks_are_simulated_on_a_past_block(past: PastBlocks, fork: ForkClient) -> None:
     payload = {"blockStateCalls": [{"calls": [COUNT, COUNT]}]}
     found = fork("eth_simulateV1", payload, "0x5")
@@ -158,6 +123,35 @@ def test_a_past_transaction_is_traced_here(
         same(past, fork, "debug_traceTransaction", sent, config)
 
 
+BUNDLES = [{"transactions": [COUNT, COUNT]}]
+SIGNED = hexed(transaction(0, by=1, to=INNER, wei=0).raw)
+EXECUTED: list[tuple[str, list[Any]]] = [
+    ("eth_getAccountInfo", [str(INNER), "0x5"]),
+    ("ots_hasCode", [str(INNER), "0x5"]),
+    ("eth_getStorageValues", [{str(INNER): ["0x0", "0x1"]}, "0x8"]),
+    ("eth_callMany", [BUNDLES, {"blockNumber": "0x5"}]),
+    ("eth_callMany", [BUNDLES, {"blockNumber": "0x8", "transactionIndex": 0}]),
+    ("eth_callMany", [BUNDLES, {"blockNumber": "0x8", "transactionIndex": 1}]),
+    ("debug_traceCallMany", [BUNDLES, {"blockNumber": "0x5"}]),
+    ("debug_traceCall", [COUNT, "0x8", {"txIndex": "0x0"}]),
+    ("debug_traceCall", [COUNT, "0x8", {"txIndex": "0x1"}]),
+    ("debug_traceCall", [COUNT, hex(ANCHOR), {"txIndex": "0x0"}]),
+    ("trace_call", [COUNT, ["trace", "stateDiff"], "0x5"]),
+    ("trace_callMany", [[[COUNT, ["trace"]]], "0x5"]),
+    ("trace_rawTransaction", [SIGNED, ["trace"], "0x5"]),
+    ("debug_traceBlockByNumber", ["0x8", {"tracer": "callTracer"}]),
+    ("trace_block", [hex(ANCHOR)]),
+    ("trace_replayBlockTransactions", ["0x8", ["trace"]]),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), EXECUTED)
+def test_what_runs_on_the_past_has_the_remotes_result(
+    past: PastBlocks, fork: ForkClient, name: str, params: list[Any]
+) -> None:
+    same(past, fork, name, *params)
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -173,16 +167,6 @@ def test_what_happened_in_a_past_transaction(
     past: PastBlocks, fork: ForkClient, name: str, more: list[Any]
 ) -> None:
     same(past, fork, name, past.nested, *more)
-    same(past, fork, name, past.failed, *more)
-
-
-@pytest.mark.parametrize("number", [3, 8, ANCHOR])
-def test_past_blocks_are_traced_here(past: PastBlocks, fork: ForkClient, number: int) -> None:
-    named = past.client("eth_getBlockByNumber", hex(number), False)["hash"]
-    same(past, fork, "debug_traceBlockByNumber", hex(number), {"tracer": "callTracer"})
-    same(past, fork, "debug_traceBlockByHash", named, {"tracer": "callTracer"})
-    same(past, fork, "trace_block", hex(number))
-    same(past, fork, "trace_replayBlockTransactions", hex(number), ["trace"])
 
 
 def test_a_transaction_above_the_anchor_cannot_be_traced(
