@@ -17,7 +17,7 @@ class CallAction(ResultModel, frozen=True, kw_only=True):
 
     call_type: Annotated[
         Literal["call", "callcode", "delegatecall", "staticcall"],
-        says("`call` for the transaction."),
+        says("The instruction; `call` for the transaction itself."),
     ]
     from_: Annotated[Address, says("Who called.")]
     to: Annotated[Address, says("Who was called.")]
@@ -330,7 +330,8 @@ class StructLog(ResultModel, frozen=True, kw_only=True):
         UNSET
     )
     storage: Annotated[
-        dict[Hash32, Hash32] | UnsetType, says("Slots seen, with SLOAD and SSTORE.")
+        dict[Hash32, Hash32] | UnsetType,
+        says("With SLOAD and SSTORE: slots of the contract seen so far; unless `disableStorage`."),
     ] = UNSET
 
 

@@ -56,7 +56,6 @@ _LATEST: Final = BlockNumber.parse(str(BlockTag.LATEST))
 
 
 class _Frame(msgspec.Struct, rename="camel"):
-
     trace_address: list[int]
 
 

@@ -76,7 +76,8 @@ class OpenTransfer(JsonModel, frozen=True, kw_only=True):
     """A deposit, message or withdrawal that is not completed on both layers."""
 
     kind: Annotated[
-        Literal["withdrawal", "message", "deposit", "failedDeposit"], says("What moves.")
+        Literal["withdrawal", "message", "deposit", "failedDeposit"],
+        says("What moves between the layers."),
     ]
     status: Annotated[
         Literal["pending", "claimable"], says("Whether it can be claimed now, or has to wait.")

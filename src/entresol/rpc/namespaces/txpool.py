@@ -38,15 +38,27 @@ class PoolStatus(JsonModel, frozen=True, kw_only=True):
 class PoolContent(JsonModel, frozen=True, kw_only=True):
     """Pooled transactions by sender and nonce."""
 
-    pending: Annotated[dict[str, dict[str, TransactionInfo]], says("Those for the next blocks.")]
-    queued: Annotated[dict[str, dict[str, TransactionInfo]], says("Those that wait for a nonce.")]
+    pending: Annotated[
+        dict[str, dict[str, TransactionInfo]],
+        says("Those that the next blocks can have, by sender and nonce."),
+    ]
+    queued: Annotated[
+        dict[str, dict[str, TransactionInfo]],
+        says("Those that wait for a missing nonce, by sender and nonce."),
+    ]
 
 
 class PoolSummary(JsonModel, frozen=True, kw_only=True):
     """Summaries of pooled transactions by sender and nonce."""
 
-    pending: Annotated[dict[str, dict[str, str]], says("Those for the next blocks, in words.")]
-    queued: Annotated[dict[str, dict[str, str]], says("Those that wait for a nonce, in words.")]
+    pending: Annotated[
+        dict[str, dict[str, str]],
+        says("Those that the next blocks can have, by sender and nonce, in words."),
+    ]
+    queued: Annotated[
+        dict[str, dict[str, str]],
+        says("Those that wait for a missing nonce, by sender and nonce, in words."),
+    ]
 
 
 class SenderContent(JsonModel, frozen=True, kw_only=True):

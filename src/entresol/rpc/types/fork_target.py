@@ -71,7 +71,9 @@ class ForkedNetwork(JsonModel, frozen=True, kw_only=True):
     """The chain and the block that a fork stands on."""
 
     chain_id: Annotated[int, says("The chain id.")]
-    fork_block_number: Annotated[int, says("The block that a fork stands on.")]
+    fork_block_number: Annotated[
+        int, says("The number of the block that a fork stands on; null if it is not a fork.")
+    ]
     fork_block_hash: Annotated[Hash32, says("The hash of the block that the fork stands on.")]
 
 

@@ -38,9 +38,10 @@ class AccountOverride(JsonModel, frozen=True, kw_only=True, gc=False):
     code: Annotated[Data | None, says("The code of the account.")] = None
     state: Annotated[dict[str, Hash32] | None, says("The whole storage, by slot.")] = None
     state_diff: Annotated[dict[str, Hash32] | None, says("The slots that differ.")] = None
-    move_precompile_to_address: Annotated[Address | None, says("Where its precompile moves.")] = (
-        None
-    )
+    move_precompile_to_address: Annotated[
+        Address | None,
+        says("Where the precompile of this address moves, so that its code can be replaced."),
+    ] = None
 
     def override(self) -> StateOverride:
         """Return the domain value."""

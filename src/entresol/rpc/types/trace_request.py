@@ -50,7 +50,10 @@ class TracerOptions(JsonModel, frozen=True, kw_only=True, omit_defaults=True):
 
     tracer: Annotated[str | None, says("Its name; steps are listed without it.")] = None
     tracer_config: Annotated[
-        TracerConfig | None, says("The options of the tracer, as geth has them.")
+        TracerConfig | None,
+        says(
+            "The options of the tracer: `onlyTopCall` and `withLog` of `callTracer`, `diffMode`, `disableCode` and `disableStorage` of `prestateTracer`, tracers by name for `muxTracer`."
+        ),
     ] = None
     enable_memory: Annotated[bool | None, says("Whether steps have their memory.")] = None
     disable_stack: Annotated[bool | None, says("Whether steps have no stack.")] = None
@@ -94,9 +97,10 @@ class TraceCallConfig(TraceConfig, frozen=True, kw_only=True, omit_defaults=True
         StateOverrides | None, says("What differs in accounts, by address.")
     ] = None
     block_overrides: Annotated[BlockOverride | None, says("What differs in the block.")] = None
-    tx_index: Annotated[Number | None, says("Before which transaction it runs; or after all.")] = (
-        None
-    )
+    tx_index: Annotated[
+        Number | None,
+        says("Before which transaction of the block the call runs; after all of them by default."),
+    ] = None
 
 
 TraceType: TypeAlias = Literal["trace", "stateDiff", "vmTrace"]
@@ -161,7 +165,8 @@ class TraceFilterObject(JsonModel, frozen=True, kw_only=True):
         list[Address] | None, says("The recipients whose frames are wanted; all without it.")
     ] = None
     mode: Annotated[
-        Literal["union", "intersection"] | None, says("Whether both have to match.")
+        Literal["union", "intersection"] | None,
+        says("Whether one of the addresses has to match, or both a sender and a recipient."),
     ] = None
     after: Annotated[Number | None, says("How many frames to skip.")] = None
     count: Annotated[Number | None, says("How many frames to return at most.")] = None

@@ -50,7 +50,10 @@ class HardhatMetadata(JsonModel, frozen=True, kw_only=True):
     instance_id: Annotated[Hash32, says("A random number, which a new chain changes.")]
     latest_block_number: Annotated[int, says("The number of the latest block.")]
     latest_block_hash: Annotated[Hash32, says("The hash of the latest block.")]
-    forked_network: Annotated[ForkedNetwork | UnsetType | None, says("Of a fork.")] = UNSET
+    forked_network: Annotated[
+        ForkedNetwork | UnsetType | None,
+        says("The chain and the block that the chain is a fork of; null if it is none."),
+    ] = UNSET
     """Only a fork has it in Hardhat; in anvil it is null otherwise."""
 
 

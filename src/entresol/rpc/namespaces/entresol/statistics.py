@@ -76,7 +76,6 @@ class BatchFiguresList(JsonModel, frozen=True, kw_only=True):
 
 
 class _Head(msgspec.Struct, rename="camel"):
-
     gas_used: str
     gas_limit: str
     base_fee_per_gas: str

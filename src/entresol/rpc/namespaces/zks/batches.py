@@ -297,7 +297,6 @@ class ZksBatches:
 
 
 class _BlockSummary(NamedTuple):
-
     timestamp: int
     transactions: int
     from_l1: int

@@ -65,9 +65,12 @@ class L2ToL1LogProof(JsonModel, frozen=True, kw_only=True):
     ]
     root: Annotated[Hash32, says("The root of the tree of the batch's logs.")]
     batch_number: Annotated[int, says("The batch whose root L1 has.")]
-    gateway_block_number: Annotated[int | UnsetType, says("The block of L1, for another L2.")] = (
-        UNSET
-    )
+    gateway_block_number: Annotated[
+        int | UnsetType,
+        says(
+            "The block of L1 whose root over all chains the proof leads to; only in proofs for another L2."
+        ),
+    ] = UNSET
 
 
 class BatchStorageProof(JsonModel, frozen=True, kw_only=True):

@@ -42,7 +42,6 @@ _logs: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
 class _Block(msgspec.Struct, rename="camel"):
-
     block_hash: str | None = None
 
 
