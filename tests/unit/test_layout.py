@@ -51,6 +51,7 @@ SLEEPS: Final = {
     "tests/support/cluster/proxy.py": "is a slow network",
     "tests/support/fork/proxy.py": "is a slow network",
     "tests/integration/test_raw_transactions.py": "kills at a random moment",
+    "tests/integration/test_node_crash.py": "kills at a random moment",
     "tests/integration/test_several_chains_crash.py": "kills at a random moment",
     "tests/integration/test_storage_crash.py": "kills at a random moment",
 }

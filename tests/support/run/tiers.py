@@ -25,6 +25,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_fork_crash.py::test_kills_while_reading_and_caching_lose_nothing[10]": _KILLS,
+    f"{_INTEGRATION}/test_node_crash.py": _KILLS,
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     "tests/properties/test_interop_traffic.py::test_kills_lose_and_double_no_bundle": _KILLS,
