@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from entresol.counted import counted
 from entresol.node.metrics import Sample
-from entresol.node.settlement.rollup import rollup_metrics
+from entresol.node.settlement.rollup_metrics import rollup_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

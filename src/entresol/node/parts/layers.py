@@ -17,7 +17,8 @@ from entresol.node.forking.open_forks import OpenForks
 from entresol.node.metrics import Sample, problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
-from entresol.node.settlement.rollup import Rollup, rollup_metrics
+from entresol.node.settlement.rollup import Rollup
+from entresol.node.settlement.rollup_metrics import rollup_metrics
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.sequencer.local import LocalSequencer
 
