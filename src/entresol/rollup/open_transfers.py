@@ -189,11 +189,9 @@ class OpenTransfers:
             return False
         if block_hash is None or self._found_open.get(log.key) == (block_hash, head.hash):
             return False
-        is_completed = (
-            await self._is_finalized(log, head)
-            if kind == "withdrawal"
-            else await self._is_refunded(log, head)
-        )
+        read = self._is_finalized if kind == "withdrawal" else self._is_refunded
+        # What is closed stays closed, so that one wrong response may not do it.
+        is_completed = await read(log, head) and await read(log, head)
         if not is_completed:
             self._found_open.put(log.key, (block_hash, head.hash))
         return is_completed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,11 @@ class FakeLayerOne:
         self.refundable: set[bytes] = set()
         self.calls = 0
         self.is_away = False
+        self.is_claimed: Callable[[bytes | tuple[int, int]], bool] = self._is_claimed
+
+    def _is_claimed(self, place: bytes | tuple[int, int]) -> bool:
+        """Return whether a withdrawal is claimed, or a failed deposit, which is named by its hash."""
+        return place not in self.refundable if isinstance(place, bytes) else place in self.claimed
 
     async def head(self) -> L1Block:
         return self._block(self.number)
@@ -72,9 +78,9 @@ class FakeLayerOne:
         words = [data[at : at + 32] for at in range(4, len(data), 32)]
         assert int.from_bytes(words[0]) == CHAIN_ID
         if len(words) == 2:
-            return (words[1] if words[1] in self.refundable else bytes(32)).ljust(32)
+            return bytes(32) if self.is_claimed(words[1]) else words[1]
         place = (int.from_bytes(words[1]), int.from_bytes(words[2]))
-        return int(place in self.claimed).to_bytes(32)
+        return int(self.is_claimed(place)).to_bytes(32)
 
     def _block(self, number: int) -> L1Block:
         block_hash = Hash32(bytes([self.fork]) + number.to_bytes(31))
@@ -199,12 +205,32 @@ def test_what_l1_has_claimed_is_asked_once_and_what_is_open_once_a_block(bridge:
     batch = bridge.execute()
     bridge.l1.claimed |= {(batch, 0), (batch, 1)}
     bridge.open()
-    assert bridge.l1.calls == 3
+    # What is claimed is closed by two responses.
+    assert bridge.l1.calls == 5
     bridge.open()
-    assert bridge.l1.calls == 3
+    assert bridge.l1.calls == 5
     bridge.l1.number += 1
     bridge.open()
-    assert bridge.l1.calls == 4
+    assert bridge.l1.calls == 6
+
+
+@pytest.mark.parametrize("kind", ["withdrawal", "failedDeposit"])
+def test_nothing_is_closed_because_l1_says_so_once(bridge: Bridge, kind: str) -> None:
+    name = bridge.withdraw() if kind == "withdrawal" else bridge.fail_deposit()
+    batch = bridge.execute()
+    is_claimed = bridge.l1.is_claimed
+
+    def lie(place: bytes | tuple[int, int]) -> bool:
+        bridge.l1.is_claimed = is_claimed
+        return not is_claimed(place)
+
+    bridge.l1.refundable.add(name)
+    bridge.l1.is_claimed = lie
+    assert [transfer.transaction for transfer in bridge.open()] == [name]
+    bridge.l1.refundable.clear()
+    bridge.l1.claimed.add((batch, 0))
+    bridge.l1.number += 1
+    assert bridge.open() == []
 
 
 def test_a_claim_that_a_reorg_of_l1_removes_opens_the_withdrawal_again(bridge: Bridge) -> None:
@@ -246,7 +272,7 @@ def test_the_index_is_there_after_a_restart_and_after_a_rebuild(tmp_path: Path) 
     rebuilt = Bridge(tmp_path)
     rebuilt.l1.claimed.add((batch, 1))
     assert [transfer.transaction for transfer in rebuilt.open()] == [name]
-    assert rebuilt.l1.calls == 2
+    assert rebuilt.l1.calls == 3
     rebuilt.chain.close()
     assert claimed != name
 
