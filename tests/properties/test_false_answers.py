@@ -1,7 +1,7 @@
 """One false answer of L1 at a time, of any method: nothing false is ever in a block, nor stays in what is recorded.
 
-A chain takes deposits, settles, is booked, imports the roots of another chain and follows prices, through the client of a
-remote L1. `make false-answers` does so for an hour.
+A chain takes deposits, settles, is booked, imports the roots of another chain, lists open withdrawals and follows prices,
+through the client of a remote L1. `make false-answers` does so for an hour.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from entresol.l1.fee_limits import FeeLimits
 from entresol.l1.layer_one import L1Log, LayerOne
 from entresol.l1.operator import Operator, OperatorKeys
 from entresol.primitives import abi
-from entresol.primitives.base_token import ETHER_TOKEN, EtherPrice, asset_id
+from entresol.primitives.base_token import ETHER_TOKEN, L2_BASE_TOKEN, EtherPrice, asset_id
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.interop_bundles import INTEROP_CENTER, BundleCall, InteropBundle
 from entresol.primitives.values import Address, Hash32
@@ -44,6 +44,7 @@ from entresol.rollup.interop.root_follower import RootFollower
 from entresol.rollup.interop.root_reader import MessageRootContract
 from entresol.rollup.interop.root_trees import MessageTrees
 from entresol.rollup.l1_prices import EtherPriceWatcher, GasPriceWatcher
+from entresol.rollup.open_transfers import OpenTransfers
 from entresol.rollup.settlement.bookkeeper import BATCH_APPENDED
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
@@ -72,6 +73,8 @@ NEIGHBOUR = ACCOUNTS[4]
 """Who settles the other chain."""
 ETHER_ASSET = asset_id(L1_CHAIN_ID, ETHER_TOKEN.l1_address)
 PREDEPLOYS = {**IMPORTING.alloc, **ALLOC}
+# Sends messages, as the center does.
+PREDEPLOYS[L2_BASE_TOKEN] = ALLOC[INTEROP_CENTER]
 PREDEPLOYS |= {address: IMPORTING.alloc[address] for address in IMPORTING.alloc if address in ALLOC}
 GENESIS = Genesis.development(CHAIN_ID, [sender(USER)], 10**6 * ETHER, PREDEPLOYS)
 
@@ -100,14 +103,17 @@ class Neighbour:
                 await self.settler.step(float(salt))
 
 
-def seal_bundle(chain: SettlingChain, batcher: Batcher, to: int, salt: int) -> None:
+def seal_bundle(chain: SettlingChain, batcher: Batcher, to: int, salt: int) -> Hash32:
+    """Seal a batch with a bundle and a withdrawal, and return the transaction of the latter."""
     call = BundleCall(RECEIVER, sender(USER), 0, b"\1")
     bundle = InteropBundle(
         chain.rules.chain_id, to, ETHER_ASSET, Hash32(salt.to_bytes(32)), (call,)
     )
     chain.call_contract(INTEROP_CENTER, abi.encode("(bytes)", (bundle.message(),)))
+    withdrawal = chain.call_contract(L2_BASE_TOKEN, abi.encode("(bytes)", (b"\1",)))
     chain.builder.seal()
     assert completed(batcher.seal(0.0)) is not None
+    return withdrawal
 
 
 class World:
@@ -125,6 +131,8 @@ class World:
         self.contract = ZkChain(self.l1, scenario.contracts.chain.address)
         self.now = 0.0
         self._deposits: list[bytes] = []
+        self._withdrawals: set[Hash32] = set()
+        """None of which is claimed."""
         self._gas_prices = {FeeModel().l1_gas_price}
         self._ether_prices = {EtherPrice()}
         self._checked = 0
@@ -154,6 +162,7 @@ class World:
         self.fees, self.token_fees = FeeModel(), FeeModel(ether_price=EtherPrice())
         self.gas_price = GasPriceWatcher(l1, self.fees, FeeLimits())
         self.ether_price = EtherPriceWatcher(scenario.contracts.chain, self.token_fees)
+        self.transfers = OpenTransfers(chain, l1, scenario.contracts.addresses.nullifier)
 
     # What happens
 
@@ -190,7 +199,7 @@ class World:
         if choice.random() < 0.5:
             await self.neighbour.append_root(number + 1)
         if choice.random() < 0.8:
-            seal_bundle(scenario.chain, scenario.batcher, OTHER, number + 1)
+            self._withdrawals.add(seal_bundle(scenario.chain, scenario.batcher, OTHER, number + 1))
 
     async def attempt(self) -> None:
         """Let every service try a step; only errors that it expects may come of it."""
@@ -200,6 +209,7 @@ class World:
             self.follower.step,
             self.gas_price.step,
             self.ether_price.step,
+            self.transfers.page,
             *[lambda: self.scenario.settler.step(self.now)] * 3,
             self.discover,
         )
@@ -273,6 +283,8 @@ class World:
     async def check_records(self) -> None:
         """Check that everything that is recorded of L1 is true."""
         chain, told, head = self.scenario.chain, self.answers.told, await self.l1.head()
+        listed = {log.transaction for log in chain.open_logs.read(b"", 10**6)}
+        assert listed >= self._withdrawals, told
         last = self.scenario.batcher.last.number
         address = self.contract.address
         for number in range(max(1, last - 5), last + 1):
