@@ -395,18 +395,25 @@ def test_an_error_that_is_not_json_rpc_keeps_its_text(trouble: object) -> None:
         run(provider, lambda l1: l1.chain_id())
 
 
+def block_at(number: int) -> dict[str, str]:
+    """Return a block as a provider has it."""
+    word = str(Hash32.zero())
+    names = {"hash": word, "parentHash": word, "timestamp": "0x1", "baseFeePerGas": "0x7"}
+    return names | {"number": hex(number)}
+
+
 def test_the_tip_has_a_default_for_nodes_without_suggestion() -> None:
     provider = Provider()
-    head = {
-        "number": "0x1",
-        "hash": str(Hash32.zero()),
-        "parentHash": str(Hash32.zero()),
-        "timestamp": "0x1",
-        "baseFeePerGas": "0x7",
-    }
-    provider.responses = [head, error(-32601, "method not found")]
+    provider.responses = [block_at(1), error(-32601, "method not found")]
     fees = run(provider, lambda l1: l1.fees())
     assert (fees.base_fee, fees.tip) == (7, 10**9)
+
+
+@pytest.mark.parametrize("numbers", [(9, 5), (5, 9)])
+def test_nothing_is_final_because_one_response_says_so(numbers: tuple[int, int]) -> None:
+    provider = Provider()
+    provider.responses = [block_at(number) for number in numbers]
+    assert run(provider, lambda l1: l1.block_number("finalized")) == 5
 
 
 def log_at(number: int) -> dict[str, Any]:
