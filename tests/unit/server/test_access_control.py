@@ -64,3 +64,4 @@ def test_a_page_is_foreign_unless_it_is_ours_or_named(
 ) -> None:
     check = OriginCheck(ServerConfig(cors_origins=("*", "http://named")))
     assert check.is_foreign(origin, b"localhost:3050") is is_foreign
+    assert check.is_foreign(origin, None) is (origin not in {None, b"http://named"})
