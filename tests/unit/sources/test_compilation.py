@@ -10,9 +10,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.sources.compilation import compilation_of
+from entresol.sources.compilation import (
+    GAP_BYTES,
+    MAP_BYTES,
+    MAX_TEXT,
+    MIN_DEFINITIONS,
+    MIN_MAP,
+    compilation_of,
+)
+from entresol.sources.compiled import CompiledCode, CompiledContract
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 from entresol.sources.registry import Compilation
+from entresol.sources.source_file import SourceFile
 
 SLACK = 64_000
 """Bytes of caches of the decoder and the interpreter, however much they decode."""
@@ -131,3 +140,63 @@ def test_what_is_read_of_a_compilation_takes_no_more_memory_than_is_counted(
         tracemalloc.stop()
     assert (len(kept), len(decoded)) == (3, 3)
     assert taken <= found.size + SLACK
+
+
+def deployed(contract: CompiledContract) -> CompiledCode:
+    assert contract.deployed is not None
+    return contract.deployed
+
+
+def source_of(contract: CompiledContract) -> SourceFile:
+    (source,) = contract.sources
+    assert source is not None
+    return source
+
+
+EVERY_BYTE = {"1": [{"start": at, "length": 1} for at in range(100)]}
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "read", "expected"),
+    [
+        (
+            described(code=code(100, sourceMap=";" * 1_000_000)),
+            lambda found: deployed(found).size - deployed(compiled_alone(100)).size,
+            MIN_MAP + 100 * MAP_BYTES,
+        ),
+        (
+            described(code=code(100, immutableReferences=EVERY_BYTE)),
+            lambda found: [
+                deployed(found).starts(bytes(count).ljust(100, b"\x5b"))
+                for count in (100 // GAP_BYTES, 100 // GAP_BYTES + 1)
+            ],
+            [True, False],
+        ),
+        (
+            described("uint a;" * (MIN_DEFINITIONS + 1)),
+            lambda found: len(source_of(found).definitions),
+            MIN_DEFINITIONS,
+        ),
+        (described(abi=[{"inputs": [1.5] * 300_000}]), lambda found: found.abi, []),
+        (
+            described(storageLayout={"storage": [{}] * 100_000}),
+            lambda found: found.storage_layout,
+            None,
+        ),
+        (described(" " * (MAX_TEXT + 1)), lambda found: source_of(found).text, None),
+    ],
+    ids=["map", "gaps", "definitions", "ABI", "layout", "text"],
+)
+def test_what_is_longer_than_its_code_can_need_is_left_out(
+    uploaded: tuple[dict[str, Any], dict[str, Any]],
+    read: Callable[[CompiledContract], Any],
+    expected: object,
+) -> None:
+    (contract,) = compiled(*uploaded).contracts
+    assert read(contract) == expected
+
+
+def compiled_alone(size: int) -> CompiledContract:
+    """Return a contract whose code has so many bytes, and nothing that describes it."""
+    (contract,) = compiled(*described(code=code(size))).contracts
+    return contract
