@@ -100,6 +100,13 @@ def test_two_ways_to_authorize_are_rejected_at_once() -> None:
     Endpoints(["https://a.example"], headers=headers, timeout=1.0)
 
 
+def test_nothing_of_a_url_that_a_client_has_named_is_quoted(endpoints: Endpoints) -> None:
+    named = endpoints.with_url(URLS[0]).first
+    assert named is not None
+    assert not named.is_quoted
+    assert endpoints.next()[0].is_quoted
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example", "ws://a.example", "a.example", "http://"])
 def test_other_schemes_are_rejected(url: str) -> None:
     with pytest.raises(RemoteUnreachable, match="http"):
