@@ -8,7 +8,7 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of, find
 from tests.support.contracts.l1_contracts import (
@@ -16,6 +16,7 @@ from tests.support.contracts.l1_contracts import (
     BOB,
     CHAIN_ID,
     DEPLOYER,
+    ETH_TOKEN,
     L2_ASSET_ROUTER,
     L2_BASE_TOKEN,
     OPERATOR,
@@ -30,11 +31,13 @@ from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of
 from tests.support.contracts.requests import (
     asset_message,
     claim,
+    deposit,
     deposit_ether,
     deposit_token,
     ether_message,
     finalize,
     new_form,
+    request,
     status_proof,
     token_message,
 )
@@ -111,31 +114,77 @@ def test_a_contract_that_poses_as_a_chain_gets_nothing_from_the_timelock(l1: Dep
 # --- Reentrancy across contracts ---
 
 
-@pytest.mark.parametrize("entry", ["bridgehub", "chain"])
-def test_a_receiver_of_ether_cannot_deposit_while_it_is_paid(l1: Deployed, entry: str) -> None:
-    deposit_ether(l1)
-    actor = l1.engine.deploy("Actor", sender=ALICE)
-    calls = {
-        "bridgehub": l1.bridgehub.encode("requestL2TransactionDirect", direct(mint_value=0)),
-        "chain": l1.chain.encode("requestL2Transaction", BOB, 0, b"", 1_000_000, 800, [], BOB),
-    }
-    target: Contract = getattr(l1, entry)
-    l1.engine.send(ALICE, actor, "arm", target.address, calls[entry])
-    finalize(l1, claim(l1, ether_message(actor.address, ETHER), L2_BASE_TOKEN))
-    assert l1.engine.balance(actor.address) == ETHER
-    assert error_of(l1.engine.read(actor, "returnData")).error == "Reentrancy"
-
-
-def test_a_token_cannot_pay_a_withdrawal_while_it_is_deposited(l1: Deployed) -> None:
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("ether withdrawal", "request"),
+        ("ether withdrawal", "request by the chain"),
+        ("ether withdrawal", "withdrawal"),
+        ("ether withdrawal", "withdrawal by the chain"),
+        ("token withdrawal", "withdrawal"),
+        ("token deposit", "withdrawal"),
+        ("token deposit", "deposit"),
+        ("base token deposit", "request"),
+        ("base token deposit", "withdrawal"),
+        ("legacy deposit", "legacy deposit"),
+        ("legacy refund", "legacy refund"),
+    ],
+)
+def test_whoever_is_called_does_not_enter_the_bridge_again(
+    l1: Deployed, outer: str, inner: str
+) -> None:
+    engine, bridge = l1.engine, l1.legacy_bridge
     token = l1.token("ReentrantToken")
-    deposit_token(l1, token, 9)
-    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
-    call = l1.nullifier.encode("finalizeDeposit", params)
-    l1.engine.send(ALICE, token, "arm", l1.nullifier.address, call)
-    deposit_token(l1, token, 5)
-    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
-    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 14
-    assert l1.engine.read(token, "balanceOf", l1.vault.address) == 14
+    caller = engine.deploy("Actor", sender=ALICE) if outer == "ether withdrawal" else token
+    for spender in (l1.router, bridge):
+        engine.send(ALICE, token, "approve", spender.address, 2**256 - 1)
+    deposit_ether(l1)
+    deposit(l1, new_form(token, 9))
+    l1.add_chain(token=token.address)
+    legacy = (bridge, LEGACY_DEPOSIT, BOB, token.address, 3, 1_000_000, 800)
+    failed = status_proof(l1, Hash32(engine.send(ALICE, *legacy, value=ETHER)))
+    refund = (bridge, "claimFailedDeposit", ALICE, token.address, *failed)
+    paid = {
+        name: claim(l1, message, sender)
+        for name, message, sender in (
+            ("ether", ether_message(caller.address, 4), L2_BASE_TOKEN),
+            ("token", token_message(token, BOB, 4), L2_ASSET_ROUTER),
+        )
+    }
+    again = paid["token" if outer.startswith("token") else "ether"]
+    _, batch, index, _, number, message, proof = again
+    again_by_chain = (l1.chain, "finalizeEthWithdrawal", batch, index, number, message, proof)
+    second = two_bridges(l1.router.address, new_form(token, 7), mint_value=0)
+    calls: dict[str, tuple[Any, ...]] = {
+        "request": (l1.bridgehub, "requestL2TransactionDirect", direct(mint_value=0)),
+        "request by the chain": (l1.chain, "requestL2Transaction", *direct()[2:]),
+        "withdrawal": (l1.nullifier, "finalizeDeposit", again),
+        "withdrawal by the chain": again_by_chain,
+        "deposit": (l1.bridgehub, "requestL2TransactionTwoBridges", second),
+        "legacy deposit": legacy,
+        "legacy refund": refund,
+    }
+    target, function, *arguments = calls[inner]
+    engine.send(ALICE, caller, "arm", target.address, target.encode(function, *arguments))
+    if "withdrawal" in outer:
+        finalize(l1, paid[outer.partition(" ")[0]])
+    elif outer == "token deposit":
+        deposit(l1, new_form(token, 5))
+    elif outer == "base token deposit":
+        request(l1, chain_id=OTHER_CHAIN_ID, value=0)
+    else:
+        engine.send(ALICE, *calls[outer], value=ETHER if outer == "legacy deposit" else 0)
+    assert not engine.read(caller, "succeeded")
+    assert error_of(engine.read(caller, "returnData")).error == "Reentrancy"
+    for asset, held in (
+        (token.address, engine.read(token, "balanceOf", l1.vault.address)),
+        (ETH_TOKEN, engine.balance(l1.vault.address)),
+    ):
+        booked = [
+            engine.read(l1.vault, "chainBalance", chain_id, asset_id(asset))
+            for chain_id in (CHAIN_ID, OTHER_CHAIN_ID)
+        ]
+        assert held == sum(booked)
 
 
 def test_a_token_that_registers_itself_while_it_is_deposited_changes_nothing(l1: Deployed) -> None:

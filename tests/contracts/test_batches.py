@@ -1,4 +1,4 @@
-"""Commit, proof and execution of batches, and every check that the proof does not cover."""
+"""Commit, proof and execution of batches, every check that the proof does not cover, and the verifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from entresol._native import keccak256
+from entresol._native import Account, keccak256
+from entresol.primitives.values import Address
 from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import (
     INTEROP_ROOTS,
@@ -21,7 +22,7 @@ from tests.support.contracts.batches import (
     prove_data,
     stored,
 )
-from tests.support.contracts.engine import NOW, Reverted
+from tests.support.contracts.engine import L1_CHAIN_ID, NOW, Contract, Reverted, find, reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     DAY,
@@ -58,13 +59,6 @@ def test_a_batch_is_committed(operator: Operator) -> None:
     assert list(committed.fields.values()) == [1, batch.state_hash, batch.commitment()]
 
 
-def test_a_batch_is_proven(operator: Operator) -> None:
-    operator.prove(operator.commit())
-    assert operator.totals() == (1, 1, 0)
-    (event,) = operator.l1.engine.events(operator.chain)
-    assert (event.name, *event.fields.values()) == ("BlocksVerification", 0, 1)
-
-
 def test_a_batch_is_executed(operator: Operator) -> None:
     batch = operator.settle()
     assert operator.totals() == (1, 1, 1)
@@ -72,13 +66,6 @@ def test_a_batch_is_executed(operator: Operator) -> None:
     assert event.name == "BlockExecution"
     assert list(event.fields.values()) == [1, batch.state_hash, batch.commitment()]
     assert operator.l1.engine.read(operator.chain, "l2LogsRootHash", 1) == batch.logs_root
-
-
-def test_several_batches_are_proven_and_executed_at_once(operator: Operator) -> None:
-    batches = [operator.commit() for _ in range(3)]
-    operator.prove(*batches)
-    operator.execute(*batches)
-    assert operator.totals() == (3, 3, 3)
 
 
 def test_batches_that_were_not_executed_are_reverted(operator: Operator) -> None:
@@ -135,38 +122,6 @@ def test_a_batch_at_the_limit_is_committed(operator: Operator, fields: dict[str,
     operator.commit(**fields)
 
 
-DA_INPUT = 13
-DA_COMMITMENT = 7
-
-
-@pytest.mark.parametrize(
-    ("place", "change", "error"),
-    [
-        (DA_COMMITMENT, lambda _: bytes(32), "InvalidDACommitment"),
-        (DA_INPUT, lambda _: b"", "InvalidDAInputLength"),
-        (DA_INPUT, lambda it: it[:129], "InvalidDAInputLength"),
-        (DA_INPUT, lambda it: b"\1" + it[1:], "InvalidDAHeader"),
-        (DA_INPUT, lambda it: it[:64] + b"\2" + it[65:], "InvalidDAHeader"),
-        (DA_INPUT, lambda it: it[:96] + b"\1" + it[97:], "InvalidDAHeader"),
-        (DA_INPUT, lambda it: it[:97] + b"\1" + it[98:], "InvalidPubdataSource"),
-        (DA_INPUT, lambda it: it[:98] + b"Pubdata" + it[105:], "InvalidPubdataHash"),
-        (DA_INPUT, lambda it: it[:98] + it[99:], "InvalidPubdataHash"),
-    ],
-    ids=[
-        "commitment", "empty", "short", "state differences", "two blobs", "blob", "source", "content",
-        "missing byte",
-    ],
-)  # fmt: skip
-def test_a_batch_without_its_data_is_not_committed(
-    operator: Operator, place: int, change: Any, error: str
-) -> None:
-    fields = list(Batch(number=1).committed())
-    fields[place] = change(fields[place])
-    data = commit_data(operator.batches[0].stored(), [tuple(fields)])
-    with rejected(error):
-        operator.call("commit", 1, 1, data)
-
-
 def test_a_batch_out_of_turn_is_not_committed(operator: Operator) -> None:
     with rejected("BatchRangeMismatch"):
         operator.commit(Batch(number=2))
@@ -195,9 +150,8 @@ def test_batches_are_committed_one_by_one(operator: Operator, count: int) -> Non
 def test_data_of_another_version_is_rejected(operator: Operator, step: str, expected: int) -> None:
     with rejected("EmptyData"):
         operator.call(step, 1, 1, b"")
-    with pytest.raises(Reverted) as rejection:
+    with reverted("IncompatibleEncodingVersion", expected, 4):
         operator.call(step, 1, 1, b"\4" + bytes(64))
-    assert rejection.value.args == ("IncompatibleEncodingVersion", expected, 4)
     with rejected("nothing"):
         operator.call(step, 1, 1, bytes([expected]))
 
@@ -235,30 +189,6 @@ def test_a_batch_is_not_proven_from_another_state(operator: Operator) -> None:
     forged = replace(operator.batches[0], state=b"\x66" * 32)
     with rejected("BatchHashMismatch"):
         operator.call("prove", 1, 1, prove_data(forged, [batch]))
-
-
-@pytest.mark.parametrize(
-    ("proof", "error"),
-    [
-        (lambda _: [], "NotAFakeProof"),
-        (lambda _: [3, 0, 13], "NotAFakeProof"),
-        (lambda it: [3, 0, 13, it, 0], "NotAFakeProof"),
-        (lambda it: [2, 0, 13, it], "NotAFakeProof"),
-        (lambda it: [3, 1, 13, it], "NotAFakeProof"),
-        (lambda it: [3, 0, 12, it], "NotAFakeProof"),
-        (lambda it: [3, 0, 13, it + 1], "PublicInputMismatch"),
-        (lambda _: [3, 0, 13, 0], "PublicInputMismatch"),
-    ],
-)
-def test_the_development_verifier_rejects_what_is_no_fake_proof(
-    operator: Operator, proof: Any, error: str
-) -> None:
-    batch = operator.commit()
-    genesis = operator.batches[0]
-    with rejected(error):
-        operator.call(
-            "prove", 1, 1, prove_data(genesis, [batch], proof(batch.public_input(genesis)))
-        )
 
 
 def test_a_proof_of_several_batches_covers_all_of_them(operator: Operator) -> None:
@@ -333,7 +263,7 @@ def test_a_batch_may_not_use_an_empty_leaf_as_a_request(operator: Operator, late
 def execute_with(
     operator: Operator, batch: Batch, ops: list[tuple[object, ...]], roots: object
 ) -> None:
-    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[2]}[][]"]
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS}[][]"]
     data = b"\2" + abi.encode(kinds, [[batch.stored()], ops, roots])
     operator.call("execute", 1, 1, data)
 
@@ -366,7 +296,7 @@ def test_a_rolling_hash_that_is_not_of_the_requests_is_rejected(operator: Operat
     kinds = [STORED, f"{STORED}[]", "uint256[]"]
     arguments = [operator.batches[0].stored(), [tuple(batch)], proof]
     operator.call("prove", 1, 1, b"\1" + abi.encode(kinds, arguments))
-    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[2]}[][]"]
+    kinds = [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS}[][]"]
     data = b"\2" + abi.encode(kinds, [[tuple(batch)], [([], [], list(requests))], [[]]])
     with rejected("PriorityOperationsRollingHashMismatch"):
         operator.call("execute", 1, 1, data)
@@ -457,9 +387,8 @@ def test_a_batch_is_executed_only_after_the_delay(operator: Operator) -> None:
     batch = operator.commit()
     operator.prove(batch)
     engine.timestamp += 99
-    with pytest.raises(Reverted) as rejection:
+    with reverted("TimeNotReached", NOW + 100, NOW + 99):
         operator.execute(batch)
-    assert rejection.value.args == ("TimeNotReached", NOW + 100, NOW + 99)
     engine.timestamp += 1
     operator.execute(batch)
 
@@ -473,6 +402,94 @@ def test_a_batch_that_is_committed_again_waits_again(operator: Operator) -> None
     batch = operator.commit()
     operator.prove(batch)
     engine.timestamp += 1
-    with pytest.raises(Reverted) as rejection:
+    with reverted("TimeNotReached", NOW + 199, NOW + 100):
         operator.execute(batch)
-    assert rejection.value.args == ("TimeNotReached", NOW + 199, NOW + 100)
+
+
+# --- Verifiers ---
+
+
+ETHEREUM = [1, 11155111, 17000, 560048]
+SIDE_CHAINS = [100, 10200, 56, 97, 137, 80002, 43114, 250, 146, 42220, 25]
+ROLLUPS = [42161, 42170, 421614, 10, 11155420, 8453, 84532, 5000, 81457, 130]
+ZK_ROLLUPS = [324, 300, 9075, 2741, 232, 59144, 534352, 1101, 167000]
+PUBLIC = [*ETHEREUM, *SIDE_CHAINS, *ROLLUPS, *ZK_ROLLUPS]
+PRIVATE = [1337, L1_CHAIN_ID, 9, 270, 260, 32382, 3151908, 2**64 - 1]
+
+PROOF = ([7], [3, 0, 13, 7])
+
+
+@pytest.mark.parametrize("chain_id", PUBLIC)
+def test_it_is_not_deployed_on_a_public_network(l1: Deployed, chain_id: int) -> None:
+    l1.engine.chain_id = chain_id
+    with reverted("FakeProofsOnPublicNetwork", chain_id):
+        l1.engine.deploy("DevelopmentVerifier", sender=DEPLOYER)
+
+
+@pytest.mark.parametrize("chain_id", PUBLIC)
+def test_it_verifies_nothing_where_its_code_got_onto_a_public_network(
+    l1: Deployed, chain_id: int
+) -> None:
+    l1.engine.chain_id = chain_id
+    with reverted("FakeProofsOnPublicNetwork", chain_id):
+        l1.engine.send(DEPLOYER, l1.verifier, "verify", *PROOF)
+
+
+@pytest.mark.parametrize("chain_id", PRIVATE)
+def test_it_accepts_fake_proofs_on_a_network_for_development(l1: Deployed, chain_id: int) -> None:
+    l1.engine.chain_id = chain_id
+    verifier = l1.engine.deploy("DevelopmentVerifier", sender=DEPLOYER)
+    assert l1.engine.send(DEPLOYER, verifier, "verify", *PROOF) is True
+
+
+@pytest.fixture
+def fork_verifier(l1: Deployed) -> Contract:
+    """Return the verifier for forks, whose code a node writes into the state."""
+    artifact, address = find("ForkVerifier"), Address(b"\xf0" * 20)
+    code = bytes(artifact.runtime)
+    l1.engine.overlay.set_code(address, code)
+    l1.engine.overlay.set_account(address, Account(1, 0, keccak256(code)))
+    return Contract(address, artifact)
+
+
+@pytest.mark.parametrize("chain_id", [*PUBLIC, *PRIVATE])
+def test_no_transaction_deploys_the_verifier_for_forks(l1: Deployed, chain_id: int) -> None:
+    l1.engine.chain_id = chain_id
+    with reverted("OnlyOnAFork"):
+        l1.engine.deploy("ForkVerifier", sender=DEPLOYER)
+
+
+def test_what_would_deploy_the_verifier_for_forks_does_not_have_its_code() -> None:
+    artifact = find("ForkVerifier")
+    assert bytes(artifact.runtime) not in bytes(artifact.bytecode)
+
+
+@pytest.mark.parametrize("chain_id", [1, 8453, 31337])
+def test_the_verifier_for_forks_accepts_fake_proofs_on_a_copy_of_any_network(
+    l1: Deployed, fork_verifier: Contract, chain_id: int
+) -> None:
+    l1.engine.chain_id = chain_id
+    assert l1.engine.send(DEPLOYER, fork_verifier, "verify", *PROOF) is True
+
+
+@pytest.mark.parametrize(
+    ("inputs", "proof", "error"),
+    [
+        ([], [3, 0, 13, 7], ("NoPublicInput",)),
+        ([7], [3, 0, 13], ("NotAFakeProof",)),
+        ([7], [2, 0, 13, 7], ("NotAFakeProof",)),
+        ([7], [3, 1, 13, 7], ("NotAFakeProof",)),
+        ([7], [3, 0, 12, 7], ("NotAFakeProof",)),
+        ([7], [3, 0, 13, 8], ("PublicInputMismatch", 7, 8)),
+    ],
+)
+def test_the_verifier_for_forks_rejects_what_the_one_for_development_rejects(
+    l1: Deployed,
+    fork_verifier: Contract,
+    inputs: list[int],
+    proof: list[int],
+    error: tuple[object, ...],
+) -> None:
+    for verifier in (l1.verifier, fork_verifier):
+        with reverted(*error):
+            l1.engine.send(DEPLOYER, verifier, "verify", inputs, proof)

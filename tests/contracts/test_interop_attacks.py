@@ -212,15 +212,6 @@ def test_a_chain_that_has_nothing_of_a_token_does_not_name_it_on_l1(books: Books
     assert books.l1.engine.read(books.l1.vault, "tokenAddress", asset) == str(Address.zero())
 
 
-def test_a_token_that_came_by_a_bundle_is_withdrawn_by_its_origin(books: Books) -> None:
-    asset = asset_id(L2_TOKEN, CHAIN_ID)
-    books.settle(bundle(transfer(5)))
-    books.withdraw(CHAIN_ID, asset, L2_TOKEN, 7)
-    books.settle(bundle(transfer(5)))
-
-    assert books.balance(OTHER_CHAIN_ID, asset) == 10
-
-
 # --- A chain that lies ---
 
 
@@ -273,13 +264,6 @@ def test_the_value_of_a_call_is_of_the_destinations_base_token(books: Books) -> 
     books.settle(lie)
     (reason,) = books.l1.left_out().values()
     assert str(reason) == f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(zoo)!r}, 1)"
-
-
-def test_what_is_missing_is_what_the_whole_bundle_lacks(books: Books) -> None:
-    books.settle(bundle(*[Call(to=BOB, sender=ALICE, value=ETHER)] * 3))
-    asset = bytes(ETHER_ID)
-    (reason,) = books.l1.left_out().values()
-    assert str(reason) == f"InteropValueNotCovered({CHAIN_ID}, 1, {asset!r}, {2 * ETHER})"
 
 
 @pytest.mark.parametrize("value", [2**255, 2**127])

@@ -15,13 +15,15 @@ from eth_abi.exceptions import DecodingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.bundles import (
     BUNDLE,
+    FINALIZE,
     INTEROP_CENTER,
     Call,
     PlainBundle,
     asset_call,
+    described,
     mint_of,
 )
 from tests.support.contracts.engine import ETHER, Reverted
@@ -31,6 +33,7 @@ from tests.support.contracts.l1_contracts import (
     BOB,
     CHAIN_ID,
     ETH_TOKEN,
+    L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
     Deployed,
     asset_id,
@@ -238,19 +241,18 @@ def world() -> tuple[Deployed, InteropChain]:
     return l1, InteropChain(OTHER_CHAIN_ID)
 
 
-def is_booked(encoded: bytes) -> bool:
+def settled(encoded: bytes) -> Deployed:
+    """Let L1 settle a batch with this message as a bundle."""
     shared, _ = world()
     l1 = dataclasses.replace(shared, engine=shared.engine.fork(), last_batches={})
     log = message_log(0, INTEROP_CENTER, b"\1" + encoded)
     batch = (CHAIN_ID, l1.settle(log), log.pack(), [b"\1" + encoded])
-    try:
-        l1.engine.send(BOB, l1.message_root, "settle", *batch)
-    except Reverted:
-        return False
-    return not l1.left_out()
+    l1.engine.send(BOB, l1.message_root, "settle", *batch)
+    return l1
 
 
-def is_let_in(encoded: bytes) -> bool:
+def let_in(function: str, encoded: bytes) -> InteropChain:
+    """Let the destination verify or execute a bundle."""
     _, shared = world()
     there = copy.copy(shared)
     there.engine = shared.engine.fork()
@@ -258,8 +260,20 @@ def is_let_in(encoded: bytes) -> bool:
     l1 = LayerOne(InteropChain(CHAIN_ID), there)
     l1.add(sent)
     there.import_root(l1.root)
+    there.engine.send(BOB, there.handler, function, encoded, l1.proof(sent))
+    return there
+
+
+def is_booked(encoded: bytes) -> bool:
     try:
-        there.engine.send(BOB, there.handler, "verifyBundle", encoded, l1.proof(sent))
+        return not settled(encoded).left_out()
+    except Reverted:
+        return False
+
+
+def is_let_in(encoded: bytes) -> bool:
+    try:
+        let_in("verifyBundle", encoded)
     except Reverted:
         return False
     return True
@@ -271,3 +285,20 @@ def test_l1_and_the_destination_read_a_bundle_as_one_thing_or_not_at_all(encoded
     value = value_of(encoded)
     assert is_let_in(encoded) is (value is not None)
     assert is_booked(encoded) is (value is not None and value <= ETHER)
+
+
+def test_an_asset_that_is_encoded_oddly_is_read_alike_by_l1_and_the_destination() -> None:
+    token = Address(b"\x77" * 20)
+    asset = asset_id(token, CHAIN_ID)
+    decoy, mint = (mint_of(token, amount, described(CHAIN_ID)) for amount in (900, 5))
+    unread = len(decoy).to_bytes(32) + decoy
+    data = (
+        FINALIZE + CHAIN_ID.to_bytes(32) + asset + (96 + len(unread)).to_bytes(32)
+        + unread + len(mint).to_bytes(32) + mint + b"\xff" * 7
+    )  # fmt: skip
+    call = Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
+    encoded = PlainBundle(calls=[call], base_token=ETHER_ID).encode()
+
+    l1 = settled(encoded)
+    assert l1.engine.read(l1.vault, "chainBalance", OTHER_CHAIN_ID, asset) == 5
+    assert let_in("executeBundle", encoded).token_balance(asset, BOB) == 5

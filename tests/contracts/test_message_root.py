@@ -141,14 +141,6 @@ def test_the_root_is_that_over_every_batch_of_every_chain(order: list[int]) -> N
         assert bytes(l1.engine.read(l1.message_root, "getChainRoot", it)) == root
 
 
-def test_a_block_has_its_last_root_with_its_time(l1: Deployed) -> None:
-    settle(l1)
-    settle(l1)
-
-    assert l1.engine.read(l1.message_root, "historicalRoot", 1) == (aggregated(l1), NOW)
-    assert l1.engine.read(l1.message_root, "historicalRoot", 2) == (bytes(32), 0)
-
-
 def test_events_tell_of_chains_and_roots_what_others_rebuild_the_trees_from(l1: Deployed) -> None:
     l1.add_chain()
     number = l1.settle()
@@ -303,16 +295,6 @@ def test_a_batch_is_added_once(chains: Deployed) -> None:
     number = settle(chains, bundles=(bundle,))
     with pytest.raises(Reverted, match="BatchAlreadySettled"):
         add(chains, number, (bundle.log(),), [bundle.message()])
-
-
-def test_a_token_of_the_source_is_registered_by_its_first_bundle(chains: Deployed) -> None:
-    asset = asset_id(L2_TOKEN, CHAIN_ID)
-    call = transfer(asset, L2_TOKEN, 5)
-    settle(chains, bundles=(PlainBundle(calls=[call, call], base_token=ETHER_ID),))
-
-    assert balance(chains, CHAIN_ID, asset) == 0
-    assert balance(chains, OTHER_CHAIN_ID, asset) == 10
-    assert int(chains.engine.read(chains.vault, "originChainId", asset)) == CHAIN_ID
 
 
 def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(

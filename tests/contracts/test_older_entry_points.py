@@ -11,7 +11,7 @@ from eth_abi import abi
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -172,17 +172,6 @@ def test_a_withdrawal_of_one_chain_is_not_paid_by_another(l1: Deployed) -> None:
         l1.engine.send(OPERATOR, other, "finalizeEthWithdrawal", *claim)
 
 
-def test_a_receiver_that_withdraws_again_while_being_paid_is_not_paid_twice(l1: Deployed) -> None:
-    request(l1, value=3 * ETHER)
-    actor = l1.engine.deploy("Actor", sender=ALICE)
-    claim = withdrawal(l1, ether_message(actor.address, ETHER))
-    again = l1.chain.encode("finalizeEthWithdrawal", *claim)
-    l1.engine.send(ALICE, actor, "arm", l1.chain.address, again)
-    l1.engine.send(OPERATOR, l1.chain, "finalizeEthWithdrawal", *claim)
-    assert l1.engine.read(actor, "succeeded") is False
-    assert l1.engine.balance(actor.address) == ETHER
-
-
 # --- The legacy bridge ---
 
 
@@ -235,17 +224,6 @@ def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
         l1.engine.send(BOB, l1.legacy_bridge, SHORT, BOB, token.address, 1, *GAS, value=ETHER)
 
 
-def test_a_token_that_deposits_again_during_a_deposit_is_rejected(l1: Deployed) -> None:
-    token = l1.token("ReentrantToken")
-    l1.engine.send(ALICE, token, "approve", l1.legacy_bridge.address, 2**256 - 1)
-    again = l1.legacy_bridge.encode(SHORT, BOB, token.address, 1, *GAS)
-    l1.engine.send(ALICE, token, "arm", l1.legacy_bridge.address, again)
-    deposit(l1, token)
-    assert l1.engine.read(token, "succeeded") is False
-    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
-    assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == AMOUNT
-
-
 def test_others_do_not_name_a_depositor(l1: Deployed) -> None:
     """The fourth word of the legacy encoding counts for the legacy bridge only."""
     token = l1.token(holder=BOB)
@@ -293,15 +271,3 @@ def test_another_persons_or_tokens_deposit_is_not_refunded(l1: Deployed) -> None
         claim(l1, token, proof, sender=BOB)
     with pytest.raises(Reverted, match="EmptyDeposit"):
         claim(l1, other, proof)
-
-
-def test_a_token_that_claims_again_while_being_refunded_is_not_paid_twice(l1: Deployed) -> None:
-    token = l1.token("ReentrantToken")
-    l1.engine.send(ALICE, token, "approve", l1.legacy_bridge.address, 2 * AMOUNT)
-    deposit(l1, token)
-    proof = status_proof(l1, deposit(l1, token))
-    again = l1.legacy_bridge.encode("claimFailedDeposit", ALICE, token.address, *proof)
-    l1.engine.send(ALICE, token, "arm", l1.legacy_bridge.address, again)
-    claim(l1, token, proof)
-    assert error_of(l1.engine.read(token, "returnData")).error == "Reentrancy"
-    assert held(l1, token) == (993 * ETHER, 0, AMOUNT)

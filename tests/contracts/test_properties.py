@@ -23,10 +23,8 @@ from tests.support.contracts.l1_contracts import (
     direct,
     settle,
 )
-from tests.support.contracts.merkle_trees import proof_of
 from tests.support.contracts.requests import payload, request
 from tests.support.evm.in_memory_state import InMemoryState
-from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
 
@@ -47,20 +45,6 @@ def test_batches_of_any_size_have_the_requests_in_order(sizes: list[int], more: 
         settle(l1.engine, l1.timelock, l1.chain, previous, batch)
         first, previous = first + size, batch
     assert l1.engine.read(l1.chain, "getPriorityQueueSize") == more
-
-
-@settings(max_examples=examples(25))
-@given(st.data(), st.integers(1, 70))
-def test_any_log_of_any_batch_is_proven_only_at_its_index(data: st.DataObject, size: int) -> None:
-    l1 = deploy()
-    logs = [message_log(n, ALICE, n.to_bytes(2)) for n in range(size)]
-    l1.settle(*logs)
-    index = data.draw(st.integers(0, size - 1))
-    claimed = data.draw(st.integers(0, size - 1))
-    sent = (index, ALICE, index.to_bytes(2))
-    proof = proof_of(logs, index)
-    answer = l1.engine.read(l1.chain, "proveL2MessageInclusion", 1, claimed, sent, proof)
-    assert answer is (claimed == index)
 
 
 @settings(max_examples=examples(50))

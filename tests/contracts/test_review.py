@@ -1,4 +1,4 @@
-"""The page of the review names every function that changes state, and tests that exist."""
+"""The pages about the contracts name every function that changes state, errors that exist, and tests that exist."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from entresol import contracts
+from entresol.l1.deployment import Deployment, RegisteredChain
+from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import signature
 
 HERE = Path(__file__).parent
@@ -78,3 +80,49 @@ def test_every_test_that_the_review_names_exists() -> None:
         if f"\ndef {test}(" not in (HERE / path).read_text(encoding="utf-8")
     ]
     assert missing == []
+
+
+CONTRACTS = (HERE.parents[1] / "docs" / "contracts.md").read_text(encoding="utf-8")
+
+
+def test_every_test_that_the_page_names_exists() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in HERE.rglob("test_*.py"))
+    written = set(re.findall(r"^def (test_\w+)", sources, re.MULTILINE))
+    named = set(re.findall(r"`(test_\w+)`", CONTRACTS))
+    assert named
+    assert named <= written
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in contracts.names() if contracts.artifact(name).source.startswith("l1/")],
+)
+def test_every_contract_of_l1_is_described(name: str) -> None:
+    assert f"| `{name}` |" in CONTRACTS
+
+
+def test_every_error_that_the_page_names_is_declared() -> None:
+    declared = {
+        entry["name"]
+        for name in contracts.names()
+        for entry in contracts.artifact(name).abi
+        if entry["type"] == "error"
+    }
+    column = re.findall(r"^\| [^|]+ \| ([^|]+) \| `test_", CONTRACTS, re.MULTILINE)
+    named = {error for cell in column for error in re.findall(r"`(\w+)`", cell)}
+    assert named
+    assert named <= declared
+
+
+def test_the_page_lists_what_a_deployment_creates_in_its_order() -> None:
+    zero = Address.zero()
+    deployment = Deployment(
+        l1_chain_id=1,
+        deployer=zero,
+        chains=(RegisteredChain(chain_id=2, operator=zero, genesis_batch_hash=Hash32.zero()),),
+    )
+    steps = [step.description for step in deployment.steps()]
+    listed = re.findall(r"^\| \*n\*[ +\d]* \| `([\w.]+)` \|", CONTRACTS, re.MULTILINE)
+    assert len(listed) == len(steps)
+    for name, step in zip(listed, steps, strict=True):
+        assert "." in name or step == f"deploy {name}"

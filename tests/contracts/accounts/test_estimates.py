@@ -1,24 +1,41 @@
-"""Estimates and traces of calls that stand for transactions of contract accounts or with paymasters."""
+"""What transactions of accounts and with paymasters cost: estimates, and bytes that are published."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
+from entresol.chain.mempool.validation import intrinsic_gas
 from entresol.dev.reverts import Reverts
-from entresol.errors import EstimateRejection, ExecutionReverted, InsufficientFunds
-from entresol.execution.calls import CallRequest, ZkCall, estimate_gas
-from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
-from entresol.primitives.l2_to_l1_logs import BOOTLOADER
-from entresol.primitives.values import Address
+from entresol.errors import (
+    EstimateRejection,
+    ExecutionReverted,
+    IntrinsicGasTooLow,
+)
+from entresol.execution.calls import CallRequest, ZkCall, estimate_gas, estimate_l1_to_l2_gas
+from entresol.primitives.bytecode import eravm_hash
+from entresol.primitives.transactions import (
+    Access,
+    Authorization,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    Paymaster,
+    PriorityTransaction,
+    SetCodeTransaction,
+    SignedPayload,
+    Transaction,
+    ZkTransaction,
+)
+from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
+from entresol.rpc.types.call_request import Eip712Meta, PaymasterParams
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.accounts import (
     AGREES,
@@ -39,6 +56,7 @@ from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
     ETHER,
+    FEE,
     SECRETS,
     artifact_for_tests,
     calldata,
@@ -49,7 +67,6 @@ from tests.support.run.examples import examples
 OWNERS = SECRETS
 OWNER_MARGIN = 100_000
 NEW_ACCOUNT_GAS = 25_000
-FREE = ZkCall(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)
 
 
 @pytest.fixture
@@ -69,12 +86,6 @@ def test_the_estimate_of_an_owner_includes_what_a_new_recipient_costs(l2: Script
     new = estimate(l2, value=5, zk=meta)
     assert new == 21_000 + OWNER_MARGIN + NEW_ACCOUNT_GAS
     assert estimate(l2, value=0, zk=meta) == estimate(l2, to=BOB, value=5, zk=meta)
-
-
-def test_an_estimate_with_a_custom_signature_uses_it(l2: ScriptedWorld, multisig: Address) -> None:
-    short = estimate(l2, sender=multisig, zk=ZkCall(signature=b"\x01"))
-    long = estimate(l2, sender=multisig, zk=ZkCall(signature=b"\x01" * 5_000))
-    assert long > short + 5_000 * 16
 
 
 @pytest.mark.parametrize(
@@ -122,11 +133,6 @@ def test_a_plain_contract_has_an_estimate_unless_it_is_to_send(l2: ScriptedWorld
         estimate(l2, sender=contract, zk=ZkCall())
 
 
-def test_the_value_has_to_be_there(l2: ScriptedWorld) -> None:
-    with pytest.raises(InsufficientFunds):
-        estimate(l2, value=1_000 * ETHER, zk=FREE)
-
-
 def test_a_zero_magic_is_ignored_and_a_missing_nonce_mark_is_not(l2: ScriptedWorld) -> None:
     account = l2.contract(ether=ETHER)
     l2.set_version(account, 1)
@@ -145,15 +151,6 @@ def test_a_given_nonce_is_taken_as_the_accounts(l2: ScriptedWorld, multisig: Add
     assert estimate(l2, sender=multisig, nonce=7) == pytest.approx(
         estimate(l2, sender=multisig) - first, abs=2_000
     )
-
-
-def test_a_traced_call_shows_the_steps(l2: ScriptedWorld, multisig: Address) -> None:
-    request = CallRequest(sender=multisig, to=NOBODY, zk=ZkCall())
-    budget = TraceBudget(TraceLimits())
-    ran = trace_call(l2.evm_env(), request, b'{"tracer":"callTracer"}', budget, 10_000_000)
-    root = json.loads(ran.trace or b"")
-    assert root["to"] == str(BOOTLOADER)
-    assert len(root["calls"]) == 3
 
 
 class Paying(NamedTuple):
@@ -250,3 +247,248 @@ def reverted(l2: ScriptedWorld) -> Iterator[None]:
     checkpoint = reverts.checkpoint()
     yield
     assert reverts.restore(checkpoint)
+
+
+# --- Bytes that are published ---
+
+
+CODE = bytes(100 * 32) + b"\x5b" * (9 * 32)
+DEPS = (CODE, b"\x01" * 32)
+TOKENS = 100 * 32 + 4 * (9 * 32 + 32)
+NEEDED = 21_000 + 10 * TOKENS
+
+
+@pytest.fixture
+def single_owner(l2: ScriptedWorld) -> Address:
+    """Deploy an account of Alice's."""
+    return l2.multisig(ALICE, threshold=1)
+
+
+def senders(l2: ScriptedWorld, single_owner: Address, gas_limit: int) -> dict[str, Transaction]:
+    """Return transactions that publish: of a key, with a paymaster, and of a contract account."""
+    own = fill(single_owner, factory_deps=DEPS, gas_limit=gas_limit)
+    return {
+        "key": l2.from_key(factory_deps=DEPS, gas_limit=gas_limit),
+        "paymaster": l2.from_key(
+            factory_deps=DEPS, gas_limit=gas_limit, paymaster=TESTNET_PAYMASTER
+        ),
+        "account": l2.from_contract(
+            single_owner,
+            sign_by(own, SECRETS[0]).custom_signature,
+            factory_deps=DEPS,
+            gas_limit=gas_limit,
+        ),
+    }
+
+
+def priority(gas_limit: int, *deps: bytes) -> PriorityTransaction:
+    return PriorityTransaction(
+        sender=ALICE,
+        to=NOBODY,
+        gas_limit=gas_limit,
+        gas_per_pubdata_limit=800,
+        max_fee_per_gas=FEE,
+        nonce=0,
+        to_mint=gas_limit * FEE,
+        refund_recipient=BOB,
+        factory_dep_hashes=tuple(map(eravm_hash, deps)),
+        factory_deps=deps,
+    )
+
+
+def test_they_cost_what_calldata_costs(l2: ScriptedWorld) -> None:
+    published = l2.include(l2.from_key(factory_deps=DEPS))
+    sent = l2.include(l2.from_key(data=b"".join(DEPS)))
+    assert published.gas_used == sent.gas_used == NEEDED
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_a_block_rejects_a_gas_limit_that_does_not_cover_them(
+    l2: ScriptedWorld, single_owner: Address, kind: str
+) -> None:
+    transaction = senders(l2, single_owner, NEEDED - 1)[kind]
+    with pytest.raises(IntrinsicGasTooLow) as in_block:
+        l2.include(transaction)
+    with pytest.raises(IntrinsicGasTooLow) as in_pool:
+        InlineSequencer(l2.chain).submit(transaction.raw)
+    assert in_block.value.needed == in_pool.value.needed
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_whoever_publishes_pays_for_them(
+    l2: ScriptedWorld, single_owner: Address, kind: str
+) -> None:
+    before = {address: l2.balance(address) for address in (ALICE, TESTNET_PAYMASTER, single_owner)}
+    InlineSequencer(l2.chain).submit(senders(l2, single_owner, 500_000)[kind].raw)
+    result = l2.last()
+    assert result.succeeded
+    assert result.gas_used >= NEEDED
+    payer = {"key": ALICE, "paymaster": TESTNET_PAYMASTER, "account": single_owner}[kind]
+    assert l2.balance(payer) == before[payer] - result.gas_used * FEE
+
+
+@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
+def test_the_estimate_covers_them(l2: ScriptedWorld, single_owner: Address, kind: str) -> None:
+    meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]
+    if kind == "paymaster":
+        params = PaymasterParams(paymaster=TESTNET_PAYMASTER, paymaster_input=GENERAL)  # type: ignore[arg-type]
+        meta = msgspec.structs.replace(meta, paymaster_params=params)
+    sender = single_owner if kind == "account" else ALICE
+    request = CallRequest(sender=sender, to=NOBODY, zk=meta.call())
+    gas = estimate_gas(l2.evm_env(), request).gas
+    assert gas >= NEEDED
+    InlineSequencer(l2.chain).submit(senders(l2, single_owner, gas)[kind].raw)
+    assert l2.last().succeeded
+
+
+def test_a_deposit_pays_for_them(l2: ScriptedWorld) -> None:
+    result = l2.take(priority(500_000, *DEPS))
+    assert result.succeeded
+    assert result.gas_used == NEEDED
+
+
+def test_a_deposit_that_cannot_pay_for_them_fails_and_uses_its_gas(l2: ScriptedWorld) -> None:
+    result = l2.take(priority(NEEDED - 1, *DEPS))
+    assert not result.succeeded
+    assert result.gas_used == NEEDED - 1
+
+
+def test_the_estimate_of_a_deposit_covers_them(l2: ScriptedWorld) -> None:
+    code = b"\x5b" * (1_001 * 32)
+    gas = estimate_l1_to_l2_gas(l2.evm_env(), priority(0, code))
+    assert gas >= 21_000 + 40 * len(code)
+    assert l2.take(priority(gas, code)).succeeded
+
+
+# --- A chain that publishes its data ---
+
+
+UNREAD = bytes(100) + b"\x01" * 900
+UNREAD_COST = 21_000 + 10 * (100 + 4 * 900)
+NO_ADDRESS = Address.zero()
+
+
+@pytest.fixture
+def publishing() -> Iterator[ScriptedWorld]:
+    """Return a chain that publishes."""
+    layer = ScriptedWorld(publishes=True)
+    yield layer
+    layer.close()
+
+
+@pytest.fixture
+def before() -> Iterator[ScriptedWorld]:
+    """Return a chain that publishes nothing."""
+    layer = ScriptedWorld()
+    yield layer
+    layer.close()
+
+
+def unread(publishing: ScriptedWorld, gas_limit: int, kind: str = "key") -> Transaction:
+    """Return a transaction with an input of no paymaster."""
+    fields: dict[str, Any] = {
+        "paymaster": NO_ADDRESS,
+        "paymaster_input": UNREAD,
+        "gas_limit": gas_limit,
+    }
+    if kind == "key":
+        return publishing.from_key(**fields)
+    account = publishing.multisig(ALICE, threshold=1)
+    signature = sign_by(fill(account, **fields), SECRETS[0]).custom_signature
+    return publishing.from_contract(account, signature, **fields)
+
+
+def test_the_input_of_no_paymaster_costs_what_calldata_costs(publishing: ScriptedWorld) -> None:
+    published = publishing.include(unread(publishing, 200_000))
+    sent = publishing.include(publishing.from_key(data=UNREAD))
+    assert published.gas_used == sent.gas_used == UNREAD_COST
+
+
+@pytest.mark.parametrize("kind", ["key", "account"])
+def test_pool_and_block_reject_the_same_gas_limit(publishing: ScriptedWorld, kind: str) -> None:
+    transaction = unread(publishing, UNREAD_COST - 1, kind)
+    with pytest.raises(IntrinsicGasTooLow) as in_block:
+        publishing.include(transaction)
+    with pytest.raises(IntrinsicGasTooLow) as in_pool:
+        InlineSequencer(publishing.chain).submit(transaction.raw)
+    assert in_block.value.needed == in_pool.value.needed >= UNREAD_COST
+
+
+def test_the_estimate_covers_it(publishing: ScriptedWorld, before: ScriptedWorld) -> None:
+    params = PaymasterParams(paymaster=NO_ADDRESS, paymaster_input=UNREAD)  # type: ignore[arg-type]
+    request = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta(paymaster_params=params).call())
+    plain = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta().call())
+    with_input, without = (estimate_gas(publishing.evm_env(), it).gas for it in (request, plain))
+    assert with_input - without >= UNREAD_COST - 21_000
+    assert estimate_gas(before.evm_env(), request) == estimate_gas(before.evm_env(), plain)
+    InlineSequencer(publishing.chain).submit(unread(publishing, with_input).raw)
+    assert publishing.last().succeeded
+
+
+LARGE: dict[str, Any] = {"nonce": 2**64 - 2, "gas_limit": 2**64 - 1, "value": 2**256 - 1}
+SIGNED: dict[str, Any] = {"r": 2**256 - 1, "s": 2**256 - 1}
+PRICED: dict[str, Any] = {"max_fee_per_gas": 2**128 - 1, "max_priority_fee_per_gas": 2**128 - 1}
+ANYBODY = Address(b"\x11" * 20)
+ACCESSED = tuple(Access(ANYBODY, (Hash32(b"\x11" * 32),) * 3) for _ in range(100))
+
+
+@pytest.mark.parametrize(
+    ("payload", "charged"),
+    [
+        (
+            LegacyTransaction(
+                chain_id=2**62, to=ANYBODY, gas_price=2**128 - 1, y_parity=1, **LARGE, **SIGNED
+            ),
+            (),
+        ),
+        (
+            FeeMarketTransaction(
+                chain_id=2**64 - 1,
+                to=ANYBODY,
+                access_list=ACCESSED,
+                y_parity=1,
+                **LARGE,
+                **PRICED,
+                **SIGNED,
+            ),
+            (),
+        ),
+        (
+            SetCodeTransaction(
+                chain_id=2**64 - 1,
+                to=ANYBODY,
+                authorizations=tuple(
+                    Authorization(2**256 - 1, ANYBODY, 2**64 - 1, 1, 2**256 - 1, 2**256 - 1)
+                    for _ in range(100)
+                ),
+                y_parity=1,
+                **LARGE,
+                **PRICED,
+                **SIGNED,
+            ),
+            (),
+        ),
+        (
+            ZkTransaction(
+                chain_id=2**64 - 1,
+                to=ANYBODY,
+                sender=ANYBODY,
+                gas_per_pubdata_limit=2**64 - 1,
+                v=28,
+                custom_signature=b"\x11" * 65,
+                factory_deps=(b"\x11" * 32,) * 32,
+                paymaster=Paymaster(ANYBODY),
+                **LARGE,
+                **PRICED,
+                **SIGNED,
+            ),
+            (b"\x11" * 32,) * 32,
+        ),
+    ],
+    ids=["legacy", "fee market", "set code", "0x71"],
+)
+def test_the_gas_of_every_transaction_pays_for_the_fields_that_have_a_limit(
+    payload: SignedPayload, charged: tuple[bytes, ...]
+) -> None:
+    """Nothing that is published is cheaper than the calldata that carries it to L1."""
+    assert intrinsic_gas(payload, also=charged) >= 40 * len(payload.encode())

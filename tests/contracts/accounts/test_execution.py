@@ -60,12 +60,6 @@ def rejection(l2: ScriptedWorld, transaction: object) -> AccountRejection:
 # Senders
 
 
-def test_a_contract_that_is_no_account_cannot_send(l2: ScriptedWorld) -> None:
-    refused = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
-    assert "invalid sender. can't start a transaction from a non-account" in str(refused)
-    assert refused.step == "sender"
-
-
 def test_a_contract_is_an_account_while_it_says_so(l2: ScriptedWorld) -> None:
     account = l2.account()
     assert l2.include(l2.from_contract(account)).succeeded
@@ -296,15 +290,6 @@ def test_a_context_that_is_none_is_rejected(l2: ScriptedWorld, output: bytes, re
 
 
 # Outcomes
-
-
-def test_the_steps_come_in_order_from_the_bootloader(l2: ScriptedWorld) -> None:
-    account, paymaster = l2.account(), l2.paymaster()
-    l2.script(account, PREPARE)
-    result = l2.include(l2.from_contract(account, paymaster=paymaster))
-    calls = calls_of(result)
-    assert [call.function for call in calls] == [VALIDATE, PREPARE, ASK_PAYMASTER, EXECUTE, POST]
-    assert {(call.caller, call.origin) for call in calls} == {(BOOTLOADER, BOOTLOADER)}
 
 
 def test_the_origin_of_a_keys_execution_is_the_key(l2: ScriptedWorld) -> None:

@@ -9,7 +9,7 @@ import pytest
 from eth_abi import abi
 
 from entresol._native import keccak256
-from entresol.primitives.values import Address
+from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import NONCE_HOLDER
 from tests.support.contracts.bundles import Call, PlainBundle
 from tests.support.contracts.create2 import alias
@@ -48,6 +48,7 @@ from tests.support.contracts.l1_contracts import (
     L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
     asset_id,
+    burn_data,
 )
 
 
@@ -124,6 +125,48 @@ def test_the_fee_is_in_the_base_token_and_burnt(street: Street) -> None:
 
 
 # --- Assets ---
+
+
+def returned(street: Street, asset_: Hash32, amount: int, receiver: Address) -> None:
+    """Let Bob send an asset back to where it came from."""
+    inner = burn_data(amount, receiver, Address.zero())
+    data = b"\1" + abi.encode(["bytes32", "bytes"], [asset_, inner])
+    call = starter(L2_ASSET_ROUTER, data, indirect=0)
+    street.deliver(street.there.send(call, to=CHAIN_ID, sender=BOB))
+
+
+def test_a_token_of_l1_crosses_and_returns(street: Street) -> None:
+    deposit(street.here, 100)
+    token = Address.parse(street.here.engine.read(street.here.vault, "tokenAddress", L1_ASSET))
+    street.deliver(street.here.send(asset(L1_ASSET, 40, token)))
+    assert street.here.token_balance(L1_ASSET, ALICE) == 60
+    assert street.there.token_balance(L1_ASSET, BOB) == 40
+    returned(street, L1_ASSET, 10, ALICE)
+    assert street.here.token_balance(L1_ASSET, ALICE) == 70
+    assert street.there.token_balance(L1_ASSET, BOB) == 30
+
+
+def test_a_token_of_an_l2_crosses_and_returns_to_its_origin(street: Street) -> None:
+    here = street.here
+    token = here.engine.deploy("TestERC20", "Own", "OWN", 18, sender=ALICE)
+    own = asset_id(token.address, CHAIN_ID)
+    here.engine.send(ALICE, token, "mint", ALICE, 100)
+    here.engine.send(ALICE, token, "approve", here.vault.address, 100)
+    here.engine.send(BOB, here.vault, "ensureTokenIsRegistered", token.address)
+    street.deliver(here.send(asset(own, 40, token.address)))
+    assert here.engine.read(token, "balanceOf", here.vault.address) == 40
+    assert street.there.token_balance(own, BOB) == 40
+    returned(street, own, 40, CAROL)
+    assert here.engine.read(token, "balanceOf", CAROL) == 40
+
+
+def test_ether_crosses_to_where_it_is_a_token_and_returns_as_a_value(tokens: Street) -> None:
+    ether = tokens.here.base_asset
+    tokens.deliver(tokens.here.send(asset(ether, 9, tokens.here.base_token, value=9), value=9))
+    assert tokens.here.engine.balance(HOLDER) == HELD + 9 + FEE
+    tokens.deliver(tokens.there.send(starter(CAROL, value=4), to=CHAIN_ID, sender=BOB))
+    assert tokens.there.token_balance(ether, BOB) == 5
+    assert tokens.here.engine.balance(CAROL) == 4
 
 
 def test_ether_is_not_sent_as_an_asset_to_where_it_pays_for_gas(tokens: Street) -> None:

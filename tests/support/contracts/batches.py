@@ -17,8 +17,7 @@ COMMIT = (
     "uint64,uint64,uint64,uint64,uint256,bytes)"
 )
 PRIORITY_OPS = "(bytes32[],bytes32[],bytes32[])"
-INTEROP_ROOTS = {1: "(uint256,uint256,bytes32[])", 2: "(uint256,uint256,uint256,bytes32[])"}
-"""By the version of the execution's data."""
+INTEROP_ROOTS = "(uint256,uint256,uint256,bytes32[])"
 NONE = bytes(32)
 
 
@@ -126,8 +125,8 @@ class Batch:
     def prove_data(self, previous: Batch) -> bytes:
         return prove_data(previous, [self])
 
-    def execute_data(self, version: int = 2) -> bytes:
-        return execute_data([self], version=version)
+    def execute_data(self) -> bytes:
+        return execute_data([self])
 
     def _da_header(self) -> bytes:
         return NONE + keccak256(self.pubdata) + b"\1" + NONE
@@ -138,10 +137,8 @@ def stored(batch: tuple[object, ...]) -> bytes:
     return abi.encode([STORED], [batch])
 
 
-def commit_data(
-    previous: tuple[object, ...], batches: Sequence[tuple[object, ...]], version: int = 3
-) -> bytes:
-    return bytes([version]) + abi.encode([STORED, f"{COMMIT}[]"], [previous, batches])
+def commit_data(previous: tuple[object, ...], batches: Sequence[tuple[object, ...]]) -> bytes:
+    return b"\3" + abi.encode([STORED, f"{COMMIT}[]"], [previous, batches])
 
 
 def prove_data(
@@ -155,16 +152,14 @@ def prove_data(
     return b"\1" + abi.encode([STORED, f"{STORED}[]", "uint256[]"], arguments)
 
 
-def execute_data(
-    batches: Sequence[Batch], *, roots: Sequence[object] = (), version: int = 2
-) -> bytes:
+def execute_data(batches: Sequence[Batch], *, roots: Sequence[object] = ()) -> bytes:
     arguments = [
         [batch.stored() for batch in batches],
         [batch.priority_ops() for batch in batches],
         [list(roots) for _ in batches],
     ]
-    return bytes([version]) + abi.encode(
-        [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS[version]}[][]"], arguments
+    return b"\2" + abi.encode(
+        [f"{STORED}[]", f"{PRIORITY_OPS}[]", f"{INTEROP_ROOTS}[][]"], arguments
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from eth_abi import abi
 
 from entresol import contracts
@@ -47,6 +50,14 @@ class Reverted(Exception):  # noqa: N818 - named for what happened
 
     def __str__(self) -> str:
         return f"{self.error}({', '.join(map(str, self.args[1:]))})"
+
+
+@contextmanager
+def reverted(error: str, *args: object) -> Iterator[None]:
+    """Expect that a call reverts with exactly this error."""
+    with pytest.raises(Reverted) as raised:
+        yield
+    assert raised.value.args == (error, *args)
 
 
 @dataclass(frozen=True)

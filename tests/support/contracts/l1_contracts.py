@@ -75,18 +75,16 @@ class Deployed:
         self.engine.send(DEPLOYER, token, "mint", holder, 1000 * ETHER)
         return token
 
-    def settle(
-        self, *logs: L2ToL1Log, chain: Contract | None = None, execute_version: int = 2
-    ) -> int:
+    def settle(self, *logs: L2ToL1Log, chain: Contract | None = None) -> int:
         """Commit, prove and execute a batch that wrote these logs, and return its number."""
-        return self.settle_root(root_of(logs), chain or self.chain, execute_version)
+        return self.settle_root(root_of(logs), chain or self.chain)
 
-    def settle_root(self, logs_root: bytes, chain: Contract, execute_version: int = 2) -> int:
+    def settle_root(self, logs_root: bytes, chain: Contract) -> int:
         """Commit, prove and execute a batch with this root, and return its number."""
         previous = self.last_batches.get(chain.address, self.genesis)
         chain_id = self.engine.read(chain, "getChainId")
         batch = Batch(number=previous.number + 1, logs_root=logs_root, chain_id=chain_id)
-        settle(self.engine, self.timelock, chain, previous, batch, execute_version)
+        settle(self.engine, self.timelock, chain, previous, batch)
         self.last_batches[chain.address] = batch
         return batch.number
 
@@ -147,18 +145,13 @@ class Deployed:
 
 
 def settle(
-    engine: Engine,
-    timelock: Contract,
-    chain: Contract,
-    previous: Batch,
-    batch: Batch,
-    execute_version: int = 2,
+    engine: Engine, timelock: Contract, chain: Contract, previous: Batch, batch: Batch
 ) -> None:
     """Commit, prove and execute one batch."""
     for step, data in (
         ("commit", batch.commit_data(previous)),
         ("prove", batch.prove_data(previous)),
-        ("execute", batch.execute_data(execute_version)),
+        ("execute", batch.execute_data()),
     ):
         engine.send(
             OPERATOR,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
 from eth_abi.grammar import TupleType, parse
@@ -14,11 +16,12 @@ from eth_abi.grammar import TupleType, parse
 from entresol._native import address_of, keccak256, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts import Artifact
 from entresol.contracts import decode as decode_artifact
+from entresol.errors import ExecutionReverted
 from entresol.execution.calls import CallRequest, call
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.base_token import ETH_TOKEN, BaseToken, asset_id
@@ -95,28 +98,32 @@ def metadata(name: bytes, symbol: bytes, decimals: bytes, chain_id: int = L1_CHA
 CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode("(uint256)", 6))
 
 
+@contextmanager
+def failing(data: bytes) -> Iterator[None]:
+    """Expect that a call reverts with this data."""
+    with pytest.raises(ExecutionReverted) as caught:
+        yield
+    assert caught.value.data == data
+
+
 class LayerTwo:
     """An L2 chain, with calls, transactions and deposits."""
 
     def __init__(
         self,
         *,
-        l1_chain_id: int = L1_CHAIN_ID,
-        l1_asset_router: Address = L1_ASSET_ROUTER,
         base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
         paymaster_balance: int | None = None,
-        replaced: Mapping[Address, GenesisAccount] | None = None,
         publishes: bool = False,
     ) -> None:
         system = system_genesis(
-            l1_chain_id=l1_chain_id,
-            l1_asset_router=l1_asset_router,
+            l1_chain_id=L1_CHAIN_ID,
+            l1_asset_router=L1_ASSET_ROUTER,
             base_token=BaseToken(l1_address=base_token),
             l1_takes_l2_tokens=l1_takes_l2_tokens,
             paymaster_balance=paymaster_balance,
         )
-        system |= replaced or {}
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
         expected = ExpectedGenesis(self.genesis, lambda _stored, _expected: ())

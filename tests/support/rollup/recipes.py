@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 
@@ -123,7 +124,7 @@ async def _worker(folder: Path) -> AsyncIterator[Node]:
     try:
         for part in parts:
             await part.start()
-        channel = await Channel.open(here, _Peer(), on_bug=_raise)
+        channel = await Channel.open(here, Mock(), on_bug=_raise)
         yield worker(_with_own_pages(workers.start_message()), channel, log).node
         channel.close()
     finally:
@@ -136,28 +137,6 @@ def _with_own_pages(start: WorkerStart) -> WorkerStart:
     """Return the message with file descriptors of the pages as another process has them."""
     layers = (msgspec.structs.replace(layer, page=os.dup(layer.page)) for layer in start.layers)
     return msgspec.structs.replace(start, layers=tuple(layers))
-
-
-class _Peer:
-    """A worker whose producer says nothing."""
-
-    def on_call(self, payload: bytes, client: int) -> None:
-        """Respond to nothing."""
-
-    def on_client(self, client: int, address: str) -> None:
-        """Do nothing."""
-
-    def on_gone(self, client: int) -> None:
-        """Do nothing."""
-
-    def on_message(self, payload: bytes) -> None:
-        """Do nothing."""
-
-    def on_close(self) -> None:
-        """Do nothing."""
-
-    def on_drained(self) -> None:
-        """Do nothing."""
 
 
 def _raise(error: BaseException) -> None:
