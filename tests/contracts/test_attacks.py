@@ -9,8 +9,15 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, error_of, find
+from tests.support.contracts.engine import (
+    ETHER,
+    L1_CHAIN_ID,
+    Contract,
+    Reverted,
+    alias,
+    error_of,
+    find,
+)
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -27,7 +34,7 @@ from tests.support.contracts.l1_contracts import (
     direct,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, path_of
+from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, message_log, path_of
 from tests.support.contracts.requests import (
     asset_message,
     claim,
@@ -41,7 +48,6 @@ from tests.support.contracts.requests import (
     status_proof,
     token_message,
 )
-from tests.support.rollup.messages import message_log
 
 MALLORY = Address(b"\x3a" * 20)
 TWO_BRIDGES_MAGIC = (int.from_bytes(keccak256(b"TWO_BRIDGES_MAGIC_VALUE")) - 1).to_bytes(32)
@@ -109,9 +115,6 @@ def test_a_contract_that_poses_as_a_chain_gets_nothing_from_the_timelock(l1: Dep
             )
     assert not l1.engine.read(l1.timelock, "validators", l1.chain.address, BOB)
     assert l1.engine.read(l1.timelock, "getCommittedBatchTimestamp", l1.chain.address, 1) == 0
-
-
-# --- Reentrancy across contracts ---
 
 
 @pytest.mark.parametrize(
@@ -196,9 +199,6 @@ def test_a_token_that_registers_itself_while_it_is_deposited_changes_nothing(l1:
     assert l1.engine.read(l1.vault, "chainBalance", CHAIN_ID, asset_id(token.address)) == 5
 
 
-# --- Paid by one entry point, claimed by another ---
-
-
 def test_a_withdrawal_is_paid_once_by_all_entry_points_together(l1: Deployed) -> None:
     token = l1.token()
     deposit_token(l1, token, 9)
@@ -231,9 +231,6 @@ def test_the_same_withdrawal_in_another_batch_is_another_withdrawal(l1: Deployed
         finalize(l1, first)
 
 
-# --- Nodes of the tree that are no leaves ---
-
-
 def test_an_inner_node_passes_only_where_the_caller_knows_that_it_is_a_leaf(l1: Deployed) -> None:
     logs = tuple(message_log(number, ALICE, b"text") for number in range(4))
     batch = l1.settle(*logs)
@@ -258,9 +255,6 @@ def test_nothing_is_proven_beside_the_tree_of_logs(l1: Deployed, index: int) -> 
     params = (CHAIN_ID, batch, index, L2_BASE_TOKEN, 0, message, proof)
     with pytest.raises(Reverted, match="InvalidProof"):
         finalize(l1, params)
-
-
-# --- Tokens that change after they were deposited ---
 
 
 def test_a_token_that_takes_from_the_vault_leaves_the_withdrawal_open(l1: Deployed) -> None:
@@ -383,9 +377,6 @@ def test_the_token_of_an_l2_returns_by_the_legacy_bridge_and_is_refunded_to_its_
             engine.send(MALLORY, contract, "claimFailedDeposit", *arguments)
 
 
-# --- Registration by anybody ---
-
-
 def test_anybody_registers_a_token_but_only_under_its_own_asset_id(l1: Deployed) -> None:
     token, other = l1.token(), l1.token()
     data = burn_data(0, BOB, token.address)
@@ -410,9 +401,6 @@ def test_a_contract_that_is_no_token_can_be_registered_but_not_deposited(
         l1.engine.send(ALICE, l1.bridgehub, "requestL2TransactionTwoBridges", asked, value=ETHER)
 
 
-# --- Ownership ---
-
-
 def test_a_transfer_of_ownership_is_taken_back_by_another(l1: Deployed) -> None:
     for contract in (l1.bridgehub, l1.timelock):
         l1.engine.send(DEPLOYER, contract, "transferOwnership", MALLORY)
@@ -420,9 +408,6 @@ def test_a_transfer_of_ownership_is_taken_back_by_another(l1: Deployed) -> None:
         with pytest.raises(Reverted, match="Unauthorized"):
             l1.engine.send(MALLORY, contract, "acceptOwnership")
         assert l1.engine.read(contract, "owner") == str(DEPLOYER)
-
-
-# --- The token of an L2, on L1 ---
 
 
 def described(name: bytes) -> bytes:
@@ -467,9 +452,6 @@ def test_the_bridged_token_of_an_l2_keeps_balances_and_allowances_apart(l1: Depl
     engine.send(MALLORY, token, "transfer", MALLORY, 3)
     assert engine.read(token, "balanceOf", MALLORY) == 3
     assert engine.read(token, "totalSupply") == 10
-
-
-# --- One deposit, two chains ---
 
 
 def test_equal_transactions_of_two_chains_have_separate_refunds(l1: Deployed) -> None:

@@ -27,17 +27,18 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     burn_data,
     deploy,
-    direct,
     mint_data,
     two_bridges,
 )
 from tests.support.contracts.requests import (
     asset_message,
     claim,
+    deposit,
     ether_message,
     fee,
     finalize,
     payload,
+    request,
     status_proof,
 )
 from tests.support.run.examples import examples
@@ -65,8 +66,8 @@ class TokenChain:
         self, mint: int, *, value: int = 0, sender: Address = ALICE, **fields: Any
     ) -> Hash32:
         """Deposit the base token by a plain request."""
-        asked = direct(chain_id=self.chain_id, mint_value=mint, **fields)
-        return self._send("requestL2TransactionDirect", asked, value, sender)
+        asked = {"chain_id": self.chain_id, "mint_value": mint, **fields}
+        return request(self.l1, sender=sender, value=value, **asked)
 
     def deposit(
         self, token: Address, amount: int, *, mint: int = ETHER, ether: int | None = None
@@ -75,16 +76,9 @@ class TokenChain:
         inner = burn_data(amount, BOB, token)
         data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token), inner])
         value = amount if token == ETH_TOKEN else 0
-        asked = two_bridges(
-            *(self.l1.router.address, data),
-            chain_id=self.chain_id,
-            mint_value=mint,
-            bridge_value=value,
-        )
-        if self.token == ETH_TOKEN:
-            value += mint
-        sent = value if ether is None else ether
-        return self._send("requestL2TransactionTwoBridges", asked, sent, ALICE)
+        paid = value + mint if self.token == ETH_TOKEN else value
+        fields = {"chain_id": self.chain_id, "mint_value": mint, "bridge_value": value}
+        return deposit(self.l1, data, value=paid if ether is None else ether, **fields)
 
     def withdraw_base(self, amount: int) -> tuple[Any, ...]:
         """Settle a withdrawal of the base token to Bob, and return the claim of it."""
@@ -119,10 +113,6 @@ class TokenChain:
 
     def _settle(self, sender: Address, message: bytes) -> tuple[Any, ...]:
         return claim(self.l1, message, sender, chain_id=self.chain_id)
-
-    def _send(self, function: str, asked: tuple[Any, ...], value: int, sender: Address) -> Hash32:
-        sent = self.l1.engine.send(sender, self.l1.bridgehub, function, asked, value=value)
-        return Hash32(sent)
 
 
 def chain_of(
@@ -199,9 +189,6 @@ def test_it_is_withdrawn_once_and_in_the_token(
         there.claim(withdrawal)
 
 
-# --- Other assets on such a chain ---
-
-
 def test_ether_in_the_old_encoding_is_what_was_paid_and_is_refunded(
     l1: Deployed, there: TokenChain
 ) -> None:
@@ -225,9 +212,6 @@ def test_ether_of_another_amount_than_is_deposited_is_rejected(
 ) -> None:
     with reverted("MsgValueMismatch", 5, sent):
         there.deposit(ETH_TOKEN, 5, ether=sent)
-
-
-# --- Failed deposits ---
 
 
 @pytest.mark.parametrize("is_ether", [True, False])
@@ -256,9 +240,6 @@ def test_a_plain_request_that_failed_is_refunded_on_l2_and_not_on_l1(there: Toke
     assert there.balance() == 5 * ETHER
 
 
-# --- A chain that lies ---
-
-
 def test_a_chain_takes_no_more_than_l1_holds_for_it(
     l1: Deployed, token: Contract, there: TokenChain
 ) -> None:
@@ -278,9 +259,6 @@ def test_a_chain_takes_no_more_than_l1_holds_for_it(
     there.claim(there.withdraw_base(ETHER))
     assert (there.balance(), elsewhere.balance()) == (0, 6 * ETHER)
     assert held(l1, token, l1.vault.address) == 11 * ETHER
-
-
-# --- Registration ---
 
 
 def register(l1: Deployed, asset: bytes) -> None:
@@ -357,9 +335,6 @@ def test_a_new_price_counts_for_requests_after_it_and_not_for_those_before(
     assert there.balance() == 2 * ETHER
 
 
-# --- Odd tokens ---
-
-
 @pytest.mark.parametrize(
     ("name", "error"),
     [("FeeToken", "TokensWithFeesNotSupported"), ("RejectingToken", "TokenTransferFailed")],
@@ -400,9 +375,6 @@ def runtime(l1: Deployed, token: Contract) -> bytes:
     account = l1.engine.overlay.account(token.address)
     assert account is not None
     return bytes(l1.engine.overlay.code(account.code_hash))
-
-
-# --- The books ---
 
 
 ASSETS = ("ether", "eighteen", "six")

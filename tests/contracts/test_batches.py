@@ -10,7 +10,6 @@ from eth_abi import abi
 
 from entresol._native import Account, keccak256
 from entresol.primitives.values import Address
-from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import (
     INTEROP_ROOTS,
     PRIORITY_OPS,
@@ -32,6 +31,7 @@ from tests.support.contracts.l1_contracts import (
     Deployed,
 )
 from tests.support.contracts.merkle_trees import EMPTY
+from tests.support.contracts.requests import Operator
 
 
 @pytest.fixture
@@ -41,9 +41,6 @@ def operator(l1: Deployed) -> Operator:
 
 def rejected(error: str) -> Any:
     return pytest.raises(Reverted, match=rf"^{error}\(")
-
-
-# --- The way of a batch ---
 
 
 def test_a_batch_is_committed(operator: Operator) -> None:
@@ -341,9 +338,6 @@ def test_an_execution_needs_data_for_every_batch(operator: Operator) -> None:
         execute_with(operator, batch, [], [[]])
     with rejected("InvalidBatchesDataLength"):
         execute_with(operator, batch, [([], [], [])], [])
-
-
-# --- Taking back ---
 
 
 def test_an_executed_batch_is_not_reverted(operator: Operator) -> None:

@@ -202,9 +202,6 @@ def test_an_owner_is_replaced_in_two_steps(l1: Deployed) -> None:
             l1.engine.send(DEPLOYER, contract, "acceptOwnership")
 
 
-# --- Facets ---
-
-
 FACETS = ("MailboxFacet", "ExecutorFacet")
 NO_FACET = Address(b"\xfa" * 20)
 SLOTS = 20
@@ -220,9 +217,6 @@ def selectors(name: str) -> set[bytes]:
 
 def own_selectors() -> set[bytes]:
     return selectors("ZKChain") - selectors("MailboxFacet") - selectors("ExecutorFacet")
-
-
-# --- Which function is where ---
 
 
 def test_a_chain_names_the_facets_of_all_functions(l1: Deployed) -> None:
@@ -262,9 +256,6 @@ def test_a_function_that_takes_no_ether_rejects_it_in_a_facet_too(l1: Deployed) 
     data = l1.chain.encode("proveL2LeafInclusion", 1, 0, bytes(32), [bytes(32)])
     with pytest.raises(Reverted, match="nothing"):
         l1.engine.send_data(ALICE, l1.chain.address, data, 1)
-
-
-# --- Facets by themselves ---
 
 
 FACET_FUNCTIONS = [
@@ -343,9 +334,6 @@ def test_a_chain_id_that_does_not_fit_is_rejected(l1: Deployed) -> None:
         chain_with(l1, *facets, chain_id=2**64)
 
 
-# --- One guard for all facets ---
-
-
 @pytest.fixture
 def hostile(l1: Deployed) -> Contract:
     """Return a contract that does what a test tells it."""
@@ -378,18 +366,9 @@ def test_a_verifier_does_not_enter_the_mailbox_while_a_batch_is_proven(
     chain = chain_of(l1, hostile)
     batch = Batch(number=1)
     send = l1.engine.send
-    send(
-        hostile.address,
-        chain,
-        "commitBatchesSharedBridge",
-        chain.address,
-        1,
-        1,
-        batch.commit_data(l1.genesis),
-    )
-    verify = selector(
-        next(entry for entry in l1.verifier.artifact.abi if entry.get("name") == "verify")
-    )
+    commit = (chain.address, 1, 1, batch.commit_data(l1.genesis))
+    send(hostile.address, chain, "commitBatchesSharedBridge", *commit)
+    verify = l1.verifier.encode("verify", [], [])[:4]
     request = chain.encode("requestL2Transaction", *direct()[2:])
     script(l1, hostile, verify, b"", (chain.address, 0, request, False))
     proof = batch.prove_data(l1.genesis)
@@ -410,17 +389,10 @@ def test_a_bridge_does_not_enter_the_executor_while_a_request_is_made(
         "revert": (0,),
     }
     settle = chain.encode(f"{step}BatchesSharedBridge", chain.address, *data[step])
-    asked = selector(
-        next(entry for entry in l1.bridgehub.artifact.abi if entry.get("name") == "assetRouter")
-    )
+    asked = l1.bridgehub.encode("assetRouter")
     script(l1, hostile, asked, hostile.address.rjust(32, b"\0"))
-    paid = selector(
-        next(
-            entry
-            for entry in l1.router.artifact.abi
-            if entry.get("name") == "bridgehubDepositBaseToken"
-        )
-    )
+    deposit = "bridgehubDepositBaseToken"
+    paid = l1.router.encode(deposit, *l1.router.defaults(deposit))[:4]
     script(l1, hostile, paid, b"", (chain.address, 0, settle, False))
     with pytest.raises(Reverted, match="Reentrancy"):
         l1.engine.send(ALICE, chain, "requestL2Transaction", *direct()[2:], value=ETHER)

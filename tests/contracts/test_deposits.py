@@ -11,13 +11,13 @@ from eth_abi import abi
 
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.create2 import alias
 from tests.support.contracts.engine import (
     ETHER,
     GWEI,
     L1_CHAIN_ID,
     Contract,
     Reverted,
+    alias,
     find,
     reverted,
 )
@@ -160,9 +160,6 @@ def test_gas_for_too_much_pubdata_is_rejected(l1: Deployed) -> None:
     request(l1, l2_gas_limit=99_000 * 800 + 799 + 10_000)
     with reverted("PubdataGreaterThanLimit", 99_000, 99_001):
         request(l1, l2_gas_limit=99_001 * 800 + 10_000)
-
-
-# --- Dependencies ---
 
 
 def test_factory_dependencies_have_their_versioned_hashes(l1: Deployed) -> None:

@@ -39,9 +39,8 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     deploy,
 )
-from tests.support.contracts.merkle_trees import NO_LOG, root_of
+from tests.support.contracts.merkle_trees import NO_LOG, message_log, root_of
 from tests.support.contracts.requests import deposit_ether, deposit_token
-from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
 IDS = (CHAIN_ID, OTHER_CHAIN_ID)
@@ -185,9 +184,6 @@ def test_whatever_is_covered_when_each_bundle_is_booked_once_or_not_at_all(
     world.check()
 
 
-# --- A chain that lies ---
-
-
 CALLS = [Call(to=BOB, sender=ALICE, value=3), Call(to=BOB, sender=ALICE, data=b"x" * 33)]
 NUMBERS = st.sampled_from(
     [0, 1, 2, 31, 32, 64, CHAIN_ID, OTHER_CHAIN_ID, ETHER, 2**128, 2**160, 2**248, 2**256 - 1]
@@ -298,7 +294,6 @@ def test_an_asset_that_is_encoded_oddly_is_read_alike_by_l1_and_the_destination(
     )  # fmt: skip
     call = Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=data)
     encoded = PlainBundle(calls=[call], base_token=ETHER_ID).encode()
-
     l1 = settled(encoded)
     assert l1.engine.read(l1.vault, "chainBalance", OTHER_CHAIN_ID, asset) == 5
     assert let_in("executeBundle", encoded).token_balance(asset, BOB) == 5

@@ -34,9 +34,8 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     deploy,
 )
-from tests.support.contracts.merkle_trees import NO_LOG, root_of
+from tests.support.contracts.merkle_trees import NO_LOG, message_log, root_of
 from tests.support.contracts.requests import deposit_ether
-from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
 ETHER_ID = asset_id(ETH_TOKEN)
@@ -109,7 +108,6 @@ def aggregated(l1: Deployed) -> bytes:
 
 def test_a_registered_chain_has_a_leaf_before_its_first_batch(l1: Deployed) -> None:
     l1.add_chain()
-
     leaves = [chain_leaf(bytes(32), it) for it in (L1_CHAIN_ID, CHAIN_ID, OTHER_CHAIN_ID)]
     assert aggregated(l1) == tree_root(leaves)
     assert l1.engine.read(l1.message_root, "chainCount") == 2
@@ -128,7 +126,6 @@ def test_the_root_is_that_over_every_batch_of_every_chain(order: list[int]) -> N
         l1.engine.timestamp += 1
         l1.engine.send(BOB, l1.message_root, "settle", ids[place], number, log.pack(), [])
         leaves[ids[place]].append(batch_leaf(root_of([log]), number, l1.engine.timestamp))
-
     roots = {it: tree_root(found) if found else bytes(32) for it, found in leaves.items()}
     expected = tree_root(
         [
@@ -147,7 +144,6 @@ def test_events_tell_of_chains_and_roots_what_others_rebuild_the_trees_from(l1: 
     for changes, batch in enumerate((number, l1.settle())):
         add(l1, batch, (), [])
         appended, chain, root = l1.engine.events(l1.message_root)
-
         assert appended.name == "AppendedChainBatchRoot"
         assert appended.fields == {
             "chainId": CHAIN_ID, "batchNumber": batch, "chainBatchRoot": root_of(()),
@@ -189,7 +185,6 @@ def test_a_bundle_that_is_not_covered_is_left_out_and_the_others_of_its_batch_ar
 ) -> None:
     first, poor, last = ether(ETHER // 2), ether(ETHER), ether(ETHER // 4)
     number = settle(chains, message_log(0, BOB, b"hello"), bundles=(first, poor, last))
-
     assert {it: str(reason) for it, reason in chains.left_out().items()} == {
         2: f"InteropValueNotCovered({CHAIN_ID}, 1, {bytes(ETHER_ID)!r}, {ETHER // 2})"
     }
@@ -221,7 +216,6 @@ def test_anyone_settles_what_was_left_out_once_it_is_covered_and_only_that(
         assert list(chains.left_out()) == missing
         assert appended(chains) == root
         assert is_settled(chains, number) is not bool(missing)
-
     assert balance(chains, CHAIN_ID) == ETHER // 2
     assert balance(chains, OTHER_CHAIN_ID) == 6 * ETHER + ETHER // 2
     with pytest.raises(Reverted, match="BatchAlreadySettled"):
@@ -232,7 +226,6 @@ def test_nothing_of_a_bundle_that_is_left_out_is_booked(chains: Deployed) -> Non
     asset = asset_id(L2_TOKEN, CHAIN_ID)
     calls = [transfer(asset, L2_TOKEN, 5), Call(to=BOB, sender=ALICE, value=2 * ETHER)]
     settle(chains, bundles=(PlainBundle(calls=calls, base_token=ETHER_ID),))
-
     assert list(chains.left_out()) == [0]
     assert balance(chains, OTHER_CHAIN_ID, asset) == 0
     assert chains.engine.read(chains.vault, "originChainId", asset) == 0
@@ -269,7 +262,6 @@ def test_an_amount_that_sums_could_overflow_by_is_left_out(chains: Deployed) -> 
             for it in (2**128 - 1, 2**128, 2**256 - 1)
         ),
     )
-
     reasons = {it: str(reason) for it, reason in chains.left_out().items()}
     assert reasons == {1: f"AmountTooLarge({2**128})", 2: f"AmountTooLarge({2**256 - 1})"}
     assert balance(chains, OTHER_CHAIN_ID, asset) == 2**128 - 1
@@ -286,15 +278,7 @@ def test_a_chain_without_any_of_an_asset_names_none(chains: Deployed) -> None:
             ),
         ),
     )
-
     assert {it: str(reason) for it, reason in chains.left_out().items()} == {0: "EmptyAssetCall(0)"}
-
-
-def test_a_batch_is_added_once(chains: Deployed) -> None:
-    bundle = ether(ETHER // 4)
-    number = settle(chains, bundles=(bundle,))
-    with pytest.raises(Reverted, match="BatchAlreadySettled"):
-        add(chains, number, (bundle.log(),), [bundle.message()])
 
 
 def test_a_token_that_a_chain_is_not_the_origin_of_is_not_registered_by_it(
@@ -371,7 +355,6 @@ def test_no_empty_log_is_added_to_those_of_a_batch(chains: Deployed, count: int)
 def test_messages_of_others_are_no_bundles(chains: Deployed) -> None:
     message = ether(2 * ETHER).message()
     settle(chains, message_log(0, BOB, message))
-
     assert balance(chains, OTHER_CHAIN_ID) == 0
 
 
@@ -392,9 +375,6 @@ def test_only_registered_chains_have_roots(l1: Deployed) -> None:
             l1.engine.send(caller, l1.message_root, "addNewChain", OTHER_CHAIN_ID)
 
 
-# --- Imported roots ---
-
-
 def known_root(l1: Deployed) -> tuple[object, ...]:
     settle(l1)
     return (L1_CHAIN_ID, 1, NOW, [aggregated(l1)])
@@ -403,7 +383,6 @@ def known_root(l1: Deployed) -> tuple[object, ...]:
 def test_roots_that_l1_had_are_hashed_in_order(l1: Deployed) -> None:
     root = known_root(l1)
     found = bytes(l1.engine.read(l1.message_root, "checkRoots", [root, root]))
-
     words = L1_CHAIN_ID.to_bytes(32) + (1).to_bytes(32) + NOW.to_bytes(32) + aggregated(l1)
     assert found == keccak256(keccak256(bytes(32) + words) + words)
     assert bytes(l1.engine.read(l1.message_root, "checkRoots", [])) == bytes(32)

@@ -10,8 +10,7 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, Contract, Reverted, alias
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -139,9 +138,6 @@ def test_a_chain_that_is_not_registered_takes_no_requests(l1: Deployed) -> None:
         request(l1, chain=l1.new_chain())
 
 
-# --- Withdrawals ---
-
-
 def withdrawal(l1: Deployed, message: bytes, sender: Address = L2_BASE_TOKEN) -> tuple[Any, ...]:
     _, batch, index, _, number, _, proof = settled(l1, message, sender)
     return batch, index, number, message, proof
@@ -170,9 +166,6 @@ def test_a_withdrawal_of_one_chain_is_not_paid_by_another(l1: Deployed) -> None:
     other = l1.add_chain()
     with pytest.raises(Reverted, match="BatchNotExecuted"):
         l1.engine.send(OPERATOR, other, "finalizeEthWithdrawal", *claim)
-
-
-# --- The legacy bridge ---
 
 
 AMOUNT = 7 * ETHER
@@ -215,9 +208,6 @@ def test_l2_sees_the_depositor_and_not_the_bridge(l1: Deployed) -> None:
     assert metadata == l1.engine.read(l1.vault, "getERC20Getters", token.address, L1_CHAIN_ID)
 
 
-# --- Rejected ---
-
-
 def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
     token = approved(l1)
     with pytest.raises(Reverted, match="InsufficientAllowance"):
@@ -236,9 +226,6 @@ def test_others_do_not_name_a_depositor(l1: Deployed) -> None:
     )
     named = abi.encode(["address", "address", "uint256"], [BOB, token.address, AMOUNT])
     assert l1.engine.read(l1.nullifier, "depositHappened", CHAIN_ID, tx_hash) == keccak256(named)
-
-
-# --- Refunds ---
 
 
 def claim(l1: Deployed, token: Contract, proof: tuple[Any, ...], sender: Address = ALICE) -> None:

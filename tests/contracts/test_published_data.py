@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from entresol import contracts
 from entresol._native import keccak256
-from tests.support.contracts.batch_operator import Operator
 from tests.support.contracts.batches import Batch, commit_data, stored
 from tests.support.contracts.engine import NOW, Contract, Event, Reverted, reverted
 from tests.support.contracts.l1_contracts import (
@@ -28,6 +27,7 @@ from tests.support.contracts.l1_contracts import (
     chain_settings,
     deploy,
 )
+from tests.support.contracts.requests import Operator
 from tests.support.run.examples import examples
 
 MAX_DATA = 126_976
@@ -53,9 +53,6 @@ def rejected(error: str) -> Any:
     return pytest.raises(Reverted, match=rf"^{error}\(")
 
 
-# --- Data of batches ---
-
-
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 100, MAX_DATA])
 def test_a_commit_publishes_exactly_the_bytes_of_the_batch(operator: Operator, size: int) -> None:
     pubdata = bytes(1 + place % 255 for place in range(size))
@@ -72,12 +69,6 @@ def test_no_chain_has_a_scheme_that_nothing_can_be_committed_with(
 ) -> None:
     with reverted("UnknownDAScheme", scheme):
         l1.new_chain(da=scheme)
-
-
-@pytest.mark.parametrize("scheme", [1, 3])
-def test_a_chain_says_how_its_data_is_published(l1: Deployed, scheme: int) -> None:
-    chain = l1.new_chain(da=scheme)
-    assert l1.engine.read(chain, "getDAValidatorPair") == (str(chain.address), scheme)
 
 
 # --- The genesis ---
@@ -115,9 +106,6 @@ def test_a_part_that_no_genesis_has_is_rejected(
         l1.engine.send(DEPLOYER, l1.chain, "publishGenesis", part, parts, bytes(size))
 
 
-# --- Room ---
-
-
 @pytest.mark.parametrize("name", contracts.names())
 def test_a_contract_leaves_room_below_the_limit_of_code(name: str) -> None:
     assert len(contracts.artifact(name).runtime) <= MAX_RUNTIME
@@ -133,9 +121,6 @@ def padded(data: bytes) -> bytes:
     """Return the only encoding of an event with this data."""
     words = -(-len(data) // 32)
     return (32).to_bytes(32) + len(data).to_bytes(32) + data.ljust(32 * words, b"\0")
-
-
-# --- The operator's input ---
 
 
 def model(scheme: int, commitment: bytes, given: bytes) -> bytes | str | None:
@@ -215,9 +200,6 @@ def test_any_input_is_judged_as_the_page_says_and_its_data_is_published_exactly(
     assert [it.data for it in data_of(l1, chain)] == (
         [] if expected is None else [padded(expected)]
     )
-
-
-# --- Sequences ---
 
 
 class Modelled:
@@ -332,9 +314,6 @@ def test_any_order_of_steps_and_reverts_keeps_times_data_and_settings(
     chain.check()
 
 
-# --- Nested calls ---
-
-
 def test_commits_and_reverts_of_one_transaction_are_published_in_their_order(l1: Deployed) -> None:
     script = l1.engine.deploy("ScriptedContract", sender=DEPLOYER)
     l1.engine.send(DEPLOYER, l1.timelock, "addValidator", l1.chain.address, script.address)
@@ -358,9 +337,6 @@ def test_commits_and_reverts_of_one_transaction_are_published_in_their_order(l1:
     operator = Operator(l1, l1.chain, [l1.genesis, second])
     operator.prove(second)
     assert operator.totals() == (1, 1, 0)
-
-
-# --- Who else might ---
 
 
 def test_the_largest_commit_fits_into_a_transaction_that_nodes_of_l1_take(l1: Deployed) -> None:
@@ -393,9 +369,6 @@ def times(first: int, last: int) -> dict[str, Any]:
     return {"first_timestamp": first, "last_timestamp": last}
 
 
-# --- What L1 knows ---
-
-
 def test_nothing_changes_whether_a_chain_is_for_development(production: Production) -> None:
     engine, chain = production.l1.engine, production.chain
     production.settle()
@@ -425,9 +398,6 @@ def test_a_production_chain_has_no_wider_clock_limits(
     with reverted("ClockLimitsTooWide", *limits):
         new_chain(l1, is_development=False, clock_limits=limits)
     new_chain(l1, is_development=True, clock_limits=limits)
-
-
-# --- Times of batches ---
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     burn_data,
 )
-from tests.support.contracts.merkle_trees import METADATA, path_of, proof_of, root_of
+from tests.support.contracts.merkle_trees import METADATA, message_log, path_of, proof_of, root_of
 from tests.support.contracts.requests import (
     FILLER,
     claim,
@@ -36,7 +36,6 @@ from tests.support.contracts.requests import (
     status_proof,
     token_message,
 )
-from tests.support.rollup.messages import message_log
 
 
 def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
@@ -45,9 +44,6 @@ def legacy_message(token: Contract, receiver: Address, amount: int) -> bytes:
 
 def legacy_ether_message(receiver: Address, amount: int) -> bytes:
     return bytes.fromhex("11a2ccc1") + receiver + ETH_TOKEN + amount.to_bytes(32)
-
-
-# --- Paid ---
 
 
 @pytest.mark.parametrize("extra", [b"", ALICE, ALICE + b"a message"], ids=["", "sender", "message"])
@@ -71,40 +67,6 @@ def test_a_token_is_paid_out(l1: Deployed, message: Any) -> None:
     finalize(l1, claim(l1, message(token, BOB, 4), L2_ASSET_ROUTER))
     assert l1.engine.read(token, "balanceOf", BOB) == 4
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 5
-
-
-def test_all_bridges_return_whether_a_withdrawal_was_finalized(l1: Deployed) -> None:
-    token = l1.token()
-    deposit_token(l1, token, 9)
-    params = claim(l1, token_message(token, BOB, 4), L2_ASSET_ROUTER)
-    _, batch, index, *_ = params
-
-    def answers() -> list[bool]:
-        return [
-            l1.engine.read(l1.nullifier, "isWithdrawalFinalized", CHAIN_ID, batch, index),
-            l1.engine.read(l1.router, "isWithdrawalFinalized", CHAIN_ID, batch, index),
-            l1.engine.read(l1.legacy_bridge, "isWithdrawalFinalized", batch, index),
-        ]
-
-    assert answers() == [False] * 3
-    finalize(l1, params)
-    assert answers() == [True] * 3
-
-
-def test_older_clients_withdraw_through_the_shared_bridge(l1: Deployed) -> None:
-    token = l1.token()
-    deposit_token(l1, token, 9)
-    for message, sender in (
-        (ether_message(BOB, 1), L2_BASE_TOKEN),
-        (token_message(token, BOB, 1), L2_ASSET_ROUTER),
-        (legacy_message(token, BOB, 1), L2_ASSET_ROUTER),
-    ):
-        chain, batch, index, _, number, _, proof = claim(l1, message, sender)
-        arguments = (chain, batch, index, number, message, proof)
-        l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
-        with pytest.raises(Reverted, match="WithdrawalAlreadyFinalized"):
-            l1.engine.send(OPERATOR, l1.router, "finalizeWithdrawal", *arguments)
-    assert l1.engine.read(token, "balanceOf", BOB) == 2
 
 
 # --- Rejected ---
@@ -137,7 +99,7 @@ def test_a_withdrawal_is_not_paid_again_by_a_bare_path(l1: Deployed) -> None:
     ],
     ids=["index", "transaction", "amount", "receiver", "proof"],
 )
-def test_a_false_claim_is_not_paid(l1: Deployed, changes: dict[str, object]) -> None:
+def test_a_false_claim_is_not_paid(l1: Deployed, changes: dict[str, Any]) -> None:
     deposit_ether(l1)
     params = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN, **changes)
     with pytest.raises(Reverted, match="InvalidProof"):
@@ -326,9 +288,6 @@ def test_an_unknown_token_cannot_be_claimed(l1: Deployed) -> None:
     token = l1.token()
     with pytest.raises(Reverted, match="TokenNotRegistered"):
         claim_by_token(l1, token, (bytes(32), 1, 0, 0, []))
-
-
-# --- Proofs ---
 
 
 # The worked example of the protocol's description.

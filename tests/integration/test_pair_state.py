@@ -13,8 +13,7 @@ import pytest
 from tests.support.inprocess_node import inprocess_node, run_command
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
-from tests.support.rollup.pair import RECEIVER, Pair, running_pair
-from tests.support.rollup.settled import settled_in_metrics
+from tests.support.rollup.pair import RECEIVER, Pair, running_pair, settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 STEPS = ("commit", "prove", "execute")

@@ -35,7 +35,7 @@ from tests.support.cluster.skewed_clock import SkewedClock
 from tests.support.inprocess_node import inprocess_anvil, inprocess_node, run_command
 from tests.support.node_process import running_node, starting_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.rollup.settled import settled_in_metrics
+from tests.support.rollup.pair import settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError, health_of
 
 pytestmark = pytest.mark.peer

@@ -14,12 +14,13 @@ from tests.support.contracts.accounts import (
     GAS,
     PAY,
     VALIDATE,
+    Script,
+    deploy_account,
     fill,
     pay,
     use_nonce,
 )
 from tests.support.contracts.layer_two import FEE
-from tests.support.contracts.scripted_account import Script, deploy_account
 from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
 

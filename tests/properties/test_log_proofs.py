@@ -19,10 +19,10 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.settlement.settler import Settler
+from tests.support.contracts.merkle_trees import root_of_proof
 from tests.support.coroutines import completed
 from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
-from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settlement_contracts import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples

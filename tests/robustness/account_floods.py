@@ -22,12 +22,14 @@ from tests.support.contracts.accounts import (
     GAS,
     PAY,
     VALIDATE,
+    Script,
+    deploy_account,
     fill,
     pay,
+    set_scripts,
     use_nonce,
 )
 from tests.support.contracts.layer_two import BOB, FEE
-from tests.support.contracts.scripted_account import Script, deploy_account, set_scripts
 from tests.support.http_server import RawConnection, post_request
 from tests.support.node_process import RunningNode
 from tests.support.rpc_client import HttpRpcClient

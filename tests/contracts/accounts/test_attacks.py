@@ -174,18 +174,11 @@ def rejected(l2: ScriptedWorld, transaction: Transaction, code: bytes) -> Except
     return error
 
 
-def test_an_account_that_has_lost_its_code_has_not_signed(
-    l2: ScriptedWorld, account: Address
+@pytest.mark.parametrize("code", [b"", b"\xef\x01\x00" + ALICE], ids=["none", "a delegation"])
+def test_an_account_without_code_of_its_own_has_not_signed(
+    l2: ScriptedWorld, account: Address, code: bytes
 ) -> None:
-    error = rejected(l2, l2.from_contract(account), b"")
-    assert isinstance(error, InvalidSignature)
-
-
-def test_an_account_that_became_a_delegation_has_not_signed(
-    l2: ScriptedWorld, account: Address
-) -> None:
-    error = rejected(l2, l2.from_contract(account), b"\xef\x01\x00" + ALICE)
-    assert isinstance(error, InvalidSignature)
+    assert isinstance(rejected(l2, l2.from_contract(account), code), InvalidSignature)
 
 
 def test_a_key_whose_address_has_code_no_longer_sends(l2: ScriptedWorld) -> None:
@@ -211,9 +204,6 @@ def test_a_rewound_transaction_is_judged_anew(l2: ScriptedWorld) -> None:
     l2.chain.history.rewind(before)
     # Without its code the account is one of a key, which has not signed.
     assert l2.chain.pool.get(sent.hash) is None
-
-
-# --- The testnet paymaster ---
 
 
 def unpaid(l2: ScriptedWorld, message: bytes) -> str:

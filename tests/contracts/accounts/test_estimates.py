@@ -145,14 +145,6 @@ def test_a_zero_magic_is_ignored_and_a_missing_nonce_mark_is_not(l2: ScriptedWor
         estimate(l2, sender=account)
 
 
-def test_a_given_nonce_is_taken_as_the_accounts(l2: ScriptedWorld, multisig: Address) -> None:
-    # The first use of a nonce writes a slot that was empty.
-    first = 13 * (20_000 + 2_100 - 5_000) // 10
-    assert estimate(l2, sender=multisig, nonce=7) == pytest.approx(
-        estimate(l2, sender=multisig) - first, abs=2_000
-    )
-
-
 class Paying(NamedTuple):
     """An L2 with accounts, a token that they have, and a paymaster that takes it."""
 
@@ -315,19 +307,6 @@ def test_a_block_rejects_a_gas_limit_that_does_not_cover_them(
 
 
 @pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
-def test_whoever_publishes_pays_for_them(
-    l2: ScriptedWorld, single_owner: Address, kind: str
-) -> None:
-    before = {address: l2.balance(address) for address in (ALICE, TESTNET_PAYMASTER, single_owner)}
-    InlineSequencer(l2.chain).submit(senders(l2, single_owner, 500_000)[kind].raw)
-    result = l2.last()
-    assert result.succeeded
-    assert result.gas_used >= NEEDED
-    payer = {"key": ALICE, "paymaster": TESTNET_PAYMASTER, "account": single_owner}[kind]
-    assert l2.balance(payer) == before[payer] - result.gas_used * FEE
-
-
-@pytest.mark.parametrize("kind", ["key", "paymaster", "account"])
 def test_the_estimate_covers_them(l2: ScriptedWorld, single_owner: Address, kind: str) -> None:
     meta = Eip712Meta(factory_deps=list(DEPS))  # type: ignore[arg-type]
     if kind == "paymaster":
@@ -425,64 +404,37 @@ def test_the_estimate_covers_it(publishing: ScriptedWorld, before: ScriptedWorld
     assert publishing.last().succeeded
 
 
-LARGE: dict[str, Any] = {"nonce": 2**64 - 2, "gas_limit": 2**64 - 1, "value": 2**256 - 1}
-SIGNED: dict[str, Any] = {"r": 2**256 - 1, "s": 2**256 - 1}
-PRICED: dict[str, Any] = {"max_fee_per_gas": 2**128 - 1, "max_priority_fee_per_gas": 2**128 - 1}
 ANYBODY = Address(b"\x11" * 20)
-ACCESSED = tuple(Access(ANYBODY, (Hash32(b"\x11" * 32),) * 3) for _ in range(100))
+WORD = Hash32(b"\x11" * 32)
+SIGNED: dict[str, Any] = {
+    "to": ANYBODY,
+    "nonce": 2**64 - 2,
+    "gas_limit": 2**64 - 1,
+    "value": 2**256 - 1,
+    "chain_id": 2**64 - 1,
+    "r": 2**256 - 1,
+    "s": 2**256 - 1,
+}
+PRICED = SIGNED | {"max_fee_per_gas": 2**128 - 1, "max_priority_fee_per_gas": 2**128 - 1}
+ACCESSED = (Access(ANYBODY, (WORD,) * 3),) * 100
+AUTHORIZED = (Authorization(2**256 - 1, ANYBODY, 2**64 - 1, 1, 2**256 - 1, 2**256 - 1),) * 100
+ZK = {"sender": ANYBODY, "gas_per_pubdata_limit": 2**64 - 1, "custom_signature": b"\x11" * 65}
 
 
 @pytest.mark.parametrize(
     ("payload", "charged"),
     [
         (
-            LegacyTransaction(
-                chain_id=2**62, to=ANYBODY, gas_price=2**128 - 1, y_parity=1, **LARGE, **SIGNED
-            ),
+            LegacyTransaction(**SIGNED | {"chain_id": 2**62}, gas_price=2**128 - 1, y_parity=1),
             (),
         ),
-        (
-            FeeMarketTransaction(
-                chain_id=2**64 - 1,
-                to=ANYBODY,
-                access_list=ACCESSED,
-                y_parity=1,
-                **LARGE,
-                **PRICED,
-                **SIGNED,
-            ),
-            (),
-        ),
-        (
-            SetCodeTransaction(
-                chain_id=2**64 - 1,
-                to=ANYBODY,
-                authorizations=tuple(
-                    Authorization(2**256 - 1, ANYBODY, 2**64 - 1, 1, 2**256 - 1, 2**256 - 1)
-                    for _ in range(100)
-                ),
-                y_parity=1,
-                **LARGE,
-                **PRICED,
-                **SIGNED,
-            ),
-            (),
-        ),
+        (FeeMarketTransaction(**PRICED, access_list=ACCESSED, y_parity=1), ()),
+        (SetCodeTransaction(**PRICED, authorizations=AUTHORIZED, y_parity=1), ()),
         (
             ZkTransaction(
-                chain_id=2**64 - 1,
-                to=ANYBODY,
-                sender=ANYBODY,
-                gas_per_pubdata_limit=2**64 - 1,
-                v=28,
-                custom_signature=b"\x11" * 65,
-                factory_deps=(b"\x11" * 32,) * 32,
-                paymaster=Paymaster(ANYBODY),
-                **LARGE,
-                **PRICED,
-                **SIGNED,
+                **PRICED, **ZK, v=28, factory_deps=(WORD,) * 32, paymaster=Paymaster(ANYBODY)
             ),
-            (b"\x11" * 32,) * 32,
+            (WORD,) * 32,
         ),
     ],
     ids=["legacy", "fee market", "set code", "0x71"],

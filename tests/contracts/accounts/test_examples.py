@@ -29,11 +29,6 @@ from tests.support.contracts.layer_two import (
     SECRETS,
     artifact_for_tests,
     calldata,
-    encode,
-    failing,
-    logs_of,
-    padded,
-    topic,
 )
 
 KEYS = [bytes([0x31 + i]) * 32 for i in range(3)]
@@ -57,9 +52,6 @@ def funded(l2: ScriptedWorld, name: str, types: str, *arguments: object) -> Addr
     address = l2.deploy(artifact_for_tests(name), types, *arguments)
     assert l2.send(address, b"", value=ETHER).succeeded
     return address
-
-
-# --- An account of several owners, two of whom have to sign ---
 
 
 @pytest.fixture
@@ -96,39 +88,6 @@ def test_a_signed_transaction_is_not_a_signed_message(
         payload = fill(sender)
         signature = sign_by(payload, *keys).custom_signature
         assert not l2.is_signed(sender, payload.signing_hash(), signature)
-
-
-@pytest.mark.parametrize(
-    ("owners", "threshold", "error"),
-    [
-        ([ALICE, BOB], 0, calldata("InvalidThreshold(uint256)", 0)),
-        ([ALICE, BOB], 3, calldata("InvalidThreshold(uint256)", 3)),
-        ([ALICE, Address.zero()], 2, calldata("InvalidOwner(address)", Address.zero())),
-        ([ALICE, BOB, ALICE], 2, calldata("InvalidOwner(address)", ALICE)),
-    ],
-    ids=["no threshold", "too many", "zero", "twice"],
-)
-def test_owners_that_are_none_are_rejected(
-    l2: ScriptedWorld, owners: list[Address], threshold: int, error: bytes
-) -> None:
-    code = artifact_for_tests("MultisigAccount").bytecode
-    with failing(error):
-        l2.call(None, code + encode("(address[],uint256)", owners, threshold))
-
-
-def test_an_account_of_the_factory_has_ether_before_it_is_deployed_once(l2: ScriptedWorld) -> None:
-    factory = l2.deploy(artifact_for_tests("AccountFactory"))
-    named = (b"\x05" * 32, [ALICE, BOB], 2)
-    place = "accountAddress(bytes32,address[],uint256)(address)"
-    account = Address.parse(l2.read(factory, place, *named))
-    assert l2.send(account, b"", value=ETHER).succeeded
-    deploy = calldata("deployAccount(bytes32,address[],uint256)", *named)
-    event = topic("AccountDeployed(address,address[],uint256)")
-    ((_, topics, _),) = logs_of(l2.send(factory, deploy), factory, event)
-    assert topics[1] == padded(account)
-    submit(l2, fill(account, value=5), *SECRETS)
-    assert l2.balance(NOBODY) == 5
-    assert not l2.send(factory, deploy, by=1).succeeded
 
 
 # --- An account whose owner lets other keys spend a budget on one contract ---
@@ -242,9 +201,6 @@ def test_the_owner_signs_messages_and_a_session_does_not(
     assert not l2.is_signed(account, MESSAGE, sign_message(l2, account, MESSAGE, KEY))
 
 
-# --- A paymaster that sponsors a list of senders ---
-
-
 @pytest.fixture
 def sponsor(l2: ScriptedWorld) -> Address:
     """Deploy a paymaster of Alice's that sponsors Bob."""
@@ -273,9 +229,6 @@ def test_its_owner_alone_changes_the_list_and_withdraws(
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=sponsor).raw)
     assert l2.send(sponsor, calldata("withdraw(uint256)", l2.balance(sponsor))).succeeded
     assert l2.balance(sponsor) == 0
-
-
-# --- A paymaster that takes a token ---
 
 
 def test_it_takes_its_token_and_nothing_less(l2: ScriptedWorld) -> None:

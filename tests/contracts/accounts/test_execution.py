@@ -94,9 +94,6 @@ def test_a_delegated_sender_is_asked_by_its_key(l2: ScriptedWorld) -> None:
     assert functions(result) == [ASK_PAYMASTER, POST]
 
 
-# Nonces
-
-
 def test_the_first_nonce_of_a_contract_account_is_0(l2: ScriptedWorld) -> None:
     account = l2.account()
     before = l2.nonce(account)
@@ -108,9 +105,6 @@ def test_an_account_has_to_mark_its_nonce(l2: ScriptedWorld) -> None:
     account = l2.account()
     l2.script(account, VALIDATE, output=AGREES)
     assert "nonce was not marked" in str(rejection(l2, l2.from_contract(account)))
-
-
-# What an account says
 
 
 @pytest.mark.parametrize(
@@ -362,9 +356,6 @@ def test_nonce_and_version_are_in_the_slots_of_the_network(l2: ScriptedWorld) ->
     assert int.from_bytes(state.slot(NONCE_HOLDER, slot)) == 9
 
 
-# One journal
-
-
 def test_transient_storage_and_warm_slots_are_shared_by_the_steps(l2: ScriptedWorld) -> None:
     """A contract stores its input transiently, and returns what it had stored, in a log."""
     keeper = Address(b"\x77" * 20)
@@ -403,9 +394,6 @@ def test_messages_of_all_steps_reach_l1(l2: ScriptedWorld) -> None:
     assert senders == [account, paymaster]
 
 
-# Gas
-
-
 def test_a_key_that_pays_itself_is_like_type_2(l2: ScriptedWorld) -> None:
     target = l2.contract()
     l2.script(target, b"call")
@@ -414,9 +402,6 @@ def test_a_key_that_pays_itself_is_like_type_2(l2: ScriptedWorld) -> None:
     assert (zk.gas_used, zk.succeeded) == (plain.gas_used, plain.succeeded)
     assert l2.trace()["from"] == str(ALICE)
     assert zk.logs == plain.logs
-
-
-# Tracing
 
 
 def test_a_trace_has_one_root(l2: ScriptedWorld) -> None:
@@ -449,9 +434,6 @@ def test_the_trace_of_a_failed_transaction_has_the_logs_of_the_steps_that_succee
     assert [[log["address"][2:], log["data"][2:]] for log in logs] == emitted
     assert [log["index"] for log in logs] == [hex(at) for at in range(len(emitted))]
     assert root["error"] == "execution reverted"
-
-
-# Chains without accounts
 
 
 def test_a_chain_whose_genesis_has_no_accounts_calls_none(l2: ScriptedWorld) -> None:

@@ -269,9 +269,6 @@ def test_the_tokens_of_a_key_keep_the_rules(l2: ScriptedWorld) -> None:
     assert "Violated validation rules: Touched disallowed context" in text
 
 
-# Limits
-
-
 def test_a_contract_account_has_few_transactions_in_the_pool(
     l2: ScriptedWorld, account: Address
 ) -> None:
@@ -362,9 +359,6 @@ def test_a_checkpoint_restores_accounts_and_debts(l2: ScriptedWorld, account: Ad
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
 
 
-# --- Steps before an execution for which nobody pays ---
-
-
 MUCH = 2_000_000
 """A gas limit that is far above that of a validation."""
 LOOP = "5b5f56"
@@ -426,9 +420,6 @@ def world(l2: ScriptedWorld) -> World:
     return World(l2)
 
 
-# Whether there is a paymaster
-
-
 def test_a_key_that_names_itself_as_its_paymaster_is_not_admitted(l2: ScriptedWorld) -> None:
     with pytest.raises(AccountRejection, match="invalid context"):
         InlineSequencer(l2.chain).submit(l2.from_key(paymaster=ALICE).raw)
@@ -439,9 +430,6 @@ def test_the_ether_of_a_sender_that_is_its_paymaster_counts_once(l2: ScriptedWor
     l2.script(account, ASK_PAYMASTER, pay(GAS * FEE), output=PAYS)
     with pytest.raises(InsufficientFunds):
         InlineSequencer(l2.chain).submit(l2.from_contract(account, paymaster=account, value=1).raw)
-
-
-# The same bound in the pool and in a block
 
 
 def test_a_paymaster_sees_the_same_gas_in_the_pool_and_in_a_block(world: World) -> None:
@@ -559,9 +547,6 @@ def test_what_a_block_rejects_counts_in_its_budget_by_its_time(
     assert len(world.chain.pool) == 2
 
 
-# Who is to blame
-
-
 def test_a_transaction_that_is_sent_again_counts_once(world: World) -> None:
     for _ in range(MAX_FAILURES):
         world.fail(world.key(1))
@@ -609,9 +594,6 @@ def test_what_becomes_pending_beyond_the_limit_of_its_paymaster_is_dropped(world
         world.send(world.key(number))
     world.send(world.key(1, nonce=0))
     assert world.chain.pool.counts() == (PAYMASTER_LIMIT, 0)
-
-
-# Automine
 
 
 def test_a_sender_is_told_that_a_block_has_rejected_its_transaction(l2: ScriptedWorld) -> None:

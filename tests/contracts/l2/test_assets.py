@@ -19,7 +19,7 @@ from entresol.primitives.l2_to_l1_logs import FAILED, L1_MESSAGE_SENT, L1_MESSEN
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
-from tests.support.contracts.create2 import alias
+from tests.support.contracts.engine import alias
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
@@ -103,15 +103,6 @@ def test_only_the_alias_of_the_l1_router_finalizes_deposits(
         l2.call(ASSET_ROUTER, call, sender=sender)
 
 
-def test_the_legacy_encoding_deploys_the_same_token(l2: LayerTwo) -> None:
-    call = calldata(LEGACY, BOB, ALICE, L1_TOKEN, 1_000, LEGACY_CROWN)
-    assert call[:4].hex() == "cfe7af7c"
-    assert l2.from_l1(call).succeeded
-    token = l2_token(l2)
-    assert described(l2, token) == ("Crown", "CRWN", 6)
-    assert l2.read(token, "assetId()(bytes32)") == L1_ASSET
-
-
 @pytest.fixture(scope="module", params=[False, True], ids=["first", "later"])
 def evm_env(request: pytest.FixtureRequest) -> Iterator[EvmEnv]:
     """Return the L2 before the first deposit of a token, and after it."""
@@ -189,60 +180,38 @@ def test_a_token_of_this_chain_gets_no_bridged_token(l2: LayerTwo) -> None:
         l2.call(ASSET_ROUTER, call, sender=ROUTER_ALIAS)
 
 
+def named(name: bytes) -> bytes:
+    return metadata(name, TEXT, SIX)
+
+
+def text(value: str) -> bytes:
+    return encode("(string)", value)
+
+
 LONG = "Ä" * 100
-TEXT = encode("(string)", "Crown")
-SIX = encode("(uint256)", 6)
+TEXT, SIX = text("Crown"), encode("(uint256)", 6)
+MAKER, MKR = b"Maker".ljust(32, b"\0"), b"MKR".ljust(32, b"\0")
+DESCRIPTIONS: dict[str, tuple[bytes, tuple[str, str, int]]] = {
+    "no description": (b"", ("", "", 18)),
+    "unknown version": (b"\x07garbage", ("", "", 18)),
+    "cut off": (CROWN[:40], ("", "", 18)),
+    "legacy nonsense": (b"\0" * 96, ("", "", 18)),
+    "silent token": (metadata(b"", b"", b""), ("", "", 18)),
+    "texts of 32 bytes": (metadata(MAKER, MKR, SIX), ("Maker", "MKR", 6)),
+    "32 bytes, full and empty": (metadata(b"M" * 32, bytes(32), SIX), ("M" * 32, "", 6)),
+    "long text": (named(text(LONG)), ("Ä" * 64, "Crown", 6)),
+    "cut inside a character": (named(text("x" + LONG)), ("x" + "Ä" * 63, "Crown", 6)),
+    "huge text": (named(text("y" * 10_000)), ("y" * 128, "Crown", 6)),
+    "length beyond": (named(encode("(uint256,uint256)", 32, 2**255)), ("", "Crown", 6)),
+    "offset": (named(encode("(uint256,uint256)", 64, 0)), ("", "Crown", 6)),
+    "three bytes": (named(b"abc"), ("", "Crown", 6)),
+    "256 digits": (metadata(TEXT, TEXT, encode("(uint256)", 256)), ("Crown", "Crown", 18)),
+    "one byte of digits": (metadata(TEXT, TEXT, b"\x06"), ("Crown", "Crown", 18)),
+    "no digits": (metadata(TEXT, TEXT, encode("(uint256)", 0)), ("Crown", "Crown", 0)),
+}
 
 
-@pytest.mark.parametrize(
-    ("description", "expected"),
-    [
-        pytest.param(b"", ("", "", 18), id="no description"),
-        pytest.param(b"\x07garbage", ("", "", 18), id="unknown version"),
-        pytest.param(CROWN[:40], ("", "", 18), id="cut off"),
-        pytest.param(b"\0" * 96, ("", "", 18), id="legacy nonsense"),
-        pytest.param(metadata(b"", b"", b""), ("", "", 18), id="silent token"),
-        pytest.param(
-            metadata(b"Maker".ljust(32, b"\0"), b"MKR".ljust(32, b"\0"), SIX),
-            ("Maker", "MKR", 6),
-            id="texts of 32 bytes",
-        ),
-        pytest.param(
-            metadata(b"M" * 32, bytes(32), SIX), ("M" * 32, "", 6), id="32 bytes, full and empty"
-        ),
-        pytest.param(
-            metadata(encode("(string)", LONG), TEXT, SIX), ("Ä" * 64, "Crown", 6), id="long text"
-        ),
-        pytest.param(
-            metadata(encode("(string)", "x" + LONG), TEXT, SIX),
-            ("x" + "Ä" * 63, "Crown", 6),
-            id="long text, cut inside a character",
-        ),
-        pytest.param(
-            metadata(encode("(string)", "y" * 10_000), TEXT, SIX),
-            ("y" * 128, "Crown", 6),
-            id="huge text",
-        ),
-        pytest.param(
-            metadata(encode("(uint256,uint256)", 32, 2**255), TEXT, SIX),
-            ("", "Crown", 6),
-            id="length beyond the answer",
-        ),
-        pytest.param(
-            metadata(encode("(uint256,uint256)", 64, 0), TEXT, SIX), ("", "Crown", 6), id="offset"
-        ),
-        pytest.param(metadata(b"abc", TEXT, SIX), ("", "Crown", 6), id="three bytes"),
-        pytest.param(
-            metadata(TEXT, TEXT, encode("(uint256)", 256)), ("Crown", "Crown", 18), id="256 digits"
-        ),
-        pytest.param(
-            metadata(TEXT, TEXT, b"\x06"), ("Crown", "Crown", 18), id="one byte of digits"
-        ),
-        pytest.param(
-            metadata(TEXT, TEXT, encode("(uint256)", 0)), ("Crown", "Crown", 0), id="no digits"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("description", "expected"), DESCRIPTIONS.values(), ids=DESCRIPTIONS)
 def test_no_metadata_breaks_a_deposit(
     l2: LayerTwo, description: bytes, expected: tuple[str, str, int]
 ) -> None:

@@ -226,30 +226,15 @@ def permit(
     high_s: bool = False,
 ) -> bytes:
     """Return the call of a permit of Alice for Bob, signed by one of them."""
+    domain = {"name": "Crown", "version": "1", "chainId": chain_id}
+    kinds = {"owner": "address", "spender": "address"}
+    kinds |= dict.fromkeys(("value", "nonce", "deadline"), "uint256")
+    message = {"owner": ALICE.checksummed(), "spender": BOB.checksummed()}
     signed = Account.sign_typed_data(
         SECRETS[signer],
-        {
-            "name": "Crown",
-            "version": "1",
-            "chainId": chain_id,
-            "verifyingContract": token.checksummed(),
-        },
-        {
-            "Permit": [
-                {"name": "owner", "type": "address"},
-                {"name": "spender", "type": "address"},
-                {"name": "value", "type": "uint256"},
-                {"name": "nonce", "type": "uint256"},
-                {"name": "deadline", "type": "uint256"},
-            ]
-        },
-        {
-            "owner": ALICE.checksummed(),
-            "spender": BOB.checksummed(),
-            "value": value,
-            "nonce": nonce,
-            "deadline": deadline,
-        },
+        domain | {"verifyingContract": token.checksummed()},
+        {"Permit": [{"name": name, "type": kind} for name, kind in kinds.items()]},
+        message | {"value": value, "nonce": nonce, "deadline": deadline},
     )
     v, s = (55 - signed.v, CURVE_ORDER - signed.s) if high_s else (signed.v, signed.s)
     r = signed.r.to_bytes(32)
@@ -317,9 +302,6 @@ def test_only_the_vault_mints_burns_and_initializes_it(
     for place in (crown, BRIDGED_TOKEN_CODE):
         with failing(failure("Unauthorized(address)", ALICE)):
             l2.call(place, call)
-
-
-# --- The supply ---
 
 
 TOKENS = [L1_TOKEN, Address(b"\x71" * 20)]

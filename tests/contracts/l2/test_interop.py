@@ -12,8 +12,7 @@ from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.system_contracts import NONCE_HOLDER
 from tests.support.contracts.bundles import Call, PlainBundle
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, alias, find
 from tests.support.contracts.interop_chains import (
     BOOTLOADER,
     CANCEL,
@@ -71,7 +70,6 @@ def test_a_contract_gets_the_message_and_who_sent_it(street: Street) -> None:
     recipient = street.recipient()
     sent = street.here.send(starter(recipient.address, b"hello", value=7), value=7)
     street.deliver(sent)
-
     read = street.there.engine.read
     assert read(recipient, "sender") == on_chain(CHAIN_ID, ALICE)
     assert read(recipient, "payload") == b"hello"
@@ -93,7 +91,6 @@ def test_a_message_is_a_bundle_of_one_call(street: Street) -> None:
     )  # fmt: skip
     event = here.engine.event(here.center, "InteropBundleSent")
     street.deliver(here.sent(event.fields["interopBundleHash"]))
-
     assert street.there.engine.read(recipient, "payload") == b"hi"
     assert street.there.engine.balance(recipient.address) == 5
 
@@ -102,7 +99,6 @@ def test_the_events_of_a_bundle_come_in_the_order_that_clients_count_on(street: 
     here = street.here
     sent = here.send(starter(CAROL), starter(BOB))
     known = here.engine.events(here.messenger, here.center)
-
     assert [it.name for it in known] == [
         "L1MessageSent", "MessageSent", "MessageSent", "InteropBundleSent",
     ]  # fmt: skip
@@ -119,7 +115,6 @@ def test_the_fee_is_in_the_base_token_and_burnt(street: Street) -> None:
     assert here.engine.read(here.center, "ZK_INTEROP_FEE") > 0
     assert here.engine.read(here.center, "zkToken") == str(Address.zero())
     here.send(starter(CAROL), starter(BOB))
-
     assert here.engine.read(here.center, "burntFees") == 2 * FEE
     assert here.engine.balance(HOLDER) == HELD + 2 * FEE
 
@@ -183,7 +178,6 @@ def test_a_call_with_value_to_a_chain_with_another_base_token_needs_that_token(
         tokens.here.send(starter(CAROL, value=4))
     deposit(tokens.here, 10, ZOO)
     tokens.deliver(tokens.here.send(starter(CAROL, value=4)))
-
     assert tokens.here.token_balance(asset_id(ZOO), ALICE) == 6
     assert tokens.there.engine.balance(CAROL) == 4
 
@@ -382,7 +376,6 @@ def test_a_bundle_is_executed_whole_or_not_at_all(street: Street, way: str) -> N
     sent = street.here.send(starter(CAROL, value=3), starter(recipient.address), value=3)
     with pytest.raises(Reverted):
         street.deliver(sent)
-
     assert engine.balance(CAROL) == 0
     assert status(street, sent) == 0
 
@@ -428,7 +421,6 @@ def test_a_verified_bundle_is_executed_without_its_proof(street: Street) -> None
     sent = verified(street, starter(CAROL, value=3), value=3)
     message = (0, Address.zero(), b"")
     street.there.execute(sent, (CHAIN_ID, 0, 0, message, []))
-
     assert street.there.engine.balance(CAROL) == 3
 
 
@@ -436,7 +428,6 @@ def test_calls_are_executed_skipped_and_cancelled_one_by_one(street: Street) -> 
     calls = [starter(CAROL, value=number) for number in (1, 2, 4)]
     sent = verified(street, *calls, value=7)
     unbundle(street, sent, EXECUTE, SKIP, CANCEL)
-
     assert street.there.engine.balance(CAROL) == 1
     read = street.there.engine.read
     found = [

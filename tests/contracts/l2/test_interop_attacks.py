@@ -9,8 +9,7 @@ from entresol._native import keccak256
 from entresol.primitives.values import Address, create_address
 from entresol.rollup.system_contracts import MULTICALL
 from tests.support.contracts.bundles import INTEROP_CENTER, Call, PlainBundle, asset_call, mint_of
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, find
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Reverted, alias, find
 from tests.support.contracts.interop_chains import (
     BOOTLOADER,
     CANCEL,
@@ -83,14 +82,10 @@ def calling(target: Address, data: bytes, value: int = 0) -> bytes:
     return bytes(code) + data
 
 
-# --- Accounts ---
-
-
 def test_the_sender_divides_its_bundle_also_if_it_delegates_to_code(street: Street) -> None:
     street.here.engine.overlay.set_code(ALICE, DELEGATION)
     sent = verified(street, starter(CAROL, value=1), value=1)
     unbundle(street, sent, EXECUTE)
-
     assert street.there.engine.balance(CAROL) == 1
 
 
@@ -102,7 +97,6 @@ def test_nobody_divides_the_bundle_that_a_contract_sends_while_it_is_constructed
     contract = create_address(ALICE, here.engine.nonce(ALICE))
     here.engine.send_data(ALICE, None, calling(INTEROP_CENTER, data, FEE), FEE)
     sent = here.sent(b"")
-
     assert on_chain(CHAIN_ID, contract) in sent.bundle
     assert anywhere(contract) not in sent.bundle
 
@@ -343,9 +337,6 @@ def test_a_token_of_the_destination_that_never_left_is_not_minted(street: Street
     texts = abi.encode(["uint256", "bytes", "bytes", "bytes"], [OTHER_CHAIN_ID, b"", b"", b""])
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
         street.deliver(forged(street, asset_call(own, mint_of(L1_TOKEN, 5, b"\1" + texts))))
-
-
-# --- Gas ---
 
 
 def used(chain: InteropChain) -> int:

@@ -41,7 +41,7 @@ from entresol.rollup.system_contracts import (
     SYSTEM_CONTEXT,
 )
 from tests.support.contracts.accounts import ScriptedWorld
-from tests.support.contracts.create2 import create2_address
+from tests.support.contracts.engine import create2_address
 from tests.support.contracts.layer_two import (
     ALICE,
     BOB,
@@ -415,9 +415,6 @@ def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
     call = calldata("aggregate3Value((address,bool,uint256,bytes)[])", [(TARGET, False, 3, b"")])
     with pytest.raises(ExecutionReverted, match="Multicall3: value mismatch"):
         l2.call(MULTICALL, call, value=4)
-
-
-# --- Deterministic deployers ---
 
 
 MESSENGER_CODE = artifact("L1Messenger").bytecode

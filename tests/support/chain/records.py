@@ -16,8 +16,8 @@ from entresol.primitives.values import Address, Hash32
 from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.contracts.merkle_trees import message_log
 from tests.support.hex_data import word
-from tests.support.rollup.messages import message_log
 
 EMPTY_CODE = keccak256(b"")
 SECRET = bytes(31) + b"\x01"

@@ -17,7 +17,7 @@ from tests.support.contracts.l1_contracts import (
     L2_ASSET_ROUTER,
     OTHER_CHAIN_ID,
 )
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.merkle_trees import message_log
 
 INTEROP_CENTER = Address((0x1000D).to_bytes(20))
 BUNDLE = "(bytes1,uint256,uint256,bytes32,bytes32,(bytes1,bool,address,address,uint256,bytes)[],(bytes,bytes,bool))"

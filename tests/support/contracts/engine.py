@@ -25,7 +25,7 @@ from entresol._native import (
     keccak256,
 )
 from entresol.contracts import Artifact
-from entresol.primitives.values import Address, create_address
+from entresol.primitives.values import Address, Hash32, create_address
 from tests.support.evm.in_memory_state import InMemoryState
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class Reverted(Exception):  # noqa: N818 - named for what happened
 
 
 @contextmanager
-def reverted(error: str, *args: object) -> Iterator[None]:
-    """Expect that a call reverts with exactly this error."""
+def reverted(*args: object) -> Iterator[None]:
+    """Expect that a call reverts with exactly this error and its arguments."""
     with pytest.raises(Reverted) as raised:
         yield
-    assert raised.value.args == (error, *args)
+    assert raised.value.args == args
 
 
 @dataclass(frozen=True)
@@ -283,3 +283,14 @@ def _errors() -> dict[bytes, dict[str, Any]]:
     names = [*contracts.names(), *(path.stem for path in _ARTIFACTS.glob("*.json"))]
     declared = (entry for name in names for entry in find(name).abi if entry["type"] == "error")
     return {selector(entry): entry for entry in declared}
+
+
+ALIAS_OFFSET = 0x1111000000000000000000000000000000001111
+
+
+def alias(l1_contract: Address) -> Address:
+    return Address(((int.from_bytes(l1_contract) + ALIAS_OFFSET) % 2**160).to_bytes(20))
+
+
+def create2_address(creator: Address, salt: Hash32, init_code: bytes) -> Address:
+    return Address(keccak256(b"\xff" + creator + salt + keccak256(init_code))[12:])

@@ -30,8 +30,7 @@ from tests.support.contracts.bundles import (
     tree_levels,
     tree_path,
 )
-from tests.support.contracts.create2 import alias
-from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Engine, find
+from tests.support.contracts.engine import ETHER, L1_CHAIN_ID, NOW, Contract, Engine, alias, find
 from tests.support.contracts.l1_contracts import (
     ALICE,
     BOB,
@@ -42,8 +41,13 @@ from tests.support.contracts.l1_contracts import (
     asset_id,
     burn_data,
 )
-from tests.support.contracts.merkle_trees import AGGREGATED_ROOT, HEIGHT, path_of, root_of
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.merkle_trees import (
+    AGGREGATED_ROOT,
+    HEIGHT,
+    message_log,
+    path_of,
+    root_of,
+)
 
 BOOTLOADER = Address((0x8001).to_bytes(20))
 MESSENGER = Address((0x8008).to_bytes(20))

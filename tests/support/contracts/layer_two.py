@@ -31,7 +31,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, PriorityTrans
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.contracts.create2 import alias
+from tests.support.contracts.engine import alias
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from eth_abi import abi
@@ -9,6 +10,7 @@ from eth_abi import abi
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.batches import Batch, execute_data, prove_data
 from tests.support.contracts.engine import ETHER, Contract
 from tests.support.contracts.l1_contracts import (
     ALICE,
@@ -22,8 +24,7 @@ from tests.support.contracts.l1_contracts import (
     mint_data,
     two_bridges,
 )
-from tests.support.contracts.merkle_trees import proof_of
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.merkle_trees import message_log, proof_of
 
 CANONICAL = (
     "(uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,"
@@ -58,10 +59,20 @@ def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
     return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
 
 
-def deposit(l1: Deployed, data: bytes, *, bridge: Address | None = None, **fields: Any) -> Hash32:
+def deposit(
+    l1: Deployed,
+    data: bytes,
+    *,
+    bridge: Address | None = None,
+    value: int | None = None,
+    **fields: Any,
+) -> Hash32:
     """Deposit an asset of Alice's through a second bridge, which is the router if none is given."""
     asked = two_bridges(bridge or l1.router.address, data, **fields)
-    function, value = "requestL2TransactionTwoBridges", asked[1] + asked[7]
+    function, value = (
+        "requestL2TransactionTwoBridges",
+        asked[1] + asked[7] if value is None else value,
+    )
     return Hash32(l1.engine.send(ALICE, l1.bridgehub, function, asked, value=value))
 
 
@@ -138,3 +149,64 @@ def status_proof(l1: Deployed, tx_hash: Hash32, *, succeeded: bool = False) -> t
     """Settle a batch that says how a deposit ended, and return its hash with the proof."""
     logs = (L2ToL1Log.of_status(0, tx_hash, succeeded=succeeded),)
     return (tx_hash, l1.settle(*logs), 0, 0, proof_of(logs, 0))
+
+
+@dataclass
+class Operator:
+    """Settles batches, and records what was committed."""
+
+    l1: Deployed
+    chain: Contract
+    batches: list[Batch] = field(default_factory=list)
+
+    def commit(self, batch: Batch | None = None, **fields: Any) -> Batch:
+        """Commit to the next batch, changed in these fields."""
+        batch = batch or Batch(number=len(self.batches), **fields)
+        self.call("commit", batch.number, batch.number, batch.commit_data(self.batches[-1]))
+        self.batches.append(batch)
+        return batch
+
+    def prove(self, *batches: Batch) -> None:
+        """Prove batches that follow each other."""
+        data = prove_data(self.batches[batches[0].number - 1], batches)
+        self.call("prove", batches[0].number, batches[-1].number, data)
+
+    def execute(self, *batches: Batch) -> None:
+        """Execute batches that follow each other."""
+        self.call("execute", batches[0].number, batches[-1].number, execute_data(batches))
+
+    def settle(self, **fields: Any) -> Batch:
+        """Commit, prove and execute the next batch."""
+        batch = self.commit(**fields)
+        self.prove(batch)
+        self.execute(batch)
+        return batch
+
+    def call(
+        self, step: str, first: int, last: int, data: bytes, *, sender: Address = OPERATOR
+    ) -> None:
+        function = f"{step}BatchesSharedBridge"
+        arguments = (self.chain.address, first, last, data)
+        self.l1.engine.send(sender, self.l1.timelock, function, *arguments)
+
+    def revert(self, last: int) -> None:
+        """Revert the batches after `last`."""
+        self.l1.engine.send(
+            OPERATOR, self.l1.timelock, "revertBatchesSharedBridge", self.chain.address, last
+        )
+        del self.batches[last + 1 :]
+
+    def totals(self) -> tuple[int, int, int]:
+        """Return the last committed, proven and executed batch."""
+        committed, verified, executed = (
+            self.l1.engine.read(self.chain, f"getTotalBatches{step}")
+            for step in ("Committed", "Verified", "Executed")
+        )
+        return committed, verified, executed
+
+    def request(self) -> bytes:
+        """Make a request, and return its hash."""
+        answer: bytes = self.l1.engine.send(
+            ALICE, self.l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
+        )
+        return answer

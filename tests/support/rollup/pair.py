@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcClient
+from tests.support.rpc_client import CheckedRpcClient, HttpRpcClient, RpcClient, get
 
 CHAIN_ID = 270
 L1_CHAIN_ID = 31337
@@ -356,3 +357,14 @@ def _send(layer: RpcClient, fields: Mapping[str, str], sender: Address = USER) -
 
 def _words(proof: Json) -> list[bytes]:
     return [bytes.fromhex(word[2:]) for word in proof["proof"]]
+
+
+def settled_in_metrics(url: str) -> list[int]:
+    """Return the last batch that is sealed, committed, proven and executed."""
+    metrics = get(f"{url}/metrics").decode()
+    steps = ("sealed", "committed", "proven", "executed")
+    found = (
+        re.search(rf"^entresol_settlement_{step}_batch (\d+)$", metrics, re.MULTILINE)
+        for step in steps
+    )
+    return [int(entry[1]) for entry in found if entry is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -76,6 +77,7 @@ async def deploy(
     *others: Address,
     chains_beside: Sequence[int] = (),
     data_scheme: int = 1,
+    is_development: bool = True,
 ) -> DeployedContracts:
     """Deploy the contracts of a chain, whose batches `validator` and others may settle, and of chains beside it."""
     owner = ACCOUNTS[0]
@@ -89,6 +91,7 @@ async def deploy(
                 operator=validator,
                 genesis_batch_hash=genesis_hash,
                 data_scheme=data_scheme,
+                is_development=is_development,
             )
             for entry in (chain_id, *chains_beside)
         ),
@@ -102,32 +105,12 @@ async def deploy(
 
 
 async def deploy_one(
-    l1: LayerOne,
-    chain_id: int,
-    genesis: Batch,
-    *,
-    data_scheme: int = 1,
-    is_development: bool = True,
+    l1: LayerOne, chain_id: int, genesis: Batch, **options: Any
 ) -> tuple[Address, Address]:
     """Deploy the contracts with one chain that its owner settles; return its contract and the timelock."""
-    owner = ACCOUNTS[0]
-    planned = Deployment(
-        l1_chain_id=await l1.chain_id(),
-        deployer=owner.address,
-        first_nonce=await l1.nonce(owner.address),
-        chains=(
-            RegisteredChain(
-                chain_id=chain_id,
-                operator=owner.address,
-                genesis_batch_hash=Hash32(keccak256(stored(genesis.stored()))),
-                data_scheme=data_scheme,
-                is_development=is_development,
-            ),
-        ),
-    )
-    operator = Operator(l1, owner.secret)
-    found = await deployment.deploy(l1, operator, planned, lambda _done, _steps, _what: None)
-    return found.chain, found.validator_timelock
+    genesis_hash = Hash32(keccak256(stored(genesis.stored())))
+    deployed = await deploy(l1, chain_id, genesis_hash, ACCOUNTS[0].address, **options)
+    return deployed.addresses.chain, deployed.timelock
 
 
 async def send(l1: LayerOne, account: DevAccount, to: Address, data: bytes) -> L1Receipt:

@@ -138,19 +138,13 @@ def run(
     steered: SteeredLayerOne,
     play: Callable[[Scenario], Awaitable[None]],
     *,
-    path: Path | None = None,
-    config: SettlementConfig | None = None,
-    limits: FeeLimits | None = None,
-    keys: OperatorKeys = ONE_KEY,
     on_l1: SettlementContracts | None = None,
-    genesis: Genesis = GENESIS,
-    chains_beside: Sequence[int] = (),
+    **options: Any,
 ) -> None:
+    """Play a scenario with these options on a layer 1, which may have the contracts already."""
 
     async def whole() -> None:
-        scenario = Scenario(
-            *(steered, path, config, limits, keys), genesis=genesis, chains_beside=chains_beside
-        )
+        scenario = Scenario(steered, **options)
         try:
             await scenario.deploy(on_l1)
             await play(scenario)
@@ -189,16 +183,10 @@ class DeployedLayerOne:
         self._embedded.chain.close()
 
 
-def embedded(
-    play: Callable[[Scenario], Awaitable[None]],
-    *,
-    path: Path | None = None,
-    config: SettlementConfig | None = None,
-    limits: FeeLimits | None = None,
-    keys: OperatorKeys = ONE_KEY,
-) -> None:
+def embedded(play: Callable[[Scenario], Awaitable[None]], **options: Any) -> None:
+    """Play a scenario on the embedded layer 1."""
     with layer_one("embedded") as steered:
-        run(steered, play, path=path, config=config, limits=limits, keys=keys)
+        run(steered, play, **options)
 
 
 def on_disk(play: Callable[[Scenario], Awaitable[None]], tmp_path: Path, **options: Any) -> None:

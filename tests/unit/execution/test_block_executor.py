@@ -52,10 +52,10 @@ from tests.support.chain.block_production import (
     sums,
 )
 from tests.support.chain.records import EMPTY_CODE
+from tests.support.contracts.merkle_trees import message_log
 from tests.support.evm.assembler import assemble
 from tests.support.fork.running_fork import RunningApi, open_fork, remote_of
 from tests.support.hex_data import word
-from tests.support.rollup.messages import message_log
 from tests.support.run.examples import examples
 
 ALICE, BOB = sender(1), sender(2)

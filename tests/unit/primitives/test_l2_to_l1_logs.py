@@ -12,7 +12,7 @@ from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L1_MESSAGE_SENT, L1_MESSENGER, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from tests.support.rollup.messages import message_log
+from tests.support.contracts.merkle_trees import message_log
 
 ALICE = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")

@@ -24,9 +24,9 @@ from entresol.rollup.message_tree import MessageTree
 from entresol.rollup.priority_tree import Frontier, rolling_hash
 from entresol.rollup.settlement.settler import Settler
 from entresol.storage.batch_table import BatchPosition
+from tests.support.contracts.merkle_trees import root_of_range
 from tests.support.coroutines import completed
 from tests.support.known import known
-from tests.support.rollup.proof_roots import root_of_range
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples
 

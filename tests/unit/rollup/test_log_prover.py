@@ -17,10 +17,10 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.log_prover import LogProver
 from tests.support.chain.block_production import sender
+from tests.support.contracts.merkle_trees import root_of_proof
 from tests.support.coroutines import completed
 from tests.support.hex_data import word
 from tests.support.known import known
-from tests.support.rollup.proof_roots import root_of_proof
 from tests.support.rollup.settling_chain import USER, SettlingChain
 from tests.support.run.examples import examples
 

@@ -10,9 +10,12 @@ from entresol._native import keccak256
 from entresol.errors import BatchOverflow
 from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.message_tree import CAPACITY, EMPTY_ROOTS, MessageTree
-from tests.support.rollup.messages import message_log
-from tests.support.rollup.proof_roots import root_of_proof
+from entresol.rollup.message_tree import (
+    CAPACITY,
+    EMPTY_ROOTS,
+    MessageTree,
+)
+from tests.support.contracts.merkle_trees import message_log, root_of_proof
 
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")
 USER = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")

@@ -14,7 +14,7 @@ from entresol.rollup.priority_tree import (
     height_of,
     rolling_hash,
 )
-from tests.support.rollup.proof_roots import root_of_range
+from tests.support.contracts.merkle_trees import root_of_range
 
 HASHES = [Hash32(keccak256(number.to_bytes(4))) for number in range(300)]
 
