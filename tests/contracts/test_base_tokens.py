@@ -233,13 +233,6 @@ def test_a_deposit_that_failed_is_refunded_once_and_its_fee_is_not(
         there.recover(refund)
 
 
-def test_a_plain_request_that_failed_is_refunded_on_l2_and_not_on_l1(there: TokenChain) -> None:
-    tx_hash = there.deposit_base(5 * ETHER)
-    with pytest.raises(Reverted, match="DepositDoesNotExist"):
-        there.recover(there.failure(there.token, 5 * ETHER, tx_hash))
-    assert there.balance() == 5 * ETHER
-
-
 def test_a_chain_takes_no_more_than_l1_holds_for_it(
     l1: Deployed, token: Contract, there: TokenChain
 ) -> None:

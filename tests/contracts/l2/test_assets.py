@@ -18,7 +18,7 @@ from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.l2_to_l1_logs import FAILED, L1_MESSAGE_SENT, L1_MESSENGER, SUCCEEDED
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.system_contracts import ASSET_ROUTER, BASE_TOKEN, NATIVE_TOKEN_VAULT
+from entresol.rollup.system_contracts import ASSET_ROUTER, NATIVE_TOKEN_VAULT
 from tests.support.contracts.engine import alias
 from tests.support.contracts.layer_two import (
     ALICE,
@@ -219,18 +219,6 @@ def test_no_metadata_breaks_a_deposit(
     token = l2_token(l2)
     assert described(l2, token) == expected
     assert l2.token_balance(token, ALICE) == 1_000
-
-
-def test_clients_find_the_bridge_of_l1_and_the_base_token(l2: LayerTwo) -> None:
-    for getter in ("L1_ASSET_ROUTER()", "l1Bridge()", "l1SharedBridge()"):
-        assert Address.parse(l2.read(ASSET_ROUTER, f"{getter}(address)")) == L1_ASSET_ROUTER
-    base = asset_id(L1_CHAIN_ID, ETH_TOKEN)
-    assert l2.read(NATIVE_TOKEN_VAULT, "BASE_TOKEN_ASSET_ID()(bytes32)") == base
-    assert l2.read(NATIVE_TOKEN_VAULT, "L1_CHAIN_ID()(uint256)") == L1_CHAIN_ID
-    assert Address.parse(l2.read(NATIVE_TOKEN_VAULT, "ASSET_ROUTER()(address)")) == ASSET_ROUTER
-    assert l2_token(l2, ETH_TOKEN) == BASE_TOKEN
-    assert l2.read(NATIVE_TOKEN_VAULT, "assetId(address)(bytes32)", BASE_TOKEN) == base
-    assert int(l2.read(ASSET_ROUTER, "l1TokenAddress(address)(address)", BASE_TOKEN), 16) == 0
 
 
 # --- Withdrawals ---

@@ -249,12 +249,6 @@ def test_a_spender_transfers_its_allowance(l2: LayerTwo, crown: Address) -> None
     assert not l2.send(crown, take, by=1).succeeded
 
 
-def test_a_signed_permit_allows_a_spender(l2: LayerTwo, crown: Address) -> None:
-    assert l2.send(crown, permit(crown), by=1).succeeded
-    assert l2.read(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 300
-    assert l2.read(crown, "nonces(address)(uint256)", ALICE) == 1
-
-
 def test_wallets_read_the_eip_712_domain_of_permits(l2: LayerTwo, crown: Address) -> None:
     forms = "eip712Domain()(bytes1,string,string,uint256,address,bytes32,uint256[])"
     assert l2.read(crown, forms) == (b"\x0f", "Crown", "1", CHAIN_ID, str(crown), bytes(32), ())

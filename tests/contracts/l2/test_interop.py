@@ -109,16 +109,6 @@ def test_the_events_of_a_bundle_come_in_the_order_that_clients_count_on(street: 
     assert sent.bundle_hash == keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, sent.bundle]))
 
 
-def test_the_fee_is_in_the_base_token_and_burnt(street: Street) -> None:
-    here = street.here
-    assert here.engine.read(here.center, "interopProtocolFee") == FEE > 0
-    assert here.engine.read(here.center, "ZK_INTEROP_FEE") > 0
-    assert here.engine.read(here.center, "zkToken") == str(Address.zero())
-    here.send(starter(CAROL), starter(BOB))
-    assert here.engine.read(here.center, "burntFees") == 2 * FEE
-    assert here.engine.balance(HOLDER) == HELD + 2 * FEE
-
-
 # --- Assets ---
 
 

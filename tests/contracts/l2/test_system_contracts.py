@@ -201,12 +201,6 @@ def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
     assert versions == [1, 1, 0, 0, 0]
 
 
-def test_a_delegated_address_is_still_an_externally_owned_account(l2: LayerTwo) -> None:
-    delegation = bytes.fromhex("ef0100") + CONTRACT_DEPLOYER
-    l2.chain.edit(BOB, lambda state: state.set_code(BOB, delegation))
-    assert l2.read(CONTRACT_DEPLOYER, "extendedAccountVersion(address)(uint8)", BOB) == 1
-
-
 def version_setter(version: int) -> bytes:
     """Return init code that sets its account version, and deploys a contract that does nothing."""
     call = calldata("updateAccountVersion(uint8)", version)
@@ -404,13 +398,6 @@ def test_try_aggregate_returns_which_calls_failed(l2: LayerTwo) -> None:
     assert l2.read(MULTICALL, forms, calls[:1]) == (1, bytes(32), results[:1])
 
 
-def test_value_is_split_among_the_calls(l2: LayerTwo) -> None:
-    calls = [(TARGET, False, 3, b""), (L1_MESSENGER, True, 2, b""), (TARGET, False, 5, b"")]
-    call = calldata("aggregate3Value((address,bool,uint256,bytes)[])", calls)
-    assert l2.send(MULTICALL, call, value=10).succeeded
-    assert (l2.balance(TARGET), l2.balance(MULTICALL)) == (8, 2)
-
-
 def test_the_value_must_match_the_calls(l2: LayerTwo) -> None:
     call = calldata("aggregate3Value((address,bool,uint256,bytes)[])", [(TARGET, False, 3, b"")])
     with pytest.raises(ExecutionReverted, match="Multicall3: value mismatch"):
@@ -502,14 +489,6 @@ def test_a_message_emits_an_event_and_an_l2_to_l1_log(l2: LayerTwo) -> None:
     (log,) = messages_of(outcome)
     assert (log.sender, log.key, log.value) == (L1_MESSENGER, padded(ALICE), keccak256(b"hello"))
     assert log.is_service
-
-
-def test_l2_to_l1_logs_are_in_the_order_of_the_messages(l2: LayerTwo) -> None:
-    words = [b"one", b"two", b"two", b"three"]
-    calls = [(L1_MESSENGER, False, calldata("sendToL1(bytes)", word)) for word in words]
-    outcome = l2.send(MULTICALL, calldata("aggregate3((address,bool,bytes)[])", calls))
-    assert [log.value for log in messages_of(outcome)] == [keccak256(word) for word in words]
-    assert {log.key for log in messages_of(outcome)} == {padded(MULTICALL)}
 
 
 def test_a_priority_transaction_reports_its_messages_before_its_status(l2: LayerTwo) -> None:
@@ -618,14 +597,13 @@ def test_ether_sent_to_the_base_token_without_call_data_is_rejected(l2: LayerTwo
     assert l2.balance(BASE_TOKEN) == 0
 
 
-def test_the_base_token_returns_balances_and_metadata(l2: LayerTwo) -> None:
+def test_the_base_token_returns_balances_and_metadata_and_says_why_it_has_no_total(
+    l2: LayerTwo,
+) -> None:
     assert l2.read(BASE_TOKEN, "balanceOf(uint256)(uint256)", int.from_bytes(BOB)) == 100 * ETHER
     assert l2.read(BASE_TOKEN, "name()(string)") == "Ether"
     assert l2.read(BASE_TOKEN, "symbol()(string)") == "ETH"
     assert l2.read(BASE_TOKEN, "decimals()(uint8)") == 18
-
-
-def test_the_total_supply_of_the_base_token_reverts_with_a_reason(l2: LayerTwo) -> None:
     with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
         l2.read(BASE_TOKEN, "totalSupply()(uint256)")
 
