@@ -9,6 +9,7 @@ from eth_abi import abi
 
 from entresol._native import keccak256
 from entresol.primitives.values import Address, Hash32
+from tests.support.contracts.bundles import mint_of
 from tests.support.contracts.engine import (
     ETHER,
     L1_CHAIN_ID,
@@ -418,9 +419,7 @@ def described(name: bytes) -> bytes:
 def arrive(l1: Deployed, name: bytes, amount: int = 10) -> Contract:
     """Let a token of the L2 arrive, for Alice, with this as its name, symbol and decimals."""
     origin = Address(b"\x77" * 20)
-    asset = asset_id(origin, CHAIN_ID)
-    kinds = ["address", "address", "address", "uint256", "bytes"]
-    mint = abi.encode(kinds, [ALICE, ALICE, origin, amount, described(name)])
+    asset, mint = asset_id(origin, CHAIN_ID), mint_of(origin, amount, described(name), ALICE)
     finalize(l1, claim(l1, asset_message(asset, mint), L2_ASSET_ROUTER))
     address = Address.parse(l1.engine.read(l1.vault, "tokenAddress", asset))
     return Contract(address, find("L1BridgedToken"))

@@ -66,8 +66,8 @@ class TokenChain:
         self, mint: int, *, value: int = 0, sender: Address = ALICE, **fields: Any
     ) -> Hash32:
         """Deposit the base token by a plain request."""
-        asked = {"chain_id": self.chain_id, "mint_value": mint, **fields}
-        return request(self.l1, sender=sender, value=value, **asked)
+        fields |= {"chain_id": self.chain_id, "mint_value": mint}
+        return request(self.l1, sender=sender, value=value, **fields)
 
     def deposit(
         self, token: Address, amount: int, *, mint: int = ETHER, ether: int | None = None
@@ -77,7 +77,11 @@ class TokenChain:
         data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token), inner])
         value = amount if token == ETH_TOKEN else 0
         paid = value + mint if self.token == ETH_TOKEN else value
-        fields = {"chain_id": self.chain_id, "mint_value": mint, "bridge_value": value}
+        fields: dict[str, Any] = {
+            "chain_id": self.chain_id,
+            "mint_value": mint,
+            "bridge_value": value,
+        }
         return deposit(self.l1, data, value=paid if ether is None else ether, **fields)
 
     def withdraw_base(self, amount: int) -> tuple[Any, ...]:
@@ -303,14 +307,6 @@ def test_a_price_beyond_128_bits_is_rejected(there: TokenChain, ratio: tuple[int
     there.l1.engine.send_data(DEPLOYER, chain.address, accepted)
     with pytest.raises(Reverted, match="nothing"):
         there.l1.engine.send_data(DEPLOYER, chain.address, too_large)
-
-
-def test_gas_costs_at_least_a_unit_of_a_token_with_few_decimals(l1: Deployed) -> None:
-    there = chain_of(l1, l1.token("TestERC20", "Six", "SIX", 6), SIX_DECIMALS)
-    assert there.price(0) == 1
-    assert there.price(100 * GWEI) == -(-fee(100 * GWEI) * 3 // 10**9)
-    there.deposit_base(GAS + 5, l2_value=5)
-    assert payload(there.l1).max_fee_per_gas == 1
 
 
 def test_a_new_price_counts_for_requests_after_it_and_not_for_those_before(

@@ -347,13 +347,6 @@ def test_an_executed_batch_is_not_reverted(operator: Operator) -> None:
         operator.revert(0)
 
 
-@pytest.mark.parametrize("last", [1, 2])
-def test_reverting_no_batch_is_rejected(operator: Operator, last: int) -> None:
-    operator.commit()
-    with rejected("RevertedBatchNotAfterNewLastBatch"):
-        operator.revert(last)
-
-
 # --- Who may ---
 
 

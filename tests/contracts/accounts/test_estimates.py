@@ -355,14 +355,6 @@ def publishing() -> Iterator[ScriptedWorld]:
     layer.close()
 
 
-@pytest.fixture
-def before() -> Iterator[ScriptedWorld]:
-    """Return a chain that publishes nothing."""
-    layer = ScriptedWorld()
-    yield layer
-    layer.close()
-
-
 def unread(publishing: ScriptedWorld, gas_limit: int, kind: str = "key") -> Transaction:
     """Return a transaction with an input of no paymaster."""
     fields: dict[str, Any] = {
@@ -393,13 +385,13 @@ def test_pool_and_block_reject_the_same_gas_limit(publishing: ScriptedWorld, kin
     assert in_block.value.needed == in_pool.value.needed >= UNREAD_COST
 
 
-def test_the_estimate_covers_it(publishing: ScriptedWorld, before: ScriptedWorld) -> None:
+def test_the_estimate_covers_it(publishing: ScriptedWorld, l2: ScriptedWorld) -> None:
     params = PaymasterParams(paymaster=NO_ADDRESS, paymaster_input=UNREAD)  # type: ignore[arg-type]
     request = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta(paymaster_params=params).call())
     plain = CallRequest(sender=ALICE, to=NOBODY, zk=Eip712Meta().call())
     with_input, without = (estimate_gas(publishing.evm_env(), it).gas for it in (request, plain))
     assert with_input - without >= UNREAD_COST - 21_000
-    assert estimate_gas(before.evm_env(), request) == estimate_gas(before.evm_env(), plain)
+    assert estimate_gas(l2.evm_env(), request) == estimate_gas(l2.evm_env(), plain)
     InlineSequencer(publishing.chain).submit(unread(publishing, with_input).raw)
     assert publishing.last().succeeded
 
@@ -418,7 +410,7 @@ SIGNED: dict[str, Any] = {
 PRICED = SIGNED | {"max_fee_per_gas": 2**128 - 1, "max_priority_fee_per_gas": 2**128 - 1}
 ACCESSED = (Access(ANYBODY, (WORD,) * 3),) * 100
 AUTHORIZED = (Authorization(2**256 - 1, ANYBODY, 2**64 - 1, 1, 2**256 - 1, 2**256 - 1),) * 100
-ZK = {"sender": ANYBODY, "gas_per_pubdata_limit": 2**64 - 1, "custom_signature": b"\x11" * 65}
+ZK: dict[str, Any] = {"sender": ANYBODY, "custom_signature": b"\x11" * 65}
 
 
 @pytest.mark.parametrize(
@@ -432,7 +424,12 @@ ZK = {"sender": ANYBODY, "gas_per_pubdata_limit": 2**64 - 1, "custom_signature":
         (SetCodeTransaction(**PRICED, authorizations=AUTHORIZED, y_parity=1), ()),
         (
             ZkTransaction(
-                **PRICED, **ZK, v=28, factory_deps=(WORD,) * 32, paymaster=Paymaster(ANYBODY)
+                **PRICED,
+                **ZK,
+                v=28,
+                gas_per_pubdata_limit=2**64 - 1,
+                factory_deps=(WORD,) * 32,
+                paymaster=Paymaster(ANYBODY),
             ),
             (WORD,) * 32,
         ),

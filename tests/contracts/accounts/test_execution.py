@@ -101,12 +101,6 @@ def test_the_first_nonce_of_a_contract_account_is_0(l2: ScriptedWorld) -> None:
     assert (l2.min_nonce(account), l2.nonce(account)) == (1, before)
 
 
-def test_an_account_has_to_mark_its_nonce(l2: ScriptedWorld) -> None:
-    account = l2.account()
-    l2.script(account, VALIDATE, output=AGREES)
-    assert "nonce was not marked" in str(rejection(l2, l2.from_contract(account)))
-
-
 @pytest.mark.parametrize(
     "output",
     [

@@ -233,13 +233,6 @@ WITHDRAWN_CROWN = metadata(
 
 
 @pytest.fixture
-def crown(l2: LayerTwo) -> Address:
-    """Return a token of L1, of which Alice has a thousand."""
-    l2.deposit(1_000)
-    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
-
-
-@pytest.fixture
 def native(l2: LayerTwo) -> Address:
     """Return a token of this chain, of which Alice has a thousand and has approved the vault for all."""
     token = l2.deploy(artifact("TestERC20"), "(string,string,uint8)", "Local", "LCL", 8)

@@ -208,13 +208,6 @@ PERMIT = "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"
 FOREVER = 2**256 - 1
 
 
-@pytest.fixture
-def crown(l2: LayerTwo) -> Address:
-    """Return a token of which Alice has a thousand."""
-    l2.deposit(1_000)
-    return Address.parse(l2.read(ASSET_ROUTER, "l2TokenAddress(address)(address)", L1_TOKEN))
-
-
 def permit(
     token: Address,
     *,
@@ -247,11 +240,6 @@ def test_a_spender_transfers_its_allowance(l2: LayerTwo, crown: Address) -> None
     assert l2.send(crown, take, by=1).succeeded
     assert l2.read(crown, "allowance(address,address)(uint256)", ALICE, BOB) == 3
     assert not l2.send(crown, take, by=1).succeeded
-
-
-def test_wallets_read_the_eip_712_domain_of_permits(l2: LayerTwo, crown: Address) -> None:
-    forms = "eip712Domain()(bytes1,string,string,uint256,address,bytes32,uint256[])"
-    assert l2.read(crown, forms) == (b"\x0f", "Crown", "1", CHAIN_ID, str(crown), bytes(32), ())
 
 
 def test_a_permit_can_be_used_once(l2: LayerTwo, crown: Address) -> None:

@@ -58,13 +58,6 @@ class Deployed:
     genesis: Batch
     last_batches: dict[Address, Batch] = field(default_factory=dict)
 
-    @property
-    def all(self) -> tuple[Contract, ...]:
-        """Every contract that has events."""
-        return (
-            self.bridgehub, self.nullifier, self.vault, self.router, self.timelock, self.chain,
-        )  # fmt: skip
-
     def token(
         self, name: str = "TestERC20", *arguments: object, holder: Address = ALICE
     ) -> Contract:
