@@ -41,26 +41,21 @@ class Sequencer(Protocol):
     @property
     def accepts_known(self) -> bool:
         """Whether a transaction may be sent again that is pending or in a block, as after a lost response."""
-        ...
 
     def wake(self) -> None:
         """Seal what is pending, now or in the background, if the mode is automine."""
-        ...
 
     def include(self, transaction_hash: Hash32, on_included: OnIncluded) -> None:
         """Seal a transaction of the pool if the mode is automine, and report when its sender can have its response.
 
         Those of many senders may be sealed together.
         """
-        ...
 
     def flush(self) -> None:
         """Seal at once what is to be included, instead of collecting more of it first."""
-        ...
 
     async def seal(self) -> Header:
         """Seal the next block, even if it is empty."""
-        ...
 
 
 async def included(sequencer: Sequencer, transaction_hash: Hash32) -> None:
