@@ -23,7 +23,7 @@ pytestmark = pytest.mark.clients
 FILES: Final = (
     "hardhat-helpers.mjs", "hardhat-matchers.mjs", "hardhat-upgrades.mjs", "viem-actions.mjs",
 )  # fmt: skip
-LAYERS: Final = ("L1", "L2", "anvil") if tries_many() else ("L1", "L2")
+LAYERS: Final = ("L1", "L2", "anvil") if tries_many() else ("L2",)
 """The presets of a node, and the L1 of `entresol anvil`, which serves what that of a node does."""
 
 
