@@ -49,7 +49,10 @@ LONG: Final[dict[str, str]] = {
     },
     **{
         f"{_INTEGRATION}/test_cluster_workers.py::test_{name}": _CLUSTER
-        for name in ("any_process_of_the_producer_feeds_members_and_nobody_else",)
+        for name in (
+            "any_process_of_the_producer_feeds_members_and_nobody_else",
+            "workers_go_on_while_their_node_takes_over",
+        )
     },
     **{
         f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
@@ -111,6 +114,9 @@ LONG: Final[dict[str, str]] = {
     ),
     "tests/clients/test_javascript.py::test_a_client_works[accounts-viem.mjs": (
         "the accounts and paymasters of zksync-ethers, by another client"
+    ),
+    "tests/clients/test_titanoboa.py::test_contracts_are_used_without_a_warning[L1]": (
+        "the layer that is more like other chains"
     ),
     "tests/packaging/test_web3_versions.py": "installs several versions of web3.py",
 }
