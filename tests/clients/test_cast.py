@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import pytest
-from web3 import Web3
 
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST
 from tests.support.anvil import find_program
@@ -77,8 +76,6 @@ def reverts(deploy: Callable[[str], str]) -> str:
 @pytest.mark.parametrize(
     ("command", "response"),
     [
-        (["base-fee"], "100000000"),
-        (["balance", NOBODY, "--block", "earliest"], "0"),
         (["storage", NOBODY, "0"], "0x" + "0" * 64),
         (["estimate", NOBODY, "--value", "1", "--from", ALICE.address], "21000"),
         (["find-block", "1"], "1"),
@@ -91,13 +88,8 @@ def test_a_query_has_its_result(cast: Cast, command: list[str], response: str) -
 
 @pytest.mark.parametrize(
     ("flags", "kind"),
-    [
-        ([], "0x2"),
-        (["--legacy"], "0x0"),
-        (["--access-list", "[]", "--legacy"], "0x1"),
-        (["--auth", NOBODY], "0x4"),
-    ],
-    ids=["dynamic fees", "legacy", "access list", "delegation"],
+    [([], "0x2"), (["--auth", NOBODY], "0x4")],
+    ids=["dynamic fees", "delegation"],
 )
 def test_a_transaction_is_sent_and_its_receipt_awaited(
     cast: Cast, send: Callable[..., Any], flags: list[str], kind: str
@@ -142,12 +134,6 @@ def test_logs_are_found_by_signature_and_topic(
     (log,) = json.loads(cast("logs", *arguments, "LogSingleWithIndex(uint256)"))
     assert log["transactionHash"] == receipt["transactionHash"]
     assert int(log["topics"][1], 16) == 9
-
-
-def test_a_proof_leads_to_the_root_of_the_state(cast: Cast) -> None:
-    proof = json.loads(cast("proof", ALICE.address, "--json"))
-    root = json.loads(cast("block", "latest", "--json"))["stateRoot"]
-    assert Web3.keccak(hexstr=proof["accountProof"][0]).to_0x_hex() == root
 
 
 def test_a_call_may_assume_another_state(cast: Cast) -> None:

@@ -26,9 +26,7 @@ PROJECT: Final = Path(__file__).parent / "forge"
 COMPILER: Final = ("--use", str(PROJECT / "solc.mjs"))
 UNLOCKED: Final = ("--broadcast", "--unlocked")
 INCREMENT: Final = "increment()"
-CHAINS: Final = (
-    ("L1", "L2", "anvil", "fork of a fork") if tries_many() else ("L2", "fork of a fork")
-)
+CHAINS: Final = ("L1", "L2", "anvil", "fork of a fork") if tries_many() else ("L2",)
 
 
 class Foundry:
@@ -157,8 +155,8 @@ def test_a_transaction_is_traced_by_the_node(foundry: Foundry, counter: str) -> 
     assert frame["action"]["to"] == counter.lower()
 
 
-@pytest.mark.parametrize("number", ["3", '"0x3"'])
-def test_a_number_is_taken_bare_or_quoted(foundry: Foundry, number: str) -> None:
+def test_a_quoted_number_is_taken(foundry: Foundry) -> None:
+    number = '"0x3"'
     before = int(foundry.cast("block-number"))
     foundry.cast("rpc", "anvil_mine", number)
     assert int(foundry.cast("block-number")) == before + 3
