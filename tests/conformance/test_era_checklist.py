@@ -155,7 +155,10 @@ def test_28_the_price_and_the_signature_of_a_legacy_transaction_come_back(
 def test_28_and_29_signature_fees_and_the_price_that_was_paid_come_back(
     client: HttpRpcClient, kind: str
 ) -> None:
-    fees = {"maxFeePerGas": 3 * BASE_FEE, "maxPriorityFeePerGas": 2 * BASE_FEE}
+    fees: dict[str, Any] = {
+        "maxFeePerGas": 3 * BASE_FEE,
+        "maxPriorityFeePerGas": 2 * BASE_FEE,
+    }
     signed = sign(client, kind, **fees)
     sent = client("eth_sendRawTransaction", signed.raw)
     receipt, found = client.receipt(sent), client("eth_getTransactionByHash", sent)
