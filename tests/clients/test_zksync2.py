@@ -200,7 +200,7 @@ def test_tokens_are_withdrawn(user: User, token: str, deposited: str) -> None:
 
 def test_the_testnet_paymaster_pays_for_a_transfer(user: User) -> None:
     paymaster = HexStr(user.zksync.zks_get_testnet_paymaster_address())
-    free = bytes.fromhex(PaymasterFlowEncoder(user.zksync).encode_general(b"").removeprefix("0x"))
+    free = bytes.fromhex(PaymasterFlowEncoder(user.l1).encode_general(b"").removeprefix("0x"))
     params = PaymasterParams(paymaster=paymaster, paymaster_input=free)
     before = user.zksync.get_balance(ALICE.address)
     transfer = TransferTransaction(to=HexStr(NOBODY), amount=9, paymaster_params=params)
