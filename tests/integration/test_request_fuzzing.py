@@ -15,7 +15,7 @@ from tests.support.inprocess_node import run_command
 from tests.support.node_process import RunningNode, running_node
 from tests.support.run.examples import tries_many
 
-CASES = int(os.environ.get("ENTRESOL_CASES", "3000" if tries_many() else "1000"))
+CASES = int(os.environ.get("ENTRESOL_CASES", "3000" if tries_many() else "500"))
 SETTINGS = ("--receipt-seconds", "0.2", "--call-seconds", "1", "--log-level", "warning")
 
 

@@ -223,9 +223,7 @@ class Requests:
             return Case(self._encode(self._envelope()))
         if chance < 0.91:
             return Case(self._encode(self.values.anything()))
-        if chance < 0.97:
-            return Case(self._damaged(self._call().body))
-        return Case(self._nested())
+        return Case(self._damaged(self._call().body))
 
     def _call(self) -> Case:
         """Return a call with proper envelope, whose parameters may be anything."""
@@ -276,14 +274,6 @@ class Requests:
             damage = self.choice.choice((*DAMAGES, repeated))
             damaged[at : at + self.choice.randrange(4)] = damage
         return bytes(damaged)
-
-    def _nested(self) -> bytes:
-        """Return a call with parameters nested deep."""
-        depth = self.choice.choice((10, 100, 900, 1_100, 5_000, 50_000))
-        opened, closed = self.choice.choice(((b"[", b"]"), (b'{"a":', b"}"), (b'[{"to":', b"}]")))
-        value = opened * depth + self.choice.choice((b"1", b"")) + closed * depth
-        method = self.choice.choice(self._methods)["name"].encode()
-        return b'{"jsonrpc":"2.0","id":1,"method":"%b","params":[%b]}' % (method, value)
 
     def _encode(self, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=self.choice.random() < 0.7)
