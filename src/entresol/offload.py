@@ -1,8 +1,7 @@
 """How a call ends if not with a value: with work for a thread (`Offload`), or with an awaitable.
 
-A hop to a thread and back takes about 0.1 ms, longer than most calls. So a method that needs a fraction of a
-millisecond runs on the event loop, and others return `Offload`. (The server has a limit of its own for the responses
-that it compresses on the loop, because it knows nothing of JSON-RPC.)
+A hop to a thread and back takes about 0.1 ms, longer than most calls: those that are shorter run on the event loop.
+(The server has a limit of its own for the responses that it compresses on the loop: it knows nothing of JSON-RPC.)
 """
 
 from __future__ import annotations

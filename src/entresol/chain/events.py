@@ -34,10 +34,7 @@ class BlockSealed(msgspec.Struct, frozen=True):
 
 
 class BlocksReverted(msgspec.Struct, frozen=True):
-    """The chain was reverted to block `head`; `records` are those of the reverted blocks that were not empty.
-
-    The newest comes first. The event carries the records because other blocks overwrite them in the store.
-    """
+    """The chain was reverted to `head`; `records` are the reverted blocks that were not empty, the newest first."""
 
     records: tuple[BlockRecord, ...]
     head: int

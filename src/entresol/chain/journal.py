@@ -1,7 +1,4 @@
-"""Where batches, their settlement, deposits and finality become durable.
-
-On one machine the store is the journal. In a cluster the canonical log comes first.
-"""
+"""Where batches, their settlement, deposits and finality become durable: the store; in a cluster, its log first."""
 
 from __future__ import annotations
 

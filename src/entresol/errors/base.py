@@ -13,10 +13,7 @@ _E = TypeVar("_E", bound=BaseException)
 
 
 class EntresolError(Exception):
-    """A failure that is part of normal operation.
-
-    Each kind of them says here what a client receives; subclasses inherit it.
-    """
+    """A failure that is part of normal operation; each kind says what a client receives, and subclasses inherit it."""
 
     rpc_code: ClassVar[int] = INTERNAL
     """The code; an internal error is logged, and the client receives the id of the log entry and nothing else."""

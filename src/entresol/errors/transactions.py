@@ -94,10 +94,7 @@ _RULES: Final = {
 
 
 class TransactionRuleBroken(InvalidTransaction):
-    """A transaction breaks a rule of the chain, with the wording of geth or zksync-era.
-
-    Python or the crate says which kind of rule, and the figures of its text.
-    """
+    """A transaction breaks a rule of the chain: Python or the crate says which, and the figures of its text."""
 
     SIMULATION_CODES: ClassVar = {kind: code for kind, (code, _) in _RULES.items() if code}
     """The codes by kind, of the kinds that have one."""
@@ -183,10 +180,7 @@ _FAULTS: Final = {
 
 
 class MalformedZkTransaction(MalformedTransaction):
-    """The bytes do not encode a transaction of type 0x71.
-
-    The crate says which kind of fault, in which field and which item of it, and its figures.
-    """
+    """The bytes do not encode a transaction of type 0x71; the crate says what is wrong, where, and its figures."""
 
     def __init__(
         self,

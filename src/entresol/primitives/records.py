@@ -47,10 +47,7 @@ class StoredAccount(RecordPart, frozen=True):
 
 
 class StoredChange(RecordPart, frozen=True):
-    """The changes of one account in a block; values have no leading zeros.
-
-    `destroyed` means that all earlier storage is deleted before `slots` are written.
-    """
+    """An account's changes in a block, without leading zeros; if `destroyed`, its storage is deleted before `slots`."""
 
     address: AddressBytes
     account: StoredAccount | None

@@ -49,10 +49,7 @@ class ReceivedToken(NamedTuple):
 
 
 class AccountIndex:
-    """The tokens that accounts have received, and the blocks in which they were called but not changed.
-
-    A holding is never removed but with its block: who has passed everything on is still in the list.
-    """
+    """The tokens that accounts have ever received, and the blocks in which they were called but not changed."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

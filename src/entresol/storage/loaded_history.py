@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 class LoadedBlocks(msgspec.Struct, frozen=True, array_like=True):
-    """The blocks of another node's file: the first whose state is known, roots that are not those of headers.
-
-    A file of another node has its headers, but not all of its state; and what was merged into it has another root.
-    """
+    """The blocks of another node's file: the first whose state is known, and roots that are not those of headers."""
 
     first: int = 0
     roots: dict[bytes, bytes] = {}

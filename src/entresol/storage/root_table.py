@@ -74,10 +74,7 @@ class BatchPath(NamedTuple):
 
 
 class RootTable:
-    """The roots of a chain that imports them, and the paths of its own batches: one for each time that L1 appended one.
-
-    No write is synced: what is lost is read from L1 again.
-    """
+    """The roots that a chain imports, and the paths of its own batches; no write is synced: L1 has what is lost."""
 
     def __init__(self, db: KeyValueStore) -> None:
         self._db = db

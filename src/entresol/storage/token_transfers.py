@@ -1,7 +1,4 @@
-"""Transfers of tokens as contracts log them: ERC-20, ERC-721 and ERC-1155.
-
-A log is a claim of its contract. What is not a transfer by its form is not one here; whether it is true is another matter.
-"""
+"""Transfers of tokens as contracts claim them in logs (ERC-20, ERC-721 and ERC-1155), known by their form alone."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import Account, BlockEnv, Checks, Rules, Snapshot, TxEnv, call, execute
+from entresol._native import Account, BlockEnv, Checks, Rules, Snapshot, TxEnv, execute
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -21,16 +21,6 @@ from tests.support.evm.in_memory_state import (
 from tests.support.hex_data import word
 
 STORE_7 = "6007 5f 55"
-RETURN_CALLER = "33 5f 52 6020 5f f3"
-# Returns init code's own two-byte program `5f5f`.
-CREATE_CODE = bytes.fromhex("615f5f 5f 52 6002 601e f3")
-
-
-def test_a_success_reports_its_output_and_gas() -> None:
-    result = run(RETURN_CALLER)
-    assert (result.status, result.reason) == ("success", "return")
-    assert result.output == bytes(12) + ALICE
-    assert result.gas_used == result.gas_spent == 21_000 + 2 + 2 + 3 + 3 + 3 + 2
 
 
 @pytest.mark.parametrize(
@@ -70,33 +60,6 @@ def test_reads_list_every_account_and_slot_accessed() -> None:
     result = run(balance_of_bob + "6005 54 6006 54")
     assert result.reads.keys() == {ALICE, CONTRACT, BOB, bytes(20)}
     assert sorted(result.reads[CONTRACT]) == [word(5), word(6)]
-
-
-def test_a_creation_reports_address_and_code() -> None:
-    world = InMemoryState.with_contract("")
-    tx = TxEnv(sender=ALICE, gas_limit=200_000, data=CREATE_CODE)
-    result = execute(Snapshot(world), RULES, BLOCK, tx)
-    created = next(c for c in result.changes.accounts if c.address == result.created)
-    assert created.before is None
-    assert created.after is not None
-    assert result.changes.codes == {created.after.code_hash: bytes.fromhex("5f5f")}
-
-
-def test_a_refund_is_part_of_the_gas_reported() -> None:
-    world = InMemoryState.with_contract("5f 5f 55")
-    world.slots[CONTRACT, word(0)] = b"\x01"
-    result = execute(Snapshot(world), RULES, BLOCK, to_contract())
-    assert result.gas_refunded == 4_800
-    assert result.gas_used == result.gas_spent - 4_800
-
-
-def test_the_sender_pays_and_the_beneficiary_gets_the_tip() -> None:
-    block = BlockEnv(number=1, timestamp=1, gas_limit=30_000_000, base_fee=7, beneficiary=BOB)
-    tx = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=21_000, gas_price=10, priority_fee=2)
-    result = execute(Snapshot(InMemoryState.with_contract("")), RULES, block, tx)
-    after = {change.address: change.after for change in result.changes.accounts}
-    assert after[ALICE] == Account(1, ETHER - 21_000 * 9, EMPTY_CODE)
-    assert after[BOB] == Account(0, 21_000 * 2, EMPTY_CODE)
 
 
 @pytest.mark.parametrize(
@@ -188,33 +151,6 @@ def test_each_check_can_be_turned_off(fields: dict[str, object], checks: Checks)
     assert execute(state, RULES, block, tx, checks=checks).status == "success"
     with pytest.raises(errors.InvalidTransaction):
         execute(state, RULES, block, tx)
-
-
-@pytest.mark.parametrize(
-    ("opcode", "expected"),
-    [
-        ("43", 10),
-        ("42", 1_000),
-        ("41", int.from_bytes(BOB, "big")),
-        ("45", 30_000_000),
-        ("44", 0x77),
-        ("48", 3),
-        ("4a", 5),
-        ("46", 270),
-    ],
-)
-def test_the_block_environment_is_what_was_given(opcode: str, expected: int) -> None:
-    block = BlockEnv(
-        number=10,
-        timestamp=1_000,
-        gas_limit=30_000_000,
-        beneficiary=BOB,
-        base_fee=3,
-        prevrandao=word(0x77),
-        blob_base_fee=5,
-    )
-    state = Snapshot(InMemoryState.with_contract(opcode + "5f 52 6020 5f f3"))
-    assert call(state, RULES, block, to_contract()).output == word(expected)
 
 
 def test_an_unknown_fork_is_rejected_with_the_known_ones() -> None:

@@ -40,49 +40,6 @@ def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
     return json.loads(result.trace)
 
 
-def test_struct_logs_show_each_step() -> None:
-    traced = trace("6001 6002 01", {})
-    assert traced["failed"] is False
-    assert traced["gas"] == 21_009
-    assert [step["op"] for step in traced["structLogs"]] == ["PUSH1", "PUSH1", "ADD", "STOP"]
-    assert traced["structLogs"][2]["stack"] == ["0x1", "0x2"]
-
-
-@pytest.mark.parametrize(
-    ("options", "present", "absent"),
-    [
-        ({}, {"stack", "storage"}, {"memory", "returnData"}),
-        ({"disableStack": True}, {"storage"}, {"stack"}),
-        ({"disableStorage": True}, {"stack"}, {"storage"}),
-        ({"enableMemory": True}, {"memory"}, set()),
-        ({"enableReturnData": True}, {"returnData"}, set()),
-    ],
-)
-def test_struct_logs_follow_their_options(
-    options: dict[str, Any], present: set[str], absent: set[str]
-) -> None:
-    # A word in memory, and what Bob returned, before the store.
-    steps = trace(CALL_BOB + STORE, options)["structLogs"]
-    (store,) = [step for step in steps if step["op"] == "SSTORE" and step["depth"] == 1]
-    assert present <= {key for key, value in store.items() if value is not None}
-    assert not absent & store.keys()
-
-
-def test_struct_logs_end_after_so_many_bytes() -> None:
-    program = "5b 5f 50" * 50
-    steps = trace(program, {})["structLogs"]
-    first = len(json.dumps(steps[0], separators=(",", ":")))
-    assert len(trace(program, {"limit": first - 1})["structLogs"]) == 1
-    assert len(trace(program, {"limit": first})["structLogs"]) == 2
-    assert trace(program, {"limit": 10**6}) == trace(program, {})
-
-
-def test_struct_logs_show_slots_as_they_are_after_the_step() -> None:
-    steps = trace("6001 54 50" + STORE, {})["structLogs"]
-    stored = [step["storage"] for step in steps if "storage" in step]
-    assert stored == [{hexed(word(1)): hexed(word(value))} for value in (0, 7)]
-
-
 def test_struct_logs_name_what_failed() -> None:
     *_, last = trace("5f 5f 01 01", {})["structLogs"]
     assert (last["op"], last["error"]) == ("ADD", "stack underflow")
@@ -113,39 +70,6 @@ def test_a_transaction_that_cannot_start_has_one_failed_frame() -> None:
     )  # fmt: skip
 
 
-def test_the_call_tracer_nests_calls() -> None:
-    traced = trace(CALL_BOB, {"tracer": "callTracer"})
-    assert (traced["type"], traced["from"], traced["to"]) == ("CALL", hexed(ALICE), hexed(CONTRACT))
-    (inner,) = traced["calls"]
-    assert (inner["to"], inner["value"], inner["input"]) == (hexed(BOB), "0x3", "0x11223344")
-
-
-def test_the_call_tracer_shows_logs_on_demand() -> None:
-    traced = trace(CALL_BOB, {"tracer": "callTracer", "tracerConfig": {"withLog": True}})
-    (log,) = traced["calls"][0]["logs"]
-    assert log["address"] == hexed(BOB)
-    assert log["topics"] == [hexed(word(2))]
-    assert log["data"] == hexed(word(9))
-
-
-def test_the_prestate_tracer_shows_the_state_before() -> None:
-    traced = trace(CALL_BOB, {"tracer": "prestateTracer"})
-    assert traced[hexed(CONTRACT)]["balance"] == "0x64"
-    assert traced[hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(0))}
-
-
-def test_the_prestate_tracer_shows_the_difference() -> None:
-    options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
-    traced = trace(CALL_BOB, options)
-    assert traced["pre"][hexed(CONTRACT)]["balance"] == "0x64"
-    assert traced["post"][hexed(CONTRACT)] == {"balance": "0x61"}
-    assert traced["post"][hexed(BOB)]["storage"] == {hexed(word(1)): hexed(word(7))}
-
-
-def test_the_4byte_tracer_counts_selectors() -> None:
-    assert trace(CALL_BOB * 2, {"tracer": "4byteTracer"}) == {"0x11223344-0": 2}
-
-
 def test_the_flat_tracer_reports_the_position_of_the_transaction() -> None:
     position = {"transaction_hash": word(5), "transaction_index": 3, "block_hash": word(6)}
     top, inner = trace(CALL_BOB, {"tracer": "flatCallTracer"}, **position)
@@ -172,13 +96,6 @@ def test_the_flat_tracer_names_errors_as_geth_unless_it_converts_them(
         assert frame["error"] == expected
 
 
-def test_the_mux_tracer_runs_several() -> None:
-    options = {"tracer": "muxTracer", "tracerConfig": {"callTracer": {}, "4byteTracer": None}}
-    traced = trace(CALL_BOB, options)
-    assert traced.keys() == {"callTracer", "4byteTracer"}
-    assert traced["callTracer"]["to"] == hexed(CONTRACT)
-
-
 def test_the_transfer_tracer_lists_value_moved() -> None:
     world = InMemoryState.with_contract(CALL_BOB)
     tracer = Tracer(b'{"ownTracer": "transferTracer"}')
@@ -188,11 +105,6 @@ def test_the_transfer_tracer_lists_value_moved() -> None:
         {"type": "call", "from": hexed(ALICE), "to": hexed(CONTRACT), "value": "0x5"},
         {"type": "call", "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"},
     ]
-
-
-def test_the_internal_operations_tracer_leaves_out_the_top() -> None:
-    traced = trace(CALL_BOB, {"ownTracer": "internalOperationsTracer"})
-    assert traced == [{"type": 0, "from": hexed(CONTRACT), "to": hexed(BOB), "value": "0x3"}]
 
 
 @pytest.mark.parametrize(

@@ -93,16 +93,6 @@ def test_holders_are_read_by_pages(store: Store) -> None:
     assert pages == [people[:3], people[3:6], people[6:]]
 
 
-def test_who_receives_it_again_after_a_revert_is_found_at_the_new_block(store: Store) -> None:
-    chain = chain_of({}, {}, {"transactions": [transfer(0)], "logs": [[moved(HOLDER)]]})
-    fill(store, chain)
-    store.unwind(0)
-    # One block earlier than before, and then another block in the place of the reverted one.
-    earlier = block_of(chain[0], moved(HOLDER))
-    fill(store, [earlier, block_of(earlier, nonce=1)])
-    assert [holder.block for holder in store.accounts.holders(TOKEN, b"", 10, 2)] == [1]
-
-
 def random_blocks(randomness: random.Random, parent: BlockRecord, count: int) -> list[BlockRecord]:
     chain = [parent]
     for _ in range(count):

@@ -139,14 +139,6 @@ def test_a_settled_step_is_recorded_and_clears_its_pending_transaction(store: St
     assert table.settled(3, SettlementStep.PROVE) == done
 
 
-@pytest.mark.parametrize("gas_used", [None, 0, 2**64 - 1])
-def test_the_gas_of_a_step_is_recorded_if_it_is_known(store: Store, gas_used: int | None) -> None:
-    done = SettlementTransaction(Hash32(b"\5" * 32), 7, 1_234, gas_used)
-    store.batches.settle([1, 2], SettlementStep.COMMIT, done)
-    assert store.batches.settled(1, SettlementStep.COMMIT) == done
-    assert store.batches.settled(2, SettlementStep.COMMIT) == done
-
-
 @pytest.mark.parametrize("done", [0, 1, 4, 5])
 def test_the_last_batch_with_a_step_is_found_among_unsettled_ones(store: Store, done: int) -> None:
     table = store.batches

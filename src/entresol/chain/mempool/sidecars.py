@@ -20,10 +20,7 @@ class _Sealed(NamedTuple):
 
 
 class BlobSidecars:
-    """The sidecars of a chain's last blob transactions, by transaction hash; beyond `max_bytes` the oldest are dropped.
-
-    They are not persisted: no block, root or state depends on blobs, and on Ethereum, too, they are beside the chain.
-    """
+    """The last sidecars by transaction hash, up to `max_bytes`; in memory only: no block, root or state depends on blobs."""
 
     def __init__(self, max_bytes: int = MAX_SIDECAR_BYTES) -> None:
         self.max_bytes = max_bytes

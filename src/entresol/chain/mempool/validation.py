@@ -1,7 +1,4 @@
-"""Validate transactions on entry to the mempool; rejections use geth's wording.
-
-Stateless checks come first, then those against the sender's account.
-"""
+"""Validate transactions on entry to the mempool, first without the sender's account; rejections use geth's wording."""
 
 from __future__ import annotations
 
@@ -50,11 +47,7 @@ _MAX_PROVEN_BLOB: Final = 131_072 + 48 + 128 * 49 + 64
 
 
 class GasSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """The gas costs of a transaction's bytes in a fork.
-
-    A token is a zero byte or a quarter of a nonzero one; `floor_token` is the calldata floor for each
-    (EIP-7623).
-    """
+    """The gas costs of bytes in a fork; `floor_token` is for each zero byte or quarter of a nonzero one (EIP-7623)."""
 
     nonzero_byte: int = 16
     init_code_word: int = 2

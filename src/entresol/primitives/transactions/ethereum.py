@@ -36,6 +36,7 @@ class EthereumPayload(msgspec.Struct, frozen=True, kw_only=True):
     """The common fields of Ethereum's types; unsigned while `r` and `s` are zero."""
 
     type: ClassVar[int]
+    signed: ClassVar[tuple[str, ...]]
 
     nonce: int
     gas_limit: int

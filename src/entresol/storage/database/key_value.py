@@ -103,10 +103,7 @@ def _by_text(path: Path, text: str) -> EntresolError:
 
 
 class Cursors:
-    """A cursor for each thread that reads: making one takes as long as a seek.
-
-    `forget` has to follow every write, and to come before closing, because a cursor keeps the database open.
-    """
+    """A cursor for each thread that reads; `forget` has to follow every write, and to come before closing."""
 
     def __init__(self, db: Rdict) -> None:
         self._db = db

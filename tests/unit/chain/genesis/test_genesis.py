@@ -97,9 +97,6 @@ def test_sepolia_has_the_root_and_the_hash_of_sepolia(store: Store) -> None:
     assert str(record.hash()) == block_hash
 
 
-# --- State -------------------------------------------------------------------
-
-
 # --- Files -------------------------------------------------------------------
 
 
