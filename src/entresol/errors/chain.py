@@ -33,6 +33,8 @@ class HistoryNotLoaded(EntresolError):
             f"the state after block {number} is not known: the chain was loaded from a state file with states "
             f"from block {first} on; --preserve-historical-states writes those of earlier blocks"
         )
+        self.number = number
+        self.first = first
 
 
 class ChainReplaced(EntresolError):
@@ -67,6 +69,8 @@ class BelowSettledBatch(RollbackRejected):
             f"cannot revert to block {number}: batch {batch} ends at block {last_block}, and the L1 of --l1-url "
             "is not reverted with it"
         )
+        self.number = number
+        self.batch = batch
 
 
 class BlockFull(EntresolError):
@@ -79,6 +83,8 @@ class BlockFull(EntresolError):
         super().__init__(
             f"the block has {gas_left:d} gas left, the transaction needs {gas_limit:d}"
         )
+        self.gas_limit = gas_limit
+        self.gas_left = gas_left
 
 
 class BlockFullOfData(BlockFull):
@@ -102,6 +108,7 @@ class ReplayMismatch(EntresolError):
 
     def __init__(self, number: int, difference: str) -> None:
         super().__init__(f"block {number} differs from its record: {difference}")
+        self.number = number
         self.difference = difference
 
 
@@ -110,6 +117,7 @@ class BlockRuleBroken(ReplayMismatch):
 
     def __init__(self, number: int, problem: str) -> None:
         EntresolError.__init__(self, f"block {number} breaks a rule of its chain: {problem}")
+        self.number = number
         self.difference = problem
 
 

@@ -17,6 +17,8 @@ class ClusterUnreachable(ClusterFailed):
 
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(f"the cluster's database at {url} cannot be reached: {problem}")
+        self.url = url
+        self.problem = problem
 
 
 class ClusterFenced(ClusterFailed):
@@ -24,6 +26,7 @@ class ClusterFenced(ClusterFailed):
 
     def __init__(self, epoch: int) -> None:
         super().__init__(f"another node produces blocks since epoch {epoch} ended")
+        self.epoch = epoch
 
 
 class OutcomeUnknown(ClusterFailed):
@@ -31,6 +34,7 @@ class OutcomeUnknown(ClusterFailed):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"a write to the cluster's log has an unknown outcome: {problem}")
+        self.problem = problem
 
 
 class LogTailLost(ClusterFailed):
@@ -42,6 +46,8 @@ class LogTailLost(ClusterFailed):
             "a server was promoted that had lost the end of the log; restore the log, or start this node with an "
             "empty --data-dir to accept the loss"
         )
+        self.seq = seq
+        self.last = last
 
 
 class LogTruncated(ClusterFailed):
@@ -52,6 +58,8 @@ class LogTruncated(ClusterFailed):
             f"the cluster's log begins with entry {first}, and this node needs entry {seq}: start from a copy that "
             "entresol backup makes of another node's --data-dir"
         )
+        self.seq = seq
+        self.first = first
 
 
 class LogDamaged(ClusterFailed):
@@ -59,6 +67,7 @@ class LogDamaged(ClusterFailed):
 
     def __init__(self, seq: int, problem: str) -> None:
         super().__init__(f"entry {seq} of the cluster's log is damaged: {problem}")
+        self.seq = seq
 
 
 class DepositsNotNext(ClusterFailed):
@@ -68,3 +77,4 @@ class DepositsNotNext(ClusterFailed):
         super().__init__(
             f"block {block} begins with deposit {first}, and the next one is deposit {expected}"
         )
+        self.block = block

@@ -23,6 +23,7 @@ class BlockNotFound(NotInspectable):
     def __init__(self, block: int | bytes) -> None:
         name = f"#{block}" if isinstance(block, int) else f"0x{block.hex()}"
         super().__init__(f"block {name} not found")
+        self.block = block
 
 
 class TransactionNotFound(NotInspectable):
@@ -62,6 +63,7 @@ class ExecutionReverted(ExecutionFailed):
             "execution reverted" if reason is None else f"execution reverted: {reason}"
         )
         self.data = data
+        self.reason = reason
 
     @property
     def rpc_data(self) -> str:
@@ -74,6 +76,7 @@ class ExecutionHalted(ExecutionFailed):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
+        self.reason = reason
 
 
 class CallGasSpent(ExecutionHalted):
@@ -81,6 +84,7 @@ class CallGasSpent(ExecutionHalted):
 
     def __init__(self, cap: int) -> None:
         super().__init__(f"out of gas: a call may use {cap:d} gas")
+        self.cap = cap
 
 
 class GasAllowanceExceeded(ExecutionFailed):

@@ -26,6 +26,7 @@ class RemoteUnreachable(RemoteFailed):
     def __init__(self, host: str, method: str, problem: str) -> None:
         super().__init__(f"the remote {host} cannot be asked for {method}: {problem}")
         self.host = host
+        self.method = method
         self.problem = problem
 
 
@@ -55,6 +56,7 @@ class RemoteWaitOver(RemoteTimeout):
         else:
             text = f"a request for {missing} in {seconds:g} seconds"
         super().__init__(f"the remote {host} did not respond to {text}; see --fork-timeout")
+        self.host = host
         self.is_total = is_total
 
 
@@ -66,6 +68,8 @@ class RemoteRejected(RemoteFailed):
     ) -> None:
         self.shown = f"{message} (code {code})" if is_quoted else f"code {code}"
         super().__init__(f"the remote {host} rejected {method}: {self.shown}")
+        self.host = host
+        self.method = method
         self.code = code
         self.message = message
 
@@ -77,6 +81,7 @@ class RemoteMalformed(RemoteFailed):
         super().__init__(f"the remote {host} responded to {method} with a wrong result: {problem}")
         self.host = host
         self.method = method
+        self.problem = problem
 
 
 class RemoteLied(RemoteFailed):
@@ -84,6 +89,9 @@ class RemoteLied(RemoteFailed):
 
     def __init__(self, host: str, method: str, problem: str) -> None:
         super().__init__(f"the remote {host} responded to {method} with a false result: {problem}")
+        self.host = host
+        self.method = method
+        self.problem = problem
 
 
 class AnchorLost(RemoteFailed):
@@ -95,6 +103,10 @@ class AnchorLost(RemoteFailed):
             f"block {number} of the fork, {expected}, was orphaned: the remote {host} {now}. What was read of it is "
             "served; for the rest, fork a block that is final"
         )
+        self.host = host
+        self.number = number
+        self.expected = expected
+        self.found = found
 
 
 class NoArchive(RemoteFailed):
@@ -105,6 +117,8 @@ class NoArchive(RemoteFailed):
             f"the remote {host} has no state of block {number}: it is not an archive node; pin a newer block "
             "(--fork-block-number), or ask another one (--fork-url)"
         )
+        self.host = host
+        self.number = number
 
 
 class NotRecorded(RemoteFailed):
@@ -114,6 +128,8 @@ class NotRecorded(RemoteFailed):
         super().__init__(
             f"{what} is not in the cache of the fork: record it with `{command}` and the same requests"
         )
+        self.what = what
+        self.command = command
 
 
 class AnchorMismatch(RemoteFailed):
@@ -121,6 +137,9 @@ class AnchorMismatch(RemoteFailed):
 
     def __init__(self, what: str, expected: object, found: object) -> None:
         super().__init__(f"{what} is {found}, and {expected} is expected")
+        self.what = what
+        self.expected = expected
+        self.found = found
 
 
 class AnchorNotFound(RemoteFailed):
@@ -128,6 +147,8 @@ class AnchorNotFound(RemoteFailed):
 
     def __init__(self, host: str, what: str) -> None:
         super().__init__(f"the remote {host} has no {what} to fork from")
+        self.host = host
+        self.what = what
 
 
 class Unprovable(RemoteFailed):
@@ -135,6 +156,8 @@ class Unprovable(RemoteFailed):
 
     def __init__(self, method: str, reason: str) -> None:
         super().__init__(f"--fork-verify: {method} cannot be proven: {reason}")
+        self.method = method
+        self.reason = reason
 
 
 class NotCovered(RemoteFailed):
@@ -142,6 +165,8 @@ class NotCovered(RemoteFailed):
 
     def __init__(self, method: str, reason: str) -> None:
         super().__init__(f"{method} is not served on a fork: {reason}")
+        self.method = method
+        self.reason = reason
 
 
 class NotEvmCode(InvalidTransaction):
@@ -151,6 +176,7 @@ class NotEvmCode(InvalidTransaction):
         super().__init__(
             f"0x{address.hex()} has EraVM code, which is not executed here: its balance and storage can be read"
         )
+        self.address = address
 
 
 def _described(key: tuple[Any, ...] | None) -> str:

@@ -22,6 +22,7 @@ class LayerOneUnreachable(LayerOneFailed):
 
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(f"L1 at {url} cannot be reached: {problem}")
+        self.url = url
         self.problem = problem
 
 
@@ -30,6 +31,7 @@ class LayerOneRejected(LayerOneFailed):
 
     def __init__(self, method: str, code: int, message: str) -> None:
         super().__init__(f"L1 rejected {method}: {message} (code {code})")
+        self.method = method
         self.code = code
         self.message = message
 
@@ -39,6 +41,8 @@ class LayerOneMalformed(LayerOneFailed):
 
     def __init__(self, method: str, problem: str) -> None:
         super().__init__(f"L1 responded to {method} with a wrong result: {problem}")
+        self.method = method
+        self.problem = problem
 
 
 class LayerOneMismatch(LayerOneFailed):
@@ -71,6 +75,7 @@ class L1FeeTooHigh(LayerOneFailed):
         super().__init__(
             f"the base fee of L1 is above {max_fee / 10**9:g} gwei, the limit of --l1-max-fee-gwei"
         )
+        self.max_fee = max_fee
 
 
 class OperatorOutOfFunds(LayerOneFailed):
@@ -81,6 +86,8 @@ class OperatorOutOfFunds(LayerOneFailed):
             f"{operator} has {balance / 10**18:.6g} ether on L1, and its next "
             f"transaction needs about {needed / 10**18:.2g}: send it some"
         )
+        self.operator = operator
+        self.balance = balance
         self.needed = needed
 
 
@@ -100,6 +107,9 @@ class RelayOutOfFunds(EntresolError):
             f"the account of the relay, {address}, has {balance} of the smallest unit of what pays for gas on chain "
             f"{chain_id}, and its next transaction needs {needed}: send it some"
         )
+        self.address = address
+        self.chain_id = chain_id
+        self.balance = balance
         self.needed = needed
 
 
@@ -147,6 +157,7 @@ class EditsUnavailable(EntresolError):
     def __init__(self, block: int, source: str, problem: str) -> None:
         super().__init__(f"the edits of block {block} are not at {source}: {problem}")
         self.block = block
+        self.problem = problem
 
 
 class SnapshotRejected(EntresolError):
@@ -156,3 +167,5 @@ class SnapshotRejected(EntresolError):
 
     def __init__(self, batch: int, snapshot: str, problem: str) -> None:
         super().__init__(f"batch {batch} is not accepted from {snapshot}: {problem}")
+        self.batch = batch
+        self.problem = problem

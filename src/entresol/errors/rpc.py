@@ -19,6 +19,7 @@ class UnknownAccount(EntresolError):
             super().__init__(
                 f"unknown account: 0x{address.hex()} is neither in eth_accounts nor impersonated"
             )
+        self.address = address
 
 
 class AccountsLocked(EntresolError):
@@ -89,6 +90,7 @@ class MethodNotServed(EntresolError):
 
     def __init__(self, method: str, why: str) -> None:
         super().__init__(f"the method {method} does not exist/is not available: {why}")
+        self.method = method
 
 
 class ControlRejected(EntresolError):
@@ -126,6 +128,7 @@ class TooManyLongCalls(EntresolError):
 
     def __init__(self, limit: int, whose: str = "") -> None:
         super().__init__(f"too many long calls waiting{whose} (max {limit})")
+        self.limit = limit
 
 
 class InvalidFilter(EntresolError):
@@ -139,6 +142,9 @@ class TooManyAlternatives(InvalidFilter):
 
     def __init__(self, path: str, count: int, limit: int) -> None:
         super().__init__(f"{path}: a filter has at most {limit} values at a position, got {count}")
+        self.path = path
+        self.count = count
+        self.limit = limit
 
 
 class TooManyResults(InvalidFilter):
@@ -149,6 +155,7 @@ class TooManyResults(InvalidFilter):
             f"Query returned more than {limit} results. "
             f"Try with this block range [{first:#x}, {last:#x}]."
         )
+        self.limit = limit
         self.first = first
         self.last = last
 
@@ -161,6 +168,9 @@ class TooManyBlocks(InvalidFilter):
             f"Query covers more than {limit} blocks. "
             f"Try with this block range [{first:#x}, {last:#x}]."
         )
+        self.limit = limit
+        self.first = first
+        self.last = last
 
 
 class FilterNotFound(EntresolError):

@@ -23,6 +23,7 @@ class StoreLocked(StoreFailed):
         super().__init__(
             f"{path} is in use by another process: stop it, or choose another directory"
         )
+        self.path = path
 
 
 class StoreForeign(StoreFailed):
@@ -32,6 +33,7 @@ class StoreForeign(StoreFailed):
         super().__init__(
             f"{path} is not empty and holds no chain: choose an empty or missing directory"
         )
+        self.path = path
 
 
 class StoreDamaged(StoreFailed):
@@ -45,6 +47,7 @@ class StoreDamaged(StoreFailed):
 
     def __init__(self, path: Path, detail: str) -> None:
         super().__init__(f"{path} is damaged ({detail}): restore it from a copy, or start anew")
+        self.path = path
         self.detail = detail
 
 
@@ -57,6 +60,7 @@ class StoreFull(StoreFailed):
     def __init__(self, path: Path, *, recovers: bool = False) -> None:
         then = "the node then continues by itself" if recovers else "then start again"
         super().__init__(f"no space left for {path}: make room, {then}")
+        self.path = path
 
 
 class GenesisMismatch(StoreFailed):
@@ -67,6 +71,7 @@ class GenesisMismatch(StoreFailed):
             f"{path} holds a chain with another genesis ({'; '.join(differences)}): give the flags that it "
             "was created with, or choose another directory"
         )
+        self.path = path
         self.differences = differences
 
 
@@ -80,6 +85,9 @@ class StoreAnchorMismatch(StoreFailed):
         super().__init__(
             f"{path} holds {holds}, and {given}: give the flags that it was created with, or choose another directory"
         )
+        self.path = path
+        self.found = found
+        self.expected = expected
 
 
 class WrongParent(StoreFailed):
@@ -88,6 +96,8 @@ class WrongParent(StoreFailed):
     def __init__(self, number: int, head: int | None) -> None:
         after = "an empty store" if head is None else f"block {head}"
         super().__init__(f"block {number} does not follow {after}")
+        self.number = number
+        self.head = head
 
 
 class ForkCacheFailed(EntresolError):
@@ -103,6 +113,8 @@ class ForkCacheUnusable(ForkCacheFailed):
         super().__init__(
             f"the fork cache {path} cannot be used: {problem}; choose another (--fork-cache)"
         )
+        self.path = path
+        self.problem = problem
 
 
 class ForkCacheDamaged(ForkCacheFailed):
@@ -113,6 +125,7 @@ class ForkCacheDamaged(ForkCacheFailed):
             f"the fork cache {path} is damaged ({detail}): delete it, and what it held is read from the remote again"
         )
         self.path = path
+        self.detail = detail
 
 
 class ForkCacheMismatch(ForkCacheFailed):
@@ -123,6 +136,9 @@ class ForkCacheMismatch(ForkCacheFailed):
             f"the fork cache {path} holds {found}, not {expected}: fork that block "
             "(--fork-block-number), or choose another file (--fork-cache)"
         )
+        self.path = path
+        self.found = found
+        self.expected = expected
 
 
 class ForkCacheConflict(ForkCacheFailed):
@@ -133,6 +149,9 @@ class ForkCacheConflict(ForkCacheFailed):
             f"{name} is {cached} in the fork cache, and now it is {given}: the remote, or the file, is wrong; "
             "--fork-verify tells which, and `entresol cache clear` deletes the file"
         )
+        self.name = name
+        self.cached = cached
+        self.given = given
 
 
 class TrieError(EntresolError):

@@ -38,6 +38,7 @@ class SystemTransactionFailed(InvalidTransaction):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the system transaction that imports roots of L1 fails: {reason}")
+        self.reason = reason
 
 
 _RULES: Final = {
@@ -113,6 +114,8 @@ class NonceTooLow(InvalidTransaction):
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"nonce too low: next nonce {expected:d}, tx nonce {got:d}")
+        self.expected = expected
+        self.got = got
 
 
 class InsufficientFunds(InvalidTransaction):
@@ -124,6 +127,7 @@ class InsufficientFunds(InvalidTransaction):
         super().__init__(
             f"insufficient funds for gas * price + value: have {balance:d} want {cost:d}"
         )
+        self.balance = balance
         self.cost = cost
 
 
@@ -134,6 +138,7 @@ class IntrinsicGasTooLow(InvalidTransaction):
 
     def __init__(self, gas_limit: int, needed: int) -> None:
         super().__init__(f"intrinsic gas too low: gas {gas_limit:d}, minimum needed {needed:d}")
+        self.gas_limit = gas_limit
         self.needed = needed
 
 
@@ -142,6 +147,7 @@ class InvalidSidecar(InvalidTransaction):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"invalid blob sidecar: {problem}")
+        self.problem = problem
 
 
 _FIELDS: Final = [
@@ -230,6 +236,7 @@ class NotEnoughBalanceForFeeValue(InsufficientFunds):
             self,
             f"insufficient funds for gas + value. balance: {balance:d}, fee: {fee:d}, value: {value:d}",
         )
+        self.balance = balance
         self.cost = fee + value
 
 
@@ -299,3 +306,4 @@ class ValidationsThrottled(PoolRejection):
     def __init__(self, address: bytes | None) -> None:
         of = "of accounts" if address is None else f"that involve 0x{address.hex()}"
         super().__init__(f"validations {of} have failed too often lately: try again later")
+        self.address = address

@@ -52,6 +52,8 @@ class InvalidStateFile(EntresolError):
     def __init__(self, problem: str, *, field: str | None = None) -> None:
         what = problem if field is None else f"{field}: {problem}"
         super().__init__(f"Failed to decode state dump: {what}")
+        self.problem = problem
+        self.field = field
 
 
 class UnreadableData(EntresolError):
@@ -62,6 +64,7 @@ class UnreadableData(EntresolError):
     def __init__(self, field: str, problem: str, *, offset: int = 0) -> None:
         super().__init__(f"{field}, at byte {offset}: {problem}")
         self.field = field
+        self.problem = problem
         self.offset = offset
 
 
@@ -74,6 +77,8 @@ class UnknownPublishedVersion(UnreadableData):
             f"version {found} is not known, the latest one here is {known}: update entresol",
             offset=offset,
         )
+        self.found = found
+        self.known = known
 
 
 class NotPublishable(EntresolError):
