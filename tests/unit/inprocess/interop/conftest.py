@@ -12,17 +12,6 @@ from entresol import Devnet, devnet
 @pytest.fixture(scope="module")
 def running() -> Iterator[Devnet]:
     """Return a devnet that settles on request; the gas of its last chain is paid in ZOO."""
-    chains: list[dict[str, int | str]] = [
-        {"chain_id": 270},
-        {"chain_id": 271},
-        {"chain_id": 272, "base_token": "ZOO"},
-    ]
-    with devnet(settle=False, chains=chains) as net:
+    last: dict[str, int | str] = {"chain_id": 272, "base_token": "ZOO"}
+    with devnet(settle=False, chains=[{"chain_id": 270}, {"chain_id": 271}, last]) as net:
         yield net
-
-
-@pytest.fixture
-def net(running: Devnet) -> Iterator[Devnet]:
-    """Return a devnet whose chains are reverted after the test."""
-    with running.isolated():
-        yield running
