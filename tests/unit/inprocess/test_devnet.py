@@ -48,6 +48,7 @@ def test_it_serves_both_layers_over_http(net: Devnet) -> None:
     assert net.layers == (net.l1, net.l2)
 
 
+@pytest.mark.usefixtures("running")  # The first devnet of a process opens a pipe, which stays.
 def test_nothing_is_left_when_it_has_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
