@@ -45,7 +45,6 @@ class CheckpointLog:
             MAX_CHECKPOINTS, max_weight=max_bytes
         )
         self.get = self._checkpoints.get
-        """Return the checkpoint with this id."""
         self._last = 0
 
     def __len__(self) -> int:

@@ -34,7 +34,6 @@ MAX_CUTS: Final = 1_000_000
 IMPORTS: Final = LogQuery(
     addresses=frozenset({bytes(ROOT_STORAGE)}), topics=(frozenset({ROOT_ADDED}),)
 )
-"""The events of imported roots."""
 
 
 log = logging.getLogger(__name__)

@@ -102,7 +102,7 @@ class BlockReads:
         }
         left = [number for number in numbers if number not in found]
         if left and self._client is None:
-            raise self._cache.missing_hash(left[0])
+            raise self._cache.missing("hash", left[0])
         if left and self._opened.has_history:
             found |= await self._by_history(left)
             left = [number for number in left if number not in found]
@@ -200,7 +200,7 @@ class BlockReads:
 
     def _missing(self, method: str, key: bytes) -> RemoteFailed:
         self._use.read([(method, _shown(key), 0)], is_kept=False)
-        return self._cache.missing_response(method, key)
+        return self._cache.missing("response", method, key)
 
     async def _check_ancestor(self, method: str, block: RemoteBlock | DescribedBlock) -> None:
         """Check that a block is an ancestor of the anchor; that its header has its hash, `PastBlocks` has checked."""

@@ -78,7 +78,6 @@ class Hardforks(msgspec.Struct, frozen=True):
 
     chain_id: int
     config: bytes | None = None
-    """What `eth_config` responded, if it did."""
     head: Marks = frozenset()
     """What the newest block that is known has."""
 

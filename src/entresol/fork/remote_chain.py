@@ -55,7 +55,6 @@ class RemoteChain:
         self.anchor: Anchor = opened.anchor
         self.hardforks: Hardforks = opened.hardforks
         self.hardfork: str = self.hardfork_of(self.anchor.header.timestamp, self.anchor.json)
-        """The EVM fork of the anchor."""
         self._thread = thread
         self._client = client
         self._cache = cache
@@ -70,7 +69,6 @@ class RemoteChain:
         self.table: RemoteTable = self._new_table(
             self.anchor.number, CACHES.remote_values, known=opened.accounts
         )
-        """The state after the anchor."""
         self._past: BoundedMap[int, RemoteTable] = BoundedMap(CACHES.past_tables)
         self._lock = threading.Lock()
 

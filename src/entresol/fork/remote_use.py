@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 MAX_READS: Final = 200
-"""How many of the last reads are listed."""
 WITHOUT_RESPONSE: Final = "no_response"
 RATE_LIMIT: Final = "rate_limit"
 _WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -22,7 +21,6 @@ _WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS: Final = 3.0
-"""What waits longer is logged."""
 QUIET_SECONDS: Final = 30.0
 """How long nothing more is logged then: many requests wait for the same reason."""
 
@@ -151,9 +149,7 @@ class WaitReport(msgspec.Struct, frozen=True):
     host: str
     requests: int = 0
     method: str = ""
-    """The method of the request that waits longest."""
     seconds: float = 0.0
-    """How long that one waits."""
 
     def __str__(self) -> str:
         if not self.requests:

@@ -30,9 +30,7 @@ class ForkSettings(msgspec.Struct, frozen=True, kw_only=True):
     block_number: int | None = None
     """The anchor; a negative number counts back from the latest block. None is the latest block."""
     block_hash: Hash32 | None = None
-    """The anchor by its hash, instead of its number."""
     transaction_hash: Hash32 | None = None
-    """The anchor is the parent of this transaction's block."""
     not_after: int | None = None
     """The anchor is the newest block that is not later than this Unix time, where nothing else names it."""
     chain_id: int | None = None
@@ -41,14 +39,12 @@ class ForkSettings(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = DEFAULT_TIMEOUT
     """Seconds that a read of the remote takes at most, with its retries."""
     backoff: float = DEFAULT_BACKOFF
-    """Seconds before the first retry."""
     compute_units_per_second: int | None = DEFAULT_COMPUTE_UNITS
     """What requests may cost in a second; None is no limit, as local addresses have none."""
     batch_size: int = DEFAULT_BATCH_SIZE
     by_number: bool = False
     """Whether state is asked for by the number of its block, with its hash checked."""
     verify: bool = False
-    """Whether everything that is read is proven against the anchor's header."""
     is_offline: bool = False
     """Whether no request leaves the machine: the cache has all."""
     flag_prefix: str = "--"

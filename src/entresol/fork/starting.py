@@ -54,7 +54,6 @@ _HISTORY: Final = "history"
 _HEAD: Final = "head"
 _VERIFIED: Final = "verified"
 _STARTS: Final = 3
-"""How often a start is tried if the remote reorganises meanwhile."""
 
 
 class StateNames:
@@ -108,7 +107,6 @@ class OpenedRemote(msgspec.Struct, frozen=True):
     block_above: Hash32 | None = None
     """The block of the transaction that the settings name, if a start has found the anchor by it."""
     accounts: Mapping[bytes, FetchedAccount] = {}
-    """Accounts that were read ahead, after the anchor."""
 
 
 async def open_remote(

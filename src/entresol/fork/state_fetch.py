@@ -236,7 +236,6 @@ class _Part(NamedTuple):
     calls: list[Call]
     take: Callable[[list[bytes], _Found], None]
     max_bytes: int
-    """How long their results may be together."""
     is_proof: bool = False
 
 

@@ -30,7 +30,6 @@ SILENT_TIMEOUTS: Final = 2
 TOTAL_TIMEOUTS: Final = 10
 """After how many times of it work ends that still waits for values, one after the other."""
 MAX_TAKEN: Final = 4_096
-"""How many keys are fetched at a time."""
 MAX_FETCHES: Final = 16
 """How many such groups are fetched at the same time; what is wanted meanwhile stays in the table."""
 
@@ -294,9 +293,7 @@ class _Sink:
 
     def missing(self, key: TableKey) -> EntresolError:
         """Return the error of a key that is not in the cache of a fork without a remote."""
-        if key[0] == "account":
-            return self._cache.missing_account(key[1], self._block)
-        return self._cache.missing_slot(key[1], key[2], self._block)
+        return self._cache.missing(key[0], self._block, *key[1:])
 
     def _is_cached(self, keys: Sequence[TableKey], put: Callable[[], None]) -> bool:
         """Put values into the cache; they fail if it has others, which is what a remote looks like that has changed."""

@@ -25,13 +25,11 @@ MAX_CONTRACTS: Final = 20_000
 MAX_SOURCES: Final = 20_000
 
 MAX_CODE: Final = 1 << 20
-"""Bytes of a code; a longer one is not known."""
 
 MAX_NUMBER_DIGITS: Final = 9
 """Digits of the number of a source, or of an offset of a code; a key that has more is none."""
 
 MAX_NAME: Final = 16_384
-"""Characters of the name of a contract or a source."""
 
 MAX_TEXT: Final = 2 << 20
 """Bytes of a source in the input; a longer one has no text."""

@@ -116,7 +116,6 @@ class CompiledContract:
         self.creation = creation
         self.deployed = deployed
         self.sources = sources
-        """The sources of the compilation, by the numbers that maps use."""
         self.is_optimized = is_optimized
         """Whether instructions may have moved away from their lines; None if the settings are not known."""
         self._storage_layout = storage_layout

@@ -19,7 +19,6 @@ CONSTRUCTOR: Final = "constructor"
 CONTAINERS: Final = frozenset((b"contract", b"library", b"interface"))
 
 MAX_NAME: Final = 1_000
-"""Characters of a name; a longer one is cut."""
 
 _FIRST_WORDS: Final = 3
 
@@ -31,7 +30,6 @@ _TOKEN: Final = re.compile(
 )
 """What opens matches even if it is not closed: nothing is read twice, so that time is linear for any text."""
 _VYPER_LINE: Final = re.compile(rb"^(?:@|def[ \t]++(\w++)|[^\s#)])[^\n]*", re.MULTILINE)
-"""A line that starts a statement outside of functions."""
 _UNNAMED: Final = {
     b"constructor": CONSTRUCTOR,
     b"fallback": FALLBACK,
@@ -52,7 +50,6 @@ class Definition(NamedTuple):
     start: int
     end: int
     container: str | None
-    """The contract that it is part of."""
 
     def contains(self, start: int, end: int) -> bool:
         """Return whether a span is inside."""
@@ -69,11 +66,9 @@ class _Head(NamedTuple):
     """The beginning of a statement, of a few words however long it is."""
 
     words: list[bytes]
-    """The first three."""
     variable: bytes
     """The name of a variable, if it declares one: the word before `=`, or before the last."""
     last: _Token
-    """The token that ends it."""
 
 
 def solidity_definitions(text: bytes) -> list[Definition]:

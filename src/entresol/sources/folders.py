@@ -182,7 +182,6 @@ class OutputFolder:
         self._reader = FileReader()
         self._texts: dict[str, bytes | None] = {}
         self._inputs: dict[Path, CompilerInput | None] = {}
-        """The standard JSON input of each folder that has an output."""
         self._roots = roots_of(path)
         self._artifacts: list[FoundryArtifact] = []
         self._builds: list[dict[int, str]] = []

@@ -24,7 +24,6 @@ LARGE_BYTES: Final = 1 << 20
 MODULE: Final = "entresol.sources.reading_process"
 
 MAX_SECONDS: Final = 600.0
-"""How long a process may read."""
 
 MAX_TOGETHER: Final = 1_000
 """Definitions that are loaded at once: half a millisecond."""

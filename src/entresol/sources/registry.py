@@ -73,7 +73,6 @@ class AddedContracts:
 log = logging.getLogger(__name__)
 
 MAX_FOUND: Final = 4_096
-"""Codes whose contract is remembered."""
 
 LOOK_SECONDS: Final = 2.0
 """How often is looked whether files have changed, while there are codes that are not found."""

@@ -121,7 +121,6 @@ class StackTrace(NamedTuple):
     message: str
     frames: list[StackFrame]
     omitted: int = 0
-    """How many frames were left out in the middle."""
 
     def lines(self) -> list[str]:
         """Return the trace as text."""

@@ -67,7 +67,6 @@ class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[bytes, bytes], ...] = ()
     """Rows that do not follow from the records: batches, their settlement, prices."""
     edits: tuple[StoredChange, ...] = ()
-    """State edits since the last block."""
     edited_codes: tuple[bytes, ...] = ()
     anchor: FileAnchor | None = None
     """What the chain stands on; None if it is not a fork."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -234,23 +234,11 @@ class ForkCache:
             self._absent += 1
             self._put([Row("absent", key, ())])
 
-    def missing_account(self, address: bytes, block: bytes = ANCHOR) -> NotRecorded:
-        """Return the error of an account that a fork without a remote needs."""
-        return self._not_recorded(name_of("account", (self._block(block), bytes(address))))
-
-    def missing_slot(self, address: bytes, slot: bytes, block: bytes = ANCHOR) -> NotRecorded:
-        """Return the error of a slot that a fork without a remote needs."""
-        return self._not_recorded(
-            name_of("slot", (self._block(block), bytes(address), bytes(slot)))
-        )
-
-    def missing_hash(self, number: int) -> NotRecorded:
-        """Return the error of a block's hash that a fork without a remote needs."""
-        return self._not_recorded(name_of("hash", (number,)))
-
-    def missing_response(self, method: str, params: bytes) -> NotRecorded:
-        """Return the error of a response that a fork without a remote needs."""
-        return self._not_recorded(name_of("response", (method, params)))
+    def missing(self, kind: str, *key: Any) -> NotRecorded:
+        """Return the error of a value that a fork without a remote needs."""
+        if kind in {"account", "slot"}:
+            key = (self._block(key[0]), *key[1:])
+        return self._not_recorded(name_of(kind, key))
 
     def flush(self) -> None:
         """Wait until everything is written, or raise why it cannot be."""

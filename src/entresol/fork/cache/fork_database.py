@@ -37,7 +37,6 @@ EMPTY_CODE: Final = keccak256(b"")
 ROW_BYTES: Final = 100
 """What a row takes beside its columns."""
 MAX_NUMBER: Final = (1 << 63) - 1
-"""The largest integer of SQLite."""
 
 APPLICATION_ID: Final = int.from_bytes(b"EnFk", "big")
 """Marks the file as a fork's cache, in the header that every SQLite file has."""

@@ -49,7 +49,6 @@ MAX_TRANSACTIONS: Final = 50_000
 _HASH_DIGITS: Final = 66
 _WITH_TRANSACTIONS: Final = True
 _ARBITRUM: Final = ("sendRoot", "sendCount", "l1BlockNumber")
-"""Members that only blocks of Arbitrum have."""
 _ERA: Final = ("l1BatchNumber",)
 
 
@@ -152,9 +151,7 @@ class BlockToReplay(NamedTuple):
     transactions: Sequence[RemoteTransaction]
     receipts: Sequence[dict[str, Any]]
     notes: Sequence[str] = ()
-    """What of the chain cannot be executed here."""
     marks: Marks = frozenset()
-    """What its header shows of its hardfork."""
 
 
 class TransactionReplay(msgspec.Struct, frozen=True):

@@ -44,7 +44,6 @@ _FAILURE_SHARE: Final = 0.1
 T = TypeVar("T")
 
 IN_FLIGHT: Final = 16
-"""How many HTTP requests are under way at the same time."""
 MAX_REQUESTS: Final = 1_024
 """How many single requests wait at the same time: clients choose them, and a remote that is slow would gather them."""
 REGAIN_SECONDS: Final = 30.0

@@ -16,7 +16,6 @@ from entresol.l1.urls import REDACTED, Endpoint, is_http_url
 MAX_REST_SECONDS: Final = 30.0
 """How long an endpoint rests at most that keeps failing."""
 MAX_SECRET_FREE: Final = 300
-"""How much of a text of the remote an error repeats."""
 _MIN_SECRET: Final = 6
 """Shorter than any key."""
 
@@ -79,7 +78,6 @@ class RemoteEndpoint:
         self.not_before = 0.0
         """It is not asked until then at all: it said so."""
         self.limited_by = ""
-        """How it said so last."""
 
     def __repr__(self) -> str:
         return f"<RemoteEndpoint {self.host}>"

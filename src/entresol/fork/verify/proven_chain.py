@@ -39,7 +39,6 @@ BLOCK_RECEIPTS: Final = "eth_getBlockReceipts"
 RECEIPT: Final = "eth_getTransactionReceipt"
 UNCLE: Final = "eth_getUncleByBlockHashAndIndex"
 MAX_HEADERS: Final = 1_024
-"""How many headers one answer is proven by."""
 MAX_BODIES: Final = 128
 """How many blocks with all that is in them one answer is proven by."""
 AT_ONCE: Final = 16

@@ -95,7 +95,6 @@ class Instruction(NamedTuple):
     source: int
     span: Range
     is_call: bool
-    """Whether it jumps into a function."""
 
 
 class Jump(NamedTuple):
@@ -115,7 +114,6 @@ class SourcePlaces:
         self.wholes: dict[int, set[int]] = defaultdict(set)
         """Instructions that belong to all of a function."""
         self.first_statements: dict[int, int] = {}
-        """The first statement of each function that has code."""
         self.statements: dict[int, list[int]] = defaultdict(list)
         self.branches: dict[int, list[Jump]] = defaultdict(list)
         self.selections: dict[int, list[int]] = defaultdict(list)

@@ -7,9 +7,10 @@ tree is the oracle of the tests.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.sources.definitions import CONSTRUCTOR, FALLBACK, RECEIVE
+from entresol.sources.definitions import solidity_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -231,10 +232,6 @@ def _operand(tokens: Tokens, start: int, end: int) -> Iterator[BranchPart]:
             yield from branches_of(tokens, named, last)
 
 
-_CONTAINERS: Final = frozenset((b"contract", b"library", b"interface"))
-_UNNAMED: Final = {b"constructor": CONSTRUCTOR, b"fallback": FALLBACK, b"receive": RECEIVE}
-_FUNCTIONS: Final = frozenset((b"function", b"modifier", *_UNNAMED))
-_WITH_BODY: Final = frozenset((b"struct", b"enum"))
 _VALUES: Final = frozenset((b"return", b"emit", b"delete"))
 _PLACEHOLDER: Final = b"_"
 _BARE_RETURN: Final = b"return"
@@ -261,43 +258,20 @@ class _SourceReader:
         self.parts = SourceParts([], [], [])
 
     def read(self) -> None:
-        """Find the parts of the source."""
-        self._members(0, len(self._tokens), None)
-
-    def _members(self, start: int, end: int, container: str | None) -> None:
-        """Find the parts of what is defined between two places."""
-        at, tokens = start, self._tokens
-        while at < end:
-            first = tokens.text(at)
-            place = at + (first == b"abstract")
-            if container is None and tokens.text(place) in _CONTAINERS:
-                opening = tokens.find(b"{", at, end)
-                name = tokens.text(place + 1).decode()
-                self._members(opening + 1, tokens.closing(opening), name)
-                at = tokens.after(opening)
-            elif first in _FUNCTIONS:
-                at = self._function(at, end, container)
-            else:
-                last = b"{" if first in _WITH_BODY else b";"
-                at = tokens.after(tokens.find(last, at, end))
-
-    def _function(self, at: int, end: int, container: str | None) -> int:
-        """Find the parts of a function; return the place after it."""
+        """Find the parts of the functions and modifiers that have a body."""
         tokens = self._tokens
-        last = next(
-            (place for place in tokens.top(at, end) if tokens.text(place) in (b"{", b";")), end
-        )
-        if tokens.text(last) != b"{":
-            return last + 1
-        following = tokens.after(last)
-        name = _UNNAMED.get(tokens.text(at)) or tokens.text(at + 1).decode()
-        # Before Solidity 0.6 a function without a name was the fallback.
-        name = FALLBACK if name == "(" else name
-        shown = name if container is None else f"{container}.{name}"
-        body = tokens.range(last, following)
-        self.parts.functions.append(FunctionPart(shown, tokens.range(at, following), body))
-        self._block(last)
-        return following
+        starts = [token.start for token in tokens.all]
+        for defined in solidity_definitions(self._text):
+            has_body = self._text[defined.end - 1 : defined.end] == b"}"
+            if defined.kind not in {"function", "modifier"} or not has_body:
+                continue
+            at, outer = bisect_left(starts, defined.start), defined.container
+            opening = tokens.find(b"{", at, len(tokens))
+            following = tokens.after(opening)
+            name = defined.name if outer is None else f"{outer}.{defined.name}"
+            whole, body = tokens.range(at, following), tokens.range(opening, following)
+            self.parts.functions.append(FunctionPart(name, whole, body))
+            self._block(opening)
 
     def _block(self, opening: int) -> None:
         at, end = opening + 1, self._tokens.closing(opening)

@@ -34,7 +34,6 @@ class RecordedFrame(msgspec.Struct, gc=False):
     frame: CallFrame
     """As traced, without the inner frames; input and output are cut off if there are too many bytes of them."""
     storage: StorageOwner
-    """Whose storage it uses."""
     input_size: int
     output_size: int
     has_data: bool
@@ -191,7 +190,6 @@ class RecordedStep(msgspec.Struct, gc=False, frozen=True):
     """The innermost function that is open in its frame."""
     place: StepPlace
     change: SlotAccess | None
-    """The slot that it writes."""
     stack: bytes | None
     """The stack before it, as JSON; None if it is not kept."""
 
@@ -221,7 +219,6 @@ class ExecutionRecording(NamedTuple):
     """An execution, with the steps that are kept of it."""
 
     total: int
-    """How many steps there were."""
     ranges: Sequence[StepRange]
     frames: Sequence[RecordedFrame]
     omitted_frames: int
@@ -233,12 +230,10 @@ class ExecutionRecording(NamedTuple):
     preimages: Mapping[int, bytes]
     """What was hashed to find slots, by the hashes."""
     codes: KeptCodes
-    """The codes that were run."""
     read_codes: KeptCodes
     """The codes that were read; a delegated account runs another one."""
     stack_trace: StackTrace | None
     size: int
-    """About how many bytes it takes."""
 
     @property
     def is_optimized(self) -> bool | None:

@@ -100,7 +100,6 @@ class OpenedFunction(msgspec.Struct, frozen=True, gc=False):
     located: Located | None
     """None for one that the compiler has added."""
     call: StepPlace
-    """Where it was called."""
     height: int | None
     """How many words the stack had when it was entered, with its arguments; None if the stack is not known."""
     count: int

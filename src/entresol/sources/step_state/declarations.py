@@ -13,13 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_TEXT: Final = 64 << 10
-"""Bytes of a function that is read."""
 
 MAX_STATEMENT: Final = 4 << 10
-"""Bytes of a statement."""
 
 MAX_NESTING: Final = 100
-"""Blocks within each other."""
 
 _SILENT: Final = re.compile(
     rb"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?", re.DOTALL

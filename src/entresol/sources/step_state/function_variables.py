@@ -24,7 +24,6 @@ MAX_BYTES: Final = 1_000
 """Bytes of a value that is in memory or in the call data; a longer one is cut."""
 
 MAX_ITEMS: Final = 100
-"""Items of an array that are shown."""
 
 WORD: Final = 32
 SELECTOR_SIZE: Final = 4

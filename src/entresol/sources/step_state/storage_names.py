@@ -50,13 +50,10 @@ MAX_WORK: Final = 50_000
 """Variables and members that are looked at to name the slots of a step."""
 
 MAX_DEPTH: Final = 12
-"""Mappings, arrays and structs within each other that are followed."""
 
 MAX_NAME: Final = 300
-"""Characters of a name; a longer one is cut."""
 
 MAX_VARIABLES: Final = 32
-"""Variables that are named in a slot."""
 
 MAX_OFFSET: Final = 1 << 32
 """How far after a hash slots belong to it."""

@@ -305,13 +305,13 @@ def test_what_is_missing_without_a_remote_is_named_with_the_command_that_records
             f"--l1-fork-cache '{place}'`"
         )
         missing = {
-            cache.missing_account(ADDRESS): f"account 0x{ADDRESS.hex()} is",
-            cache.missing_slot(
-                ADDRESS, SLOT
-            ): f"slot 0x{SLOT.hex()} of account 0x{ADDRESS.hex()} is",
-            cache.missing_slot(ADDRESS, SLOT, b"\xcc" * 32): f"at block 0x{'cc' * 32}",
-            cache.missing_hash(7): "the hash of block 7",
-            cache.missing_response("eth_getLogs", b"[{}]"): "the response to eth_getLogs [{}]",
+            cache.missing("account", b"", ADDRESS): f"account 0x{ADDRESS.hex()} is",
+            cache.missing("slot", FORK.hash, ADDRESS, SLOT): (
+                f"slot 0x{SLOT.hex()} of account 0x{ADDRESS.hex()} is"
+            ),
+            cache.missing("slot", b"\xcc" * 32, ADDRESS, SLOT): f"at block 0x{'cc' * 32}",
+            cache.missing("hash", 7): "the hash of block 7",
+            cache.missing("response", "eth_getLogs", b"[{}]"): "the response to eth_getLogs [{}]",
         }
     for error, text in missing.items():
         assert text in str(error)
