@@ -111,18 +111,6 @@ def test_the_node_says_what_it_is_a_fork_of(fork: Anvil, remote: RemoteAnvil) ->
     }
 
 
-def test_a_reset_forgets_blocks_pool_edits_and_snapshots(fork: Anvil, remote: RemoteAnvil) -> None:
-    snapshot = fork("evm_snapshot")
-    send(fork, to=remote.counter)
-    fork("anvil_setBalance", STRANGER, "0x99")
-    fork("anvil_reset", {"forking": {"blockNumber": 3}})
-    assert fork("eth_blockNumber") == "0x3"
-    assert fork("eth_getBalance", STRANGER, "latest") == "0x0"
-    assert fork("evm_revert", snapshot) is False
-    assert fork("eth_blockNumber") == "0x3"
-    assert int(fork("eth_call", {"to": remote.counter}, "latest"), 16) == 3
-
-
 @pytest.mark.parametrize("method", ["anvil_reset", "hardhat_reset"])
 def test_a_reset_without_a_number_stands_on_the_latest_block(
     fork: Anvil, remote: RemoteAnvil, method: str

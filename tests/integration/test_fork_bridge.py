@@ -15,7 +15,6 @@ from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from tests.support.fork.native_tokens import withdraw_native
 from tests.support.fork.remote_pair import (
     HELD,
     HOLDER,
@@ -23,6 +22,7 @@ from tests.support.fork.remote_pair import (
     L2_CHAIN_ID,
     RemotePair,
     remote_pair,
+    withdraw_native,
 )
 
 ETHER = 10**18

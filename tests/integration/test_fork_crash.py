@@ -14,7 +14,7 @@ from tests.support.anvil import Anvil, running_anvil
 from tests.support.evm.assembler import assemble, initcode
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy
 from tests.support.fork.remote_anvil import CHAIN_ID
-from tests.support.fork.soak.branches import FILL, SLOTS, STORE, words
+from tests.support.fork.soak import FILL, SLOTS, STORE, words
 from tests.support.node_process import RunningNode, running_node
 from tests.support.rollup.node_crashes import DISCONNECTED
 from tests.support.rpc_client import HttpRpcClient, RpcError

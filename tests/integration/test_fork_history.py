@@ -67,13 +67,6 @@ def test_every_block_and_what_is_in_it_is_the_remotes(remote: RemoteAnvil, fork:
         assert fork("ots_getBlockTransactions", hex(number), 0, 10) == page
 
 
-def test_transactions_of_the_past_are_the_remotes(remote: RemoteAnvil, fork: Anvil) -> None:
-    for sent in remote.calls[:-1]:
-        for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
-            assert same(remote, fork, method, sent)["blockNumber"]
-        same(remote, fork, "eth_getRawTransactionByHash", sent)
-
-
 def test_states_of_the_past_are_the_remotes(remote: RemoteAnvil, fork: Anvil) -> None:
     for number in range(remote.number):
         for account in (remote.accounts[0], remote.counter):

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from web3 import Web3
 
 from entresol import devnet
 from entresol.contracts import artifact
 from entresol.inprocess.devnet import Devnet
-from tests.support.fork.native_tokens import withdraw_native
+from tests.support.fork.remote_pair import withdraw_native
 
 HELD = 10**9
-SYSTEM_DEPLOYER = Web3.to_checksum_address("0x" + "8006".rjust(40, "0"))
-INIT_CODE = bytes.fromhex("6001600c60003960016000f300")
 
 
 def create_token(net: Devnet, layer: Any, symbol: str) -> str:
@@ -28,19 +25,6 @@ def create_token(net: Devnet, layer: Any, symbol: str) -> str:
     assert address is not None
     token = layer.w3.eth.contract(address=address, abi=found.abi)
     net.bridge.receipt_of(layer.w3, token.functions.mint(sender, HELD).transact({"from": sender}))
-    return address
-
-
-def deploy_by_count(net: Devnet) -> str:
-    """Deploy by the system contract, whose address depends on how often the account has done so."""
-    deployer = net.l2.w3.eth.contract(SYSTEM_DEPLOYER, abi=artifact("ContractDeployer").abi)
-    call = deployer.functions.createEVM(INIT_CODE)
-    receipt = net.bridge.receipt_of(
-        net.l2.w3, call.transact({"from": net.l2.accounts[0].address, "gas": 1_000_000})
-    )
-    assert receipt["status"] == 1
-    (event,) = deployer.events.ContractDeployed().process_receipt(receipt)
-    address: str = event["args"]["contractAddress"]
     return address
 
 
@@ -57,7 +41,6 @@ class Remote:
         self.l1_token = create_token(net, net.l1, "One")
         self.l2_token = create_token(net, net.l2, "Two")
         self.arrived = bridge_both(net, self.l1_token, self.l2_token)
-        self.deployed = deploy_by_count(net)
 
 
 def bridge_both(net: Devnet, l1_token: str, l2_token: str) -> tuple[str, str]:
@@ -108,10 +91,3 @@ def test_a_copy_of_the_l2_alone_takes_the_token_of_its_own_l1_at_the_same_addres
         token = create_token(net, net.l1, "One")
         assert token == remote.l1_token
         bridge_both(net, token, remote.l2_token)
-
-
-def test_the_system_contract_deploys_what_it_deployed_on_the_remote_to_another_address(
-    remote: Remote,
-) -> None:
-    with forked(remote.net) as net:
-        assert deploy_by_count(net) != remote.deployed

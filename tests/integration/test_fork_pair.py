@@ -15,12 +15,11 @@ from entresol.errors import InvalidConfig
 from tests.support.anvil import Anvil
 from tests.support.fork.remote_anvil import (
     CHAIN_ID,
-    STRANGER,
     RemoteAnvil,
     remote_anvil,
 )
 from tests.support.inprocess_node import inprocess_anvil, run_command
-from tests.support.rpc_client import HttpRpcClient, RpcError
+from tests.support.rpc_client import RpcError
 
 FLAGS = ("--l1-port", "0", "--no-storage-caching")
 
@@ -72,21 +71,6 @@ def test_the_development_l1_takes_another_id_than_a_copy_of_31337(tmp_path: Path
         found = json.loads(written.read_text())
         assert found["l1"]["chain_id"] == 31338
         assert found["fork"]["chain_id"] == 31337
-
-
-def test_the_l1_is_a_copy_below_a_fresh_l2(remote: RemoteAnvil, tmp_path: Path) -> None:
-    written = tmp_path / "config.json"
-    flags = ("--l1-fork-url", f"{remote.url}@{remote.number}", "--l1-development", *FLAGS)
-    with inprocess_anvil(*flags, "--config-out", str(written)) as node:
-        assert (node("eth_chainId"), node("eth_blockNumber")) == ("0x10e", "0x0")
-        found = json.loads(written.read_text())
-        l1 = HttpRpcClient(found["l1"]["http_url"])
-        try:
-            assert l1("eth_chainId") == hex(CHAIN_ID)
-            assert l1("eth_getBalance", STRANGER, "latest") == "0x7"
-            assert l1("eth_getCode", found["l1"]["contracts"]["bridgehub"], "latest") != "0x"
-        finally:
-            l1.close()
 
 
 def test_two_copies_of_one_chain_id_are_rejected(remote: RemoteAnvil) -> None:

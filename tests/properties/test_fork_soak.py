@@ -10,7 +10,7 @@ from statistics import median
 import msgspec
 import pytest
 
-from tests.support.fork.soak.soak import SoakReport, soak
+from tests.support.fork.soak import SoakReport, soak
 
 pytestmark = pytest.mark.peer
 

@@ -13,8 +13,7 @@ from entresol._native import Snapshot
 from entresol.errors import RemoteUnreachable, RemoteWaitOver
 from entresol.state_missing import retried, waited
 from tests.support.chain.dev_chain import ALICE, BOB, GENESIS, LOGGER, RULES, balance
-from tests.support.fork.fake_remote import FakeRemote
-from tests.support.fork.local_rows import LocalRows
+from tests.support.fork.fake_remote import FakeRemote, LocalRows
 from tests.support.fork.running_fork import open_fork, remote_of, running_api
 
 UNREACHABLE = RemoteUnreachable("http://127.0.0.1:1", "eth_getBalance", "refused")

@@ -6,7 +6,7 @@ import json as text
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -23,8 +23,9 @@ from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.past.remote import IsFinal, PastBlock
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.api_client import ACCOUNTS, ApiClient
-from tests.support.chain.dev_chain import GENESIS, RULES
+from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api, send
+from tests.support.chain.dev_chain import GENESIS, LOGGER, RULES
+from tests.support.chain.traced_chain import CODES, FACTORY, INNER, OUTER, REVERTER
 from tests.support.rpc_client import DispatcherClient
 
 
@@ -180,3 +181,38 @@ def forked(
     finally:
         fork.api.close()
         fork.chain.close()
+
+
+ANCHOR: Final = 9
+
+
+class PastBlocks(NamedTuple):
+    """The client of the chain, and the hashes of its transactions by what they do."""
+
+    client: ApiClient
+    logged: list[str]
+    nested: str
+    failed: str
+    creating: str
+    above: str
+    """A transaction above the anchor."""
+
+
+@contextmanager
+def past_blocks() -> Iterator[PastBlocks]:
+    """Seal twelve blocks: code, six logs, a nested call, a failure at the anchor, a creation and another log above."""
+    with running_api() as client:
+        for address, code in CODES.items():
+            client("anvil_setCode", str(address), code)
+        client("anvil_setBalance", str(OUTER), "0xde0b6b3a7640000")
+        client("anvil_mine")
+        logged = [send(client, nonce, to=LOGGER, wei=0, data=bytes([nonce])) for nonce in range(6)]
+        nested = send(client, 6, to=OUTER, wei=0)
+        failed = send(client, 7, to=REVERTER, wei=0)
+        creating = send(client, 8, to=FACTORY, wei=0)
+        above = send(client, 9, to=LOGGER, wei=0, data=b"above")
+        client("anvil_mine")
+        yield PastBlocks(client, logged, nested, failed, creating, above)
+
+
+__all__ = ["ANCHOR", "INNER", "PastBlocks", "past_blocks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Thread
 from typing import Any, Final
 
@@ -144,8 +144,5 @@ class RunningApi(RpcClient):
 @contextmanager
 def running_api(chain: Chain, **options: Any) -> Iterator[RunningApi]:
     """Serve a chain, and close it at the end."""
-    client = RunningApi(chain, **options)
-    try:
+    with closing(RunningApi(chain, **options)) as client:
         yield client
-    finally:
-        client.close()

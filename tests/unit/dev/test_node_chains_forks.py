@@ -71,17 +71,6 @@ def test_a_fork_is_rolled_back_to_its_anchor_and_no_further(chain: Chain) -> Non
         node_chains.plan_roll_back(chain, 1)
 
 
-def test_a_snapshot_of_the_anchor_is_restored(chain: Chain) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    chain.edit(STORAGE, lambda it: it.set_account(STORAGE, None))
-    seal(chain)
-    assert reverts.restore(checkpoint)
-    assert (chain.number, slot(chain, 1)) == (NUMBER, 11)
-    seal(chain, call(3, 1, 5))
-    assert [slot(chain, it) for it in (1, 2)] == [5, 22]
-
-
 def test_a_reset_leaves_the_anchor(chain: Chain) -> None:
     seal(chain, call(3, 1, 100))
     NodeChains(Reverts(chain)).reset()
@@ -138,13 +127,6 @@ def test_a_dump_of_a_fork_is_named_where_there_is_no_such_chain(chain: Chain) ->
     ):
         load(plain, dumped(chain))
     plain.close()
-
-
-def test_a_dump_has_what_the_fork_changed_and_not_what_it_read(chain: Chain) -> None:
-    seal(chain, call(3, 1, 100))
-    slot(chain, 2)
-    accounts = json.loads(dumped(chain))["accounts"]
-    assert [int(it, 16) for it in accounts[str(STORAGE)]["storage"]] == [1]
 
 
 def test_a_dump_of_another_anchor_is_rejected_with_both(source: FakeRemote, chain: Chain) -> None:

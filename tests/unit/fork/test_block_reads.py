@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +142,10 @@ def found(remote: RemoteChain, hash_: str, at: int | None = BLOCKS) -> Any:
 @contextmanager
 def offline(path: Path) -> Iterator[RemoteChain]:
     """Open what was recorded, without the remote."""
-    remote = RemoteChain.open(ForkSettings(is_offline=True), cache_of(path, is_offline=True))
-    try:
+    with closing(
+        RemoteChain.open(ForkSettings(is_offline=True), cache_of(path, is_offline=True))
+    ) as remote:
         yield remote
-    finally:
-        remote.close()
 
 
 def test_what_is_absent_beside_the_anchor_is_null_without_the_remote(

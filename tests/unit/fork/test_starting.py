@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,9 @@ def test_a_fork_without_a_network_serves_what_was_recorded_and_names_what_was_no
     node: RemoteNode, recorded: Path
 ) -> None:
     node.proxy.forget()
-    remote = RemoteChain.open(ForkSettings(is_offline=True), cache_of(recorded, is_offline=True))
-    try:
+    with closing(
+        RemoteChain.open(ForkSettings(is_offline=True), cache_of(recorded, is_offline=True))
+    ) as remote:
         assert remote.anchor.hash == node.chain.ledger.header(BLOCKS).hash()
         assert (remote.host, remote.waiting.requests) == ("offline", 0)
         keys = [("account", bytes(CONTRACT)), *slots_of(range(10)), ("hash", 3)]
@@ -123,8 +125,6 @@ def test_a_fork_without_a_network_serves_what_was_recorded_and_names_what_was_no
         with pytest.raises(NotRecorded, match="eth_gasPrice"):
             asyncio.run(remote.read("eth_gasPrice", []))
         assert node.proxy.posts == 0
-    finally:
-        remote.close()
 
 
 def test_a_start_without_network_and_recording_says_what_to_do(tmp_path: Path) -> None:
@@ -155,34 +155,19 @@ def test_accounts_that_a_start_needs_take_no_round_trip_of_their_own(node: Remot
     # The first request finds the anchor.
     both = faults.together(2)
     node.proxy.faults.extend([None, both, both])
-    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
-    try:
+    with closing(RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])) as remote:
         assert node.proxy.posts == 3
         assert wanted(remote.table, [ACCOUNT]) is None
         assert node.proxy.posts == 3
-    finally:
-        remote.close()
-
-
-def test_accounts_are_read_ahead_of_a_remote_that_takes_numbers_only(node: RemoteNode) -> None:
-    node.proxy.rejects_block_objects = node.proxy.rejects_block_hashes = True
-    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
-    try:
-        assert remote.table.known(ACCOUNT)
-    finally:
-        remote.close()
 
 
 def test_an_account_that_cannot_be_read_ahead_fails_when_it_is_needed(node: RemoteNode) -> None:
     node.proxy.not_served("eth_getTransactionCount")
-    remote = RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])
-    try:
+    with closing(RemoteChain.open(node.settings(), ForkCache.memory(), [bytes(HOLDER)])) as remote:
         assert not remote.table.known(ACCOUNT)
         assert isinstance(wanted(remote.table, [ACCOUNT]), RemoteRejected)
         node.proxy.errors.clear()
         assert wanted(remote.table, [ACCOUNT]) is None
-    finally:
-        remote.close()
 
 
 def test_a_remote_that_does_not_respond_to_what_is_read_ahead_is_waited_for_once(
@@ -197,15 +182,6 @@ def test_a_remote_that_does_not_respond_to_what_is_read_ahead_is_waited_for_once
     with pytest.raises(RemoteUnreachable, match="no response in"):
         RemoteChain.open(settings, ForkCache.memory(), [bytes(HOLDER)])
     assert node.proxy.methods["eth_getTransactionCount"] == 1
-
-
-def test_nothing_is_read_ahead_of_a_fork_that_verifies(node: RemoteNode) -> None:
-    settings = node.settings(verify=True)
-    remote = RemoteChain.open(settings, ForkCache.memory(), [bytes(HOLDER)])
-    try:
-        assert not remote.table.known(ACCOUNT)
-    finally:
-        remote.close()
 
 
 def without_requests(_params: list[Any], block: dict[str, Any]) -> dict[str, Any]:
@@ -225,11 +201,10 @@ def test_blocks_before_a_hardfork_of_the_remote_are_of_the_one_before(
         earlier = asyncio.run(remote.past_block(5))
         assert earlier is not None
         assert remote.hardfork_of(earlier.header.timestamp, earlier.json) == "cancun"
-    offline = RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
-    try:
+    with closing(
+        RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
+    ) as offline:
         assert offline.hardfork == expected
-    finally:
-        offline.close()
 
 
 def test_a_cache_of_what_was_not_proven_is_none_for_a_fork_that_verifies(

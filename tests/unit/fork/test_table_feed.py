@@ -17,7 +17,7 @@ from entresol.errors import (
 from entresol.fork import remote_values, table_feed
 from entresol.fork.remote_chain import RemoteChain, _closed
 from entresol.fork.table_feed import remote_snapshot
-from tests.support.fork.local_rows import on_thread
+from tests.support.fork.fake_remote import on_thread
 from tests.support.fork.remote_node import (
     ACCOUNT,
     HOLDER,

@@ -22,8 +22,7 @@ from entresol._native import (
     wait_for_remote,
 )
 from tests.support.evm.in_memory_state import ALICE, BOB, CONTRACT, EMPTY_CODE
-from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
-from tests.support.fork.local_rows import LocalRows, on_thread, waiting
+from tests.support.fork.fake_remote import FakeRemote, LocalRows, RemoteAccount, on_thread, waiting
 from tests.support.hex_data import word
 from tests.support.polling import PATIENCE_SECONDS, eventually
 

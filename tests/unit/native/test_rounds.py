@@ -41,8 +41,7 @@ from tests.support.evm.in_memory_state import (
     InMemoryState,
     to_contract,
 )
-from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
-from tests.support.fork.local_rows import LocalRows, on_thread
+from tests.support.fork.fake_remote import FakeRemote, LocalRows, RemoteAccount, on_thread
 from tests.support.hex_data import word
 
 GAS_CAP: Final = 30_000_000

@@ -121,12 +121,6 @@ def test_a_transaction_of_an_unknown_type_is_rejected() -> None:
         read_state_file(encoded(document))
 
 
-def test_a_file_that_unpacks_to_too_much_is_rejected() -> None:
-    packed = gzip.compress(b" " * 10_000)
-    with pytest.raises(InvalidStateFile, match="at most 1000 bytes"):
-        read_state_file(packed, max_bytes=1_000)
-
-
 def test_states_of_earlier_blocks_have_accounts_and_storage() -> None:
     code = {"LegacyAnalyzed": {"bytecode": "0x6001600000", "original_len": 3, "jump_table": {}}}
     account = {"balance": "0x7", "nonce": 1, "code_hash": WORD, "code": code}

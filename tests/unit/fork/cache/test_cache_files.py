@@ -102,10 +102,6 @@ def test_a_file_that_cannot_be_deleted_is_an_error_of_the_cache(
         make_room(tmp_path, 0)
 
 
-def test_a_directory_that_is_not_there_has_no_forks(tmp_path: Path) -> None:
-    assert cached_forks(tmp_path / "missing") == []
-
-
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [

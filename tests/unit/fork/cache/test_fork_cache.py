@@ -401,12 +401,6 @@ def test_a_cache_is_where_the_settings_say(settings: CacheSettings, kind: type, 
     assert (type(place), str(place)) == (kind, path)
 
 
-def test_a_file_that_is_there_is_a_file_whatever_its_name_is(tmp_path: Path) -> None:
-    (tmp_path / "cache").touch()
-    place = open_cache(CacheSettings(place=tmp_path / "cache"), HOME).place
-    assert isinstance(place, FilePlace)
-
-
 @pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("json", [b"", b"nul", b'{"a":', b"[1]]", b'"\xff"', b"[" * 100_000])
 def test_only_json_is_kept(json: bytes) -> None:

@@ -56,15 +56,6 @@ def test_rows_are_written_without_anybody_asking_for_it() -> None:
     assert done.rows == [[row(1)]]
 
 
-def test_what_waits_is_written_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_writer, "COLLECT_SECONDS", 3_600.0)
-    done = Transactions()
-    rows = RowWriter(done.write, print)
-    rows.put([row(1)])
-    rows.close()
-    assert done.rows == [[row(1)]]
-
-
 def test_a_thread_that_dies_is_an_error_for_whoever_flushes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

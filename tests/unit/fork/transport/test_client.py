@@ -33,7 +33,6 @@ from tests.support.fork.remote_node import (
     RemoteNode,
     problem,
     read,
-    slots_of,
     wanted,
 )
 from tests.support.polling import PATIENCE_SECONDS
@@ -256,14 +255,6 @@ def test_other_ids_than_those_of_the_requests_are_malformed(
     assert isinstance(failure, RemoteMalformed)
     with pytest.raises(RemoteMalformed, match="another id"):
         read(remote, "eth_blockNumber")
-
-
-def test_several_urls_are_asked_in_turn_and_one_that_fails_rests(node: RemoteNode) -> None:
-    dead = "http://127.0.0.1:1"
-    with node.fork(urls=(node.proxy.url, dead), backoff=5.0) as remote:
-        for number in range(20):
-            assert wanted(remote.table, slots_of([number])) is None
-        assert node.proxy.posts == 20
 
 
 @pytest.mark.parametrize(

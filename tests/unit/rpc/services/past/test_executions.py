@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.chain.dev_chain import BOB, LOGGER, transaction
 from tests.support.chain.traced_chain import INNER, OUTER, REVERTER
-from tests.support.fork.past import ForkClient, forked
-from tests.support.fork.past_chain import ANCHOR, PastBlocks, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fork.past import ForkClient, forked
-from tests.support.fork.past_chain import ANCHOR, PastBlocks, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
 from tests.support.rpc_client import RpcError
 
 

@@ -12,8 +12,7 @@ from entresol.rpc.services.past import logs
 from entresol.rpc.services.past.logs import narrower
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
-from tests.support.fork.past import ForkClient, forked
-from tests.support.fork.past_chain import PastBlocks, past_blocks
+from tests.support.fork.past import ForkClient, PastBlocks, forked, past_blocks
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 

@@ -15,8 +15,7 @@ from entresol.rpc.jsonrpc.method import Past
 from entresol.rpc.services.past import router
 from entresol.rpc.services.past.remote import block_of
 from tests.support.chain.dev_chain import ALICE, LOGGER
-from tests.support.fork.past import ForkClient, forked
-from tests.support.fork.past_chain import ANCHOR, PastBlocks, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
 from tests.support.rpc_client import RpcError
 
 

@@ -1,1 +1,0 @@
-"""Random use of a fork whose remote misbehaves, with everything compared."""
