@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileBlock, StateFile
+    from entresol.dev.state_file.reading import ChainPart, FileAccount, FileBlock, StateFile
     from entresol.primitives.headers import ForkFields
     from entresol.primitives.published.rules import BlockRules
 

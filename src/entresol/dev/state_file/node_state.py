@@ -17,8 +17,7 @@ from entresol.dev.state_file.loading import (
     build_foreign,
     build_own,
 )
-from entresol.dev.state_file.reading import read_state_file
-from entresol.dev.state_file.state_file import FileAnchor
+from entresol.dev.state_file.reading import FileAnchor, read_state_file
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import ChainReplaced, NotPossible
 from entresol.primitives.base_token import L2_BASE_TOKEN, L2_NATIVE_TOKEN_VAULT
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from entresol.chain.edits import PreparedEdit
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.ledger import RevertedBlocks
-    from entresol.dev.state_file.state_file import ChainPart, FileAccount, StateFile
+    from entresol.dev.state_file.reading import ChainPart, FileAccount, StateFile
     from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
     from entresol.storage.store import Store

@@ -11,7 +11,7 @@ import msgspec
 from entresol._native import Snapshot, keccak256
 from entresol.chain.edits import stored_edits
 from entresol.dev.state_file.anvil_json import bytecode_fields, header_fields, transaction_fields
-from entresol.dev.state_file.state_file import ChainPart, FileAccount, FileAnchor
+from entresol.dev.state_file.reading import ChainPart, FileAccount, FileAnchor
 from entresol.errors import ChainReplaced, StoreFailed, UnknownBlock
 from entresol.state.snapshots import HistoricalState
 from entresol.version import FORMAT

@@ -21,8 +21,7 @@ from entresol.chain.ledger import rebuild
 from entresol.dev.node_chains import identity_of
 from entresol.dev.reverts import Reverts
 from entresol.dev.state_file.loading import build_foreign, build_genesis, build_own
-from entresol.dev.state_file.reading import read_state_file
-from entresol.dev.state_file.state_file import StateFile
+from entresol.dev.state_file.reading import StateFile, read_state_file
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import HistoryNotLoaded, InvalidStateFile, NotPossible
 from entresol.primitives.values import Address
