@@ -75,7 +75,6 @@ class NodeHeads:
         return tuple(chain.number for chain in self._chains)
 
     def _count_until(self, index: int, number: int) -> int:
-        """Return how many cuts have at most `number` for the chain at `index`."""
         return bisect_right(self._cuts, number, key=itemgetter(index))
 
     def _on_event(self, event: Event) -> None:
@@ -279,13 +278,11 @@ def _before_next_of_l1(chain: Chain, number: int) -> int:
 
 
 def _before_next_import(chain: Chain, number: int) -> int:
-    """Return the last block of an L2 before the next one above `number` that imports roots."""
     found = next(find_logs(chain.blocks, IMPORTS, number + 1, chain.number), None)
     return chain.number if found is None else found.block_number - 1
 
 
 def _before_next_deposit(chain: Chain, number: int) -> int:
-    """Return the last block of an L2 before the next one above `number` that has a deposit."""
     blocks = chain.blocks
 
     def block_of(priority_id: int) -> int:

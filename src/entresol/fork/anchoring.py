@@ -160,7 +160,6 @@ async def newest_not_after(
 
 
 def _between(low: int, high: int) -> list[int]:
-    """Return numbers between two others, evenly."""
     steps = min(_STEPS, high - low - 1)
     return [low + (high - low) * (n + 1) // (steps + 1) for n in range(steps)]
 
@@ -181,7 +180,6 @@ async def _blocks(client: ForkClient, numbers: Sequence[int]) -> list[DescribedB
 
 
 def _block_of(client: ForkClient, raw: bytes) -> Hash32:
-    """Return the hash of a transaction's block."""
 
     def decode(result: Any) -> Hash32:
         return remote_values.member(remote_values.mapping(result), "blockHash", Hash32.parse)
@@ -190,7 +188,6 @@ def _block_of(client: ForkClient, raw: bytes) -> Hash32:
 
 
 async def _parent_of(client: ForkClient, transaction: Hash32, raw: bytes) -> DescribedBlock:
-    """Return the parent of a transaction's block."""
 
     def decode(result: Any) -> int | None:
         fields = remote_values.mapping(result) if result is not None else {}

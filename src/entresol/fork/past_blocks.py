@@ -228,7 +228,6 @@ class PastBlocks:
         return self._hashed(_METHOD, block)
 
     def _hashed(self, method: str, block: DescribedBlock) -> DescribedBlock:
-        """Return a block; if it has to be proven, its header has to have its hash."""
         if self._verify and not has_hash(block):
             problem = f"the header of block {block.number} does not have the hash {block.hash}"
             raise RemoteLied(self._client.host, method, problem)

@@ -244,7 +244,6 @@ async def _read_ahead(
 def _known(
     settings: ForkSettings, cache: ForkCache, client: ForkClient | None, known: StartAnswers
 ) -> OpenedRemote:
-    """Return a start from the cache."""
     _check_same_trust(settings, cache, known, can_add=client is not None)
     described = remote_values.described_block("the cache", BY_HASH, known.anchor)
     assert described is not None
@@ -297,7 +296,6 @@ def _check_same_trust(
 
 
 def _answer(known: StartAnswers, name: str, kind: type[T]) -> T | None:
-    """Return an answer that was cached, or None."""
     try:
         value = msgspec.json.decode(known.answers.get(name, b"null"))
     except msgspec.DecodeError:

@@ -301,7 +301,6 @@ class StateFetch:
         return self._proofs and self._guard is not None and self._client.batch_size == 1
 
     def _plain(self, address: bytes, slots: list[bytes], *, with_account: bool) -> Iterator[_Part]:
-        """Yield the parts of an account without a proof."""
         name, host = f"0x{address.hex()}", self._client.host
         if with_account:
 
@@ -437,7 +436,6 @@ class StateFetch:
         )
 
     async def _without_proofs(self, parts: list[_Part], sink: StateSink) -> None:
-        """Read one by one what the remote does not prove."""
         self._proofs = False
         await self.read([key for part in parts for key in part.keys], sink)
 
@@ -448,7 +446,6 @@ def _max_bytes(parts: Sequence[_Part]) -> int:
 
 
 def _taken(part: _Part, outcomes: list[Outcome], found: _Found) -> RemoteFailed | None:
-    """Take the results of a part; return what is wrong with them."""
     try:
         part.take([outcome for outcome in outcomes if not isinstance(outcome, RemoteFailed)], found)
     except RemoteFailed as error:

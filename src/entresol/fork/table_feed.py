@@ -131,7 +131,6 @@ class TableFeed:
 
     @property
     def _table(self) -> RemoteTable | None:
-        """The table, while somebody uses it."""
         return None if self._fed is None else self._fed()
 
     def _host(self) -> str:
@@ -324,7 +323,6 @@ class _Sink:
 
 
 def _shown(key: TableKey) -> str:
-    """Return what a key is the value of."""
     if key[0] == "hash":
         return str(key[1])
     return "/".join(f"0x{part.hex()}" for part in key[1:])

@@ -154,7 +154,6 @@ def compiled_contract(
 def _compiled_code(
     bytecode: Bytecode | None, source: SourceFile | None, number: int
 ) -> CompiledCode | None:
-    """Return a code with its map, or None if there is none."""
     if bytecode is None or bytecode.object in ("", "0x"):
         return None
     digits = _PLACEHOLDER.sub(_ADDRESS_DIGITS, bytecode.object.removeprefix("0x"))
@@ -226,7 +225,6 @@ def _source_map(
 def _position_map(
     found: Mapping[str, Any], size: int, source: SourceFile | None, number: int
 ) -> PositionMap:
-    """Return the map that Vyper gives by offsets."""
     spans = {}
     if source is not None:
         for pc, position in _by_offset(found, "pc_pos_map", size):

@@ -170,7 +170,6 @@ class _Scanner:
 
 
 def _named(head: _Head) -> tuple[str, str] | None:
-    """Return kind and name of what a statement defines."""
     words, first = head.words, head.words[0]
     if first in _SKIPPED or len(words) < 2:
         return None

@@ -262,7 +262,6 @@ class OutputFolder:
         return None
 
     def _foundry(self) -> Iterator[CompiledContract]:
-        """Yield the contracts of Foundry's artifacts, whose sources are in files."""
         own = {
             artifact.id: name
             for artifact in self._artifacts

@@ -221,7 +221,6 @@ class FramePlaces:
         return SourcePlace(source, line, definition.name, container, kind)
 
     def _unknown(self) -> SourcePlace:
-        """Return the place of the contract, if no function of it was entered."""
         contract = self._contract
         source = contract.own_source or SourceFile(contract.file, None)
         whole = source.contract_named(contract.name)

@@ -181,7 +181,6 @@ class ContractWriter(logging.Handler):
         self._put("log", record.levelno, record.getMessage())
 
     def _write_source(self, source: SourceFile) -> None:
-        """Write a source, with its definitions if they were read."""
         self._put("source", id(source), (source.name, source.text))
         definitions = vars(source).get("definitions")
         if definitions is not None:

@@ -166,7 +166,6 @@ class SourceRegistry:
             return found
 
     def _read_again(self) -> None:
-        """Read the folders, if they were not read yet or have changed."""
         if self._load is None:
             return
         with self._reading:

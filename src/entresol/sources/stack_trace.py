@@ -187,7 +187,6 @@ def stack_trace_of_walk(walker: Walker, outermost: FrameWalk) -> StackTrace:
 
 
 def _frames_of(walk: FrameWalk, *, is_call: bool) -> list[StackFrame]:
-    """Return the open functions of one call frame."""
     address = None if walk.is_creation else walk.frame.to
     if address == BOOTLOADER_TEXT:
         return []
@@ -206,7 +205,6 @@ def _frame(walk: FrameWalk, place: SourcePlace, address: str | None) -> StackFra
 
 
 def _failed_inner(frame: CallFrame) -> CallFrame | None:
-    """Return the last inner frame, if it failed."""
     inner = next((call for call in reversed(frame.calls) if call.type in CALLS | CREATIONS), None)
     return None if inner is None or inner.error is None else inner
 

@@ -225,7 +225,6 @@ class Walker:
         return self._code_of(account) if created is None else created
 
     def _leave(self, stack: list[FrameWalk], height: int) -> None:
-        """Leave the innermost frames, until as many are open."""
         while len(stack) > height:
             left = stack.pop()
             self._created.leave(left.frame, is_creation=left.is_creation)

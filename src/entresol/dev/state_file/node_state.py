@@ -207,7 +207,6 @@ class NodeState:
         return Replacement(chain, build_foreign(own, chain.genesis, key))
 
     def _other_ids(self, chain: Chain) -> list[int]:
-        """Return the ids of the other chains of the node."""
         return [other.rules.chain_id for other in self._node_chains.chains if other is not chain]
 
     def _check_registered(self, chain: Chain, part: ChainPart) -> None:

@@ -283,7 +283,6 @@ class ForkCache:
             return {}
 
     def _put(self, rows: Iterable[Row]) -> None:
-        """Have rows written that are not there."""
         self._raise_conflict()
         new = []
         for kind, group in _by_kind(rows).items():
@@ -325,7 +324,6 @@ class ForkCache:
         database.insert(rows)
 
     def _failed(self, error: ForkCacheFailed) -> None:
-        """Report a problem once."""
         if self._reported != str(error):
             self._reported = str(error)
             self._report(f"{error}; what is read of the remote now is not cached")

@@ -339,7 +339,6 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def _create_tables(connection: sqlite3.Connection, fork: Fork) -> None:
-    """Create the tables of a new file."""
     # Nothing is added to a file of another program.
     if _tables(connection):
         return
@@ -352,7 +351,6 @@ def _create_tables(connection: sqlite3.Connection, fork: Fork) -> None:
 
 
 def _create_fork(connection: sqlite3.Connection, fork: Fork) -> None:
-    """Say in a new file what it is."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("CREATE TABLE fork (chain_id TEXT, number INTEGER, hash BLOB)")

@@ -84,7 +84,6 @@ class RowWriter:
         self._thread.join()
 
     def _forget_problem(self) -> None:
-        """Ask for another try."""
         if not self._is_dead:
             self.problem = None
 

@@ -350,7 +350,6 @@ def _objects(value: object, what: str) -> list[dict[str, Any]]:
 
 
 def _encoded(receipt: dict[str, Any]) -> bytes:
-    """Return a receipt as its trie has it."""
     logs = _objects(receipt.get("logs"), "logs")
     if receipt.get("status") is not None:
         outcome: bytes = rlp.encode_uint(remote_values.member(receipt, "status", quantity(1)))

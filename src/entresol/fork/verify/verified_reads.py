@@ -246,7 +246,6 @@ class VerifiedReads:
         }
 
     async def _header(self, name: object) -> HashedHeader:
-        """Return the header of a block whose state is read."""
         if isinstance(name, dict):
             name = name.get("blockHash")
         text = str(name)

@@ -237,7 +237,6 @@ class _CodeReader:
     def _decide(
         self, number: int, it: Instruction, parts: _Parts, seen: set[object], run: int
     ) -> None:
-        """Find the branch that a conditional jump decides."""
         branch = parts.finder.branch(it.span)
         if branch is not None:
             jump = self._jump(number, parts.finder.parts.branches[branch])

@@ -279,7 +279,6 @@ class _SourceReader:
             at = max(self._statement(at), at + 1)
 
     def _statement(self, at: int) -> int:
-        """Find the parts of a statement; return the place after it."""
         tokens = self._tokens
         match tokens.text(at):
             case b"{":
@@ -410,7 +409,6 @@ class _SourceReader:
         return following
 
     def _condition(self, at: int) -> Range:
-        """Return what is in the brackets after a word, and find its branches."""
         closing = self._tokens.closing(at + 1)
         self._expression(at + 2, closing)
         return self._tokens.range(at + 2, closing)

@@ -166,7 +166,6 @@ class _Builder:
         return contract
 
     def _named(self, key: str) -> tuple[str, str | None]:
-        """Return name and file of the contract of a code, or its address."""
         compiled, code = self._compiled[key], self._totals.codes[key]
         if compiled is not None:
             return compiled.name, compiled.file

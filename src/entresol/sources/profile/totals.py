@@ -185,7 +185,6 @@ class ProfileTotals:
         return known
 
     def _add_frame(self, frame: FrameProfile, keys: list[str | None], whole: int | None) -> bool:
-        """Add a frame, and return whether there was room for it."""
         code = keys[frame.code]
         via = None if frame.via is None else keys[frame.via]
         if code is None:

@@ -113,7 +113,6 @@ def _declarations(code: bytes, start: int) -> Declarations:
 
 
 def _listed(text: bytes) -> list[DeclaredVariable]:
-    """Return the variables of a list of parameters."""
     if not text.strip():
         return []
     return [_declared(_VARIABLE.fullmatch(part)) for part in text.split(b",")]
@@ -130,7 +129,6 @@ def _declared(found: re.Match[bytes] | None, start: int = 0, end: int = 0) -> De
 
 
 def _block(code: bytes, at: int, end: int, depth: int) -> Iterator[DeclaredVariable]:
-    """Yield what a block declares, and what blocks inside do."""
     if depth > MAX_NESTING:
         raise NotUnderstood
     start = at

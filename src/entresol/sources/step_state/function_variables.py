@@ -169,7 +169,6 @@ class _FrameMemory:
         return bytes(Data.parse(inner.frame.output))
 
     def _expand(self, start: int, size: int) -> None:
-        """Add words, so that a part of the memory is there."""
         if not size:
             return
         end = -(-(start + size) // WORD) * WORD

@@ -235,6 +235,5 @@ def _shown(item: _Item, value: int) -> SlotVariable | None:
 
 
 def _number(text: str) -> int:
-    """Return a decimal number of the layout, zero if it is none."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
     return int(text) if is_number else 0
