@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import keccak256
-from entresol.sources.compiled import CompiledCode, CompiledContract, Gap
-from entresol.sources.registry import Compilation
+from entresol.sources.compiled import Compilation, CompiledCode, CompiledContract, Gap
 from entresol.sources.source_file import SourceFile
 from entresol.sources.source_map import PositionMap, Span
 

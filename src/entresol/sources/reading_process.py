@@ -10,9 +10,8 @@ from contextlib import suppress
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from entresol.sources.compiled import CompiledContract
+from entresol.sources.compiled import Compilation, CompiledContract
 from entresol.sources.folders import read_contracts, stamp_of
-from entresol.sources.registry import Compilation
 from entresol.sources.source_file import SourceFile
 
 if TYPE_CHECKING:

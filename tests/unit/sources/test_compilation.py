@@ -18,9 +18,8 @@ from entresol.sources.compilation import (
     MIN_MAP,
     compilation_of,
 )
-from entresol.sources.compiled import CompiledCode, CompiledContract
+from entresol.sources.compiled import Compilation, CompiledCode, CompiledContract
 from entresol.sources.compiler_json import CompilerInput, CompilerOutput
-from entresol.sources.registry import Compilation
 from entresol.sources.source_file import SourceFile
 
 SLACK = 64_000

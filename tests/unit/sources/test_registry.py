@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from entresol.sources import compiled as compiled_module
 from entresol.sources import registry
-from entresol.sources.compiled import CompiledCode, CompiledContract
-from entresol.sources.registry import AddedContracts, Compilation, SourceRegistry
+from entresol.sources.compiled import AddedContracts, Compilation, CompiledCode, CompiledContract
+from entresol.sources.registry import SourceRegistry
 
 
 def contract(name: str, code: bytes) -> CompiledContract:
@@ -58,7 +59,7 @@ def test_the_longest_code_that_fits_creates_the_contract() -> None:
 def test_the_oldest_compilations_are_forgotten_beyond_the_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry, "MAX_ADDED_BYTES", 10)
+    monkeypatch.setattr(compiled_module, "MAX_ADDED_BYTES", 10)
     added = AddedContracts()
     names = []
     for name, size in [("A", 5), ("B", 5), ("C", 1), ("D", 99), ("E", 10)]:

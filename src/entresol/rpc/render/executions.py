@@ -22,15 +22,14 @@ from entresol.rpc.models.execution_steps import (
     UsedSlot,
     WrittenSlot,
 )
-from entresol.sources.recording.step_places import call_stack
 from entresol.sources.recording.storage_log import address_of
-from entresol.sources.step_state.function_variables import memory_at, variables_at
+from entresol.sources.step_state.function_variables import call_stack, memory_at, variables_at
 from entresol.sources.step_state.storage_names import StorageNames
 
 if TYPE_CHECKING:
     from entresol.sources.recording.recording import ExecutionRecording, RecordedFrame, RecordedStep
-    from entresol.sources.recording.step_places import OpenCall
     from entresol.sources.recording.storage_log import SlotAccess, SlotValue
+    from entresol.sources.step_state.function_variables import OpenCall
 
 MAX_MEMORY_SHOWN: Final = 16 << 10
 """Bytes of memory of a step."""

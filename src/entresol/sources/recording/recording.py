@@ -122,8 +122,6 @@ MAX_STEPS: Final = 20_000
 MAX_FOLLOWED: Final = 250_000
 """Steps of an execution that is followed to its end; of a longer one, only the first that are kept."""
 
-MAX_TRACE_BYTES: Final = 64 << 20
-"""Bytes of struct logs that are followed: with stacks about 200,000 steps, without them more than are followed."""
 
 MAX_STACK_BYTES: Final = 24 << 20
 """Bytes of the stacks that are kept of one execution, as JSON."""
@@ -134,12 +132,6 @@ MAX_FRAMES: Final = 5_000
 MAX_DATA_BYTES: Final = 4 << 20
 """Bytes of the inputs and the outputs of frames that are kept."""
 
-MAX_ACCESSES: Final = 20_000
-"""Accesses to storage that are kept."""
-
-MAX_FILES: Final = 200
-MAX_TEXT_BYTES: Final = 4 << 20
-"""Files, and bytes of their texts, that an execution is shown with."""
 
 MAX_RECORDINGS: Final = 16
 MAX_RECORDED_BYTES: Final = 64 << 20

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-from entresol.sources.recording.recording import MAX_ACCESSES
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+MAX_ACCESSES: Final = 20_000
+"""Accesses to storage that are kept."""
 
 
 StorageOwner: TypeAlias = str | int

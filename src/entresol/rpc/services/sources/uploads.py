@@ -22,7 +22,7 @@ from entresol.sources.compiler_json import CompilerInput, CompilerOutput
 from entresol.sources.reading_process import ContractWriter, ReadingProcess
 
 if TYPE_CHECKING:
-    from entresol.sources.registry import Compilation
+    from entresol.sources.compiled import Compilation
 
 MODULE: Final = "entresol.rpc.services.sources.uploads"
 
