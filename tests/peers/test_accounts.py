@@ -192,7 +192,8 @@ def test_a_filled_transaction_is_the_same(both: Both) -> None:
 
 
 def test_raw_transactions_and_codes_are_the_same(both: Both) -> None:
-    sent = both("eth_sendTransactionSync", {**WHOLE, "gasPrice": "0x77359400"})
+    price = {"maxFeePerGas": "0x77359400", "maxPriorityFeePerGas": "0x1"}
+    sent = both("eth_sendTransactionSync", {**WHOLE, **price})
     raws = [
         peer("debug_getRawTransaction", it["transactionHash"])
         for peer, it in zip(both, sent, strict=True)
