@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from entresol.sequencer.submission import Submission
 
 
-class Impersonation:
+class DeveloperImpersonation:
     """Impersonation as anvil and Hardhat have it."""
 
     def __init__(self, keyring: Keyring) -> None:
@@ -41,7 +41,7 @@ class Impersonation:
         self._keyring.impersonate_all(enabled=enabled)
 
 
-class AnvilImpersonation(Impersonation):
+class AnvilImpersonation(DeveloperImpersonation):
     """Impersonation, with the results of anvil."""
 
     prefix = "anvil"
@@ -52,7 +52,7 @@ class AnvilImpersonation(Impersonation):
         self._keyring.stop_impersonating(address)
 
 
-class HardhatImpersonation(Impersonation):
+class HardhatImpersonation(DeveloperImpersonation):
     """Impersonation, with the results of Hardhat."""
 
     prefix = "hardhat"
