@@ -202,6 +202,13 @@ def test_sealing_is_switched(client: ApiClient, prefix: str) -> None:
     assert client("anvil_getIntervalMining") is None
 
 
+def test_a_pair_of_numbers_is_milliseconds(client: ApiClient) -> None:
+    client("evm_setIntervalMining", [100, 200])
+    assert client.chain.schedule.interval_seconds == 0.1
+    client("evm_setIntervalMining", [0, 0])
+    assert client.chain.schedule.mode is MiningMode.MANUAL
+
+
 @pytest.mark.parametrize("interval", [[200, 100], [1], [1, 2, 3], ["soon", "late"], -1, True, {}])
 def test_other_intervals_are_rejected(client: ApiClient, interval: object) -> None:
     assert client.error("evm_setIntervalMining", interval).code == -32602
