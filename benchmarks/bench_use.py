@@ -17,9 +17,9 @@ from entresol.storage import tables
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import open_chain
 
-BLOCKS: Final = int(os.environ.get("ENTRESOL_BENCH_USED_BLOCKS", "24000"))
-"""The caches of blocks, responses and logs are full after some 17,000 that clients have read."""
-STEP: Final = BLOCKS // 12
+BLOCKS: Final = int(os.environ.get("ENTRESOL_BENCH_USED_BLOCKS", "60000"))
+"""Caches are full after some 17,000 that clients have read, and what RocksDB buffers after some 54,000."""
+STEP: Final = BLOCKS // 20
 RECEIVERS: Final = 50
 LATEST: Final = ("latest", True)
 TABLES: Final = {
