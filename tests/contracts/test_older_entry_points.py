@@ -208,6 +208,14 @@ def test_l2_sees_the_depositor_and_not_the_bridge(l1: Deployed) -> None:
     assert metadata == l1.engine.read(l1.vault, "getERC20Getters", token.address, L1_CHAIN_ID)
 
 
+def test_the_recipient_of_the_refund_can_be_chosen(l1: Deployed) -> None:
+    token = approved(l1)
+    deposit(l1, token, 1, BOB)
+    assert payload(l1).refund_recipient == BOB
+    deposit(l1, token, 1, l1.vault.address)
+    assert payload(l1).refund_recipient == alias(l1.vault.address)
+
+
 def test_nobody_deposits_the_tokens_of_another(l1: Deployed) -> None:
     token = approved(l1)
     with pytest.raises(Reverted, match="InsufficientAllowance"):

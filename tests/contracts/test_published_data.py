@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from entresol import contracts
@@ -174,7 +174,16 @@ def shared() -> tuple[Deployed, dict[int, Contract]]:
     return l1, {3: l1.chain, 1: l1.add_chain(da=1)}
 
 
+HEADER = bytes(32) + keccak256(b"data") + b"\1" + bytes(32)
+COMMITTED, RIGHT = keccak256(HEADER), HEADER + b"\0data" + bytes(32)
+
+
 @settings(max_examples=examples(600))
+@example(3, (bytes(32), RIGHT))
+@example(3, (COMMITTED, RIGHT[:97] + b"\1" + RIGHT[98:]))
+@example(3, (COMMITTED, RIGHT[:64] + b"\2" + RIGHT[65:]))
+@example(3, (COMMITTED, RIGHT[:98] + b"tada" + RIGHT[102:]))
+@example(3, (COMMITTED, RIGHT[:129]))
 @given(
     st.sampled_from([1, 3, 3, 3]),
     inputs() | st.tuples(st.just(bytes(32)), st.binary(max_size=40) | st.just(bytes(32))),

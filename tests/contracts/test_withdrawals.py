@@ -331,6 +331,17 @@ def test_the_worked_example_has_the_root_of_the_protocol() -> None:
 # --- Rejected ---
 
 
+@pytest.mark.parametrize(("status", "expected"), [(1, True), (0, False)])
+def test_the_status_of_a_priority_transaction_is_proven(
+    l1: Deployed, status: int, expected: bool
+) -> None:
+    batch, proof = l1.settled_proof(*LOGS, index=0)
+    claimed = (PRIORITY_TX, batch, 0, 0, proof, status)
+    proves = "proveL1ToL2TransactionStatus"
+    assert l1.engine.read(l1.chain, proves, *claimed) is expected
+    assert l1.engine.read(l1.bridgehub, proves, CHAIN_ID, *claimed) is expected
+
+
 @pytest.mark.parametrize("word", range(1, 16))
 @pytest.mark.parametrize("bit", [0, 255])
 def test_a_flipped_bit_in_any_word_proves_nothing(l1: Deployed, word: int, bit: int) -> None:

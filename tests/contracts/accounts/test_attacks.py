@@ -46,6 +46,7 @@ from tests.support.contracts.layer_two import (
     SECRETS,
     artifact_for_tests,
     calldata,
+    encode,
     failing,
     failure,
 )
@@ -305,6 +306,21 @@ def test_a_signed_message_is_not_another_accounts(l2: ScriptedWorld, kind: str) 
     signature = sign_message(l2, one, MESSAGE, *keys)
     assert l2.is_signed(one, MESSAGE, signature)
     assert not l2.is_signed(other, MESSAGE, signature)
+
+
+@pytest.mark.parametrize(
+    ("owners", "error"),
+    [
+        ([ALICE], calldata("InvalidThreshold(uint256)", 2)),
+        ([ALICE, BOB, ALICE], calldata("InvalidOwner(address)", ALICE)),
+    ],
+)
+def test_owners_that_are_none_are_rejected(
+    l2: ScriptedWorld, owners: list[Address], error: bytes
+) -> None:
+    code = artifact_for_tests("MultisigAccount").bytecode
+    with failing(error):
+        l2.call(None, code + encode("(address[],uint256)", owners, 2))
 
 
 def test_a_signed_transaction_is_not_a_signed_message(

@@ -18,17 +18,14 @@ from tests.support.contracts.interop_chains import (
     FEE,
     HANDLER,
     HOLDER,
-    L1_ASSET,
     L1_TOKEN,
     REGISTRAR,
     ZOO,
-    InteropChain,
     Sent,
     Street,
     anywhere,
     attribute,
     chain_only,
-    deposit,
     on_chain,
     starter,
     status,
@@ -45,7 +42,6 @@ from tests.support.contracts.l1_contracts import (
 )
 
 DELEGATION = bytes.fromhex("ef0100") + b"\xdd" * 20
-LARGEST_TRANSACTION = 16_777_216
 
 
 @pytest.fixture
@@ -259,6 +255,17 @@ def test_an_initiator_without_code_or_answer_is_rejected(street: Street) -> None
         street.here.send(starter(CAROL, indirect=0))
 
 
+def test_an_initiator_gives_its_call_the_value_that_was_asked_for(street: Street) -> None:
+    here = street.here
+    initiator = here.engine.deploy("ScriptedContract", sender=BOB)
+    initiated = abi.encode(["(bytes,bytes,bytes[])"], [(anywhere(CAROL), b"", [])])
+    asked = here.router.encode("initiateIndirectCall", OTHER_CHAIN_ID, ALICE, 0, b"")[:4]
+    here.engine.send(BOB, initiator, "script", asked, [], 0, initiated, False)
+    here.send(starter(initiator.address, indirect=0))
+    with pytest.raises(Reverted, match="IndirectCallValueMismatch"):
+        here.send(starter(initiator.address, value=1, indirect=0), value=1)
+
+
 def test_the_center_keeps_nothing(street: Street) -> None:
     engine = street.here.engine
     street.here.send(starter(CAROL, value=5), value=5)
@@ -337,27 +344,3 @@ def test_a_token_of_the_destination_that_never_left_is_not_minted(street: Street
     texts = abi.encode(["uint256", "bytes", "bytes", "bytes"], [OTHER_CHAIN_ID, b"", b"", b""])
     with pytest.raises(Reverted, match="AssetIdNotSupported"):
         street.deliver(forged(street, asset_call(own, mint_of(L1_TOKEN, 5, b"\1" + texts))))
-
-
-def used(chain: InteropChain) -> int:
-    last = chain.engine.last
-    assert last is not None
-    return last.gas_used
-
-
-@pytest.mark.parametrize("count", [1, 64])
-def test_bundles_of_values_and_tokens_fit_into_transactions(street: Street, count: int) -> None:
-    street.here.engine.gas_limit = street.there.engine.gas_limit = LARGEST_TRANSACTION
-    deposit(street.here, 100)
-    sent = street.here.send(*[starter(CAROL, value=1)] * count, value=count)
-    assert used(street.here) < 100_000 + 60_000 * count
-    street.deliver(sent)
-    assert used(street.there) < 200_000 + 80_000 * count
-    data = b"\1" + abi.encode(
-        ["bytes32", "bytes"],
-        [L1_ASSET, abi.encode(["uint256", "address", "address"], [1, BOB, Address.zero()])],
-    )
-    sent = street.here.send(*[starter(L2_ASSET_ROUTER, data, indirect=0)] * count)
-    assert used(street.here) < 150_000 + 120_000 * count
-    street.deliver(sent)
-    assert used(street.there) < 600_000 + 120_000 * count
