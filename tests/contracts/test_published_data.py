@@ -181,7 +181,6 @@ COMMITTED, RIGHT = keccak256(HEADER), HEADER + b"\0data" + bytes(32)
 @settings(max_examples=examples(600))
 @example(3, (bytes(32), RIGHT))
 @example(3, (COMMITTED, RIGHT[:97] + b"\1" + RIGHT[98:]))
-@example(3, (COMMITTED, RIGHT[:64] + b"\2" + RIGHT[65:]))
 @example(3, (COMMITTED, RIGHT[:98] + b"tada" + RIGHT[102:]))
 @example(3, (COMMITTED, RIGHT[:129]))
 @given(

@@ -320,12 +320,6 @@ def test_the_estimate_covers_them(l2: ScriptedWorld, single_owner: Address, kind
     assert l2.last().succeeded
 
 
-def test_a_deposit_pays_for_them(l2: ScriptedWorld) -> None:
-    result = l2.take(priority(500_000, *DEPS))
-    assert result.succeeded
-    assert result.gas_used == NEEDED
-
-
 def test_a_deposit_that_cannot_pay_for_them_fails_and_uses_its_gas(l2: ScriptedWorld) -> None:
     result = l2.take(priority(NEEDED - 1, *DEPS))
     assert not result.succeeded

@@ -132,11 +132,8 @@ def test_the_estimate_is_enough_for_any_token(
     assert outcome.status == "success"
 
 
-def test_a_token_deposit_with_value_fails(l2: LayerTwo) -> None:
+def test_a_token_deposit_with_value_or_to_nobody_fails(l2: LayerTwo) -> None:
     assert not l2.from_l1(deposit_call(1_000, ALICE), value=1).succeeded
-
-
-def test_a_deposit_to_the_zero_address_fails(l2: LayerTwo) -> None:
     assert not l2.deposit(receiver=Address.zero()).succeeded
 
 

@@ -190,17 +190,6 @@ def test_only_a_contract_that_was_deployed_as_an_account_is_one(l2: LayerTwo) ->
     assert l2.read(CONTRACT_DEPLOYER, info, ALICE) == (0, 0)
 
 
-def test_an_address_without_code_can_start_transactions(l2: LayerTwo) -> None:
-    plain, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE)))
-    account, _ = deployed(l2.send(CONTRACT_DEPLOYER, arguments(CREATE_ACCOUNT)))
-    version = "extendedAccountVersion(address)(uint8)"
-    versions = [
-        l2.read(CONTRACT_DEPLOYER, version, address)
-        for address in (ALICE, account, plain, CONTRACT_DEPLOYER, Address(bytes(19) + b"\x01"))
-    ]
-    assert versions == [1, 1, 0, 0, 0]
-
-
 def version_setter(version: int) -> bytes:
     """Return init code that sets its account version, and deploys a contract that does nothing."""
     call = calldata("updateAccountVersion(uint8)", version)
