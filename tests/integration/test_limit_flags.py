@@ -61,8 +61,6 @@ ELSEWHERE = {
     "--explorer",
     # How many processes serve, and which are replaced: test_workers.py, test_workers_lifetime.py.
     "--workers", "--worker-silence-seconds",
-    # Clients that do not read, and the end: test_server.py and test_server_websocket.py.
-    "--write-seconds", "--stop-seconds", "--gzip-level", "--websocket-deflate",
     # Many clients that do not read: test_server_memory.py.
     "--unsent-limit-bytes",
     # Many long requests: test_server_memory.py.
