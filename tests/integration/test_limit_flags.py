@@ -61,6 +61,8 @@ ELSEWHERE = {
     "--explorer",
     # How many processes serve, and which are replaced: test_workers.py, test_workers_lifetime.py.
     "--workers", "--worker-silence-seconds",
+    # The end: test_server.py, test_workers_lifetime.py.
+    "--stop-seconds",
     # Many clients that do not read: test_server_memory.py.
     "--unsent-limit-bytes",
     # Many long requests: test_server_memory.py.

@@ -140,6 +140,7 @@ class DevnetSettings(TypedDict, total=False):
     header_seconds: SettingValue
     body_seconds: SettingValue
     idle_seconds: SettingValue
+    stop_seconds: SettingValue
     unsent_limit_bytes: SettingValue
     dev_methods: SettingValue
     expose_unlocked_accounts: SettingValue

@@ -66,6 +66,9 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     idle_seconds: Annotated[
         float, Meta(gt=0, description="Time after which a connection without a request is closed.")
     ] = 120.0
+    stop_seconds: Annotated[
+        float, Meta(ge=0, description="Time for responses in progress when the server stops.")
+    ] = 0.8
     unsent_limit_bytes: Annotated[
         int,
         Meta(

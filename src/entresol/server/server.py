@@ -20,7 +20,6 @@ from entresol.server.responses import DocumentFormat
 from entresol.server.server_state import ServerState
 
 MAX_SWEEP_SECONDS = 1.0
-STOP_SECONDS = 0.8
 # Connections that the system queues until they are accepted: those of a moment in which the event loop is busy.
 BACKLOG = 2048
 
@@ -97,7 +96,7 @@ class Server:
         await self._listen_on_path()
         self._expire_connections()
 
-    async def stop(self, seconds: float = STOP_SECONDS) -> None:
+    async def stop(self, seconds: float | None = None) -> None:
         """Accept no more connections, let responses in progress finish in time, and close all connections."""
         _close(self._bound)
         for listener in self._listeners:
@@ -107,9 +106,10 @@ class Server:
         self.state.stopping = True
         for connection in tuple(self.state.open):
             connection.stop()
+        allowed = self.config.stop_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
             # Not `wait_for`, which on Python 3.11 can lose a cancellation.
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(allowed):
                 await self.state.wait_closed()
         for connection in tuple(self.state.open):
             connection.abort()

@@ -50,8 +50,8 @@ START_SECONDS: Final = 60.0
 STEADY_SECONDS: Final = 5.0
 """A worker that ran so long is replaced at once; others after a pause."""
 MAX_PAUSE_SECONDS: Final = 10.0
-STOP_SECONDS: Final = 2.8
-"""How long a worker may take to end, including the time that its server has for responses."""
+STOP_SECONDS: Final = 2.0
+"""How long a worker may take to end, besides the time that its server has for responses."""
 
 
 class WorkerSupervisor:
@@ -152,8 +152,9 @@ class WorkerSupervisor:
             self._check.cancel()
         for worker in self._workers.values():
             worker.stop()
+        seconds = self._config.server.stop_seconds + STOP_SECONDS
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
+            await asyncio.wait(self._tasks, timeout=seconds)
         await cancel(*self._tasks)
 
     def processes(self) -> Iterable[WorkerProcess]:
