@@ -73,7 +73,7 @@ def read_number(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 400:
         return value
     raise MalformedValue(
-        f"a quantity is an integer, or a string of decimal or 0x-prefixed hex digits, "
+        f"a quantity is an integer from 0, or a string of decimal or 0x-prefixed hex digits, "
         f"got {excerpt(repr(value))}"
     )
 
