@@ -15,8 +15,7 @@ from benchmarks.harness import Peer, Row, Target
 from benchmarks.servers import Server
 from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.fees import FeeModel
-from entresol.l1.operator import Operator
-from entresol.l1.operator import ALL_STEPS
+from entresol.l1.operator import ALL_STEPS, Operator
 from entresol.primitives import abi
 from entresol.primitives.batches import DataScheme, SettlementStep
 from entresol.primitives.transactions import FeeMarketTransaction, ZkTransaction, sign
