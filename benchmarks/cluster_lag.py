@@ -51,7 +51,7 @@ def lags_under(
     with heads_of(producer) as ours, heads_of(replica) as theirs:
         seconds = _send_steadily(producer, bodies, pause)
         eventually(lambda: theirs.seen.keys() >= ours.seen.keys())
-        lags = [theirs.seen[it] - at for it, at in ours.seen.items()]
+        lags = [theirs.seen[block] - at for block, at in ours.seen.items()]
     return lags, len(bodies) / seconds
 
 

@@ -74,7 +74,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected to itself: thousands of tests are no garbage.
+    """Leave what was collected to itself: thousands of tests are not garbage.
 
     While the collector counts them it looks for garbage seldom, and what forms a circle, as an API with its chain does,
     stays for that long: processes grew by gigabytes.

@@ -102,7 +102,7 @@ check("balance, nonce, code and storage of an account are set", async () => {
   expect((await rpc("eth_getCode", CAROL, "latest")) === "0x00ff", "the code");
 });
 
-check("what is no value is said before anything is sent", async () => {
+check("what is not a value is said before anything is sent", async () => {
   await visit("controls", async (page) => {
     const sent = [];
     page.on("request", (it) => it.postData()?.includes("anvil_set") && sent.push(it.postData()));

@@ -183,7 +183,7 @@ def test_mined_details_have_the_same_keys(peers: Peers, layer: str) -> None:
     "data", ["0x", "0xdeadbeef", "0xdeadbeef" + "ff" * 32, "0xdead", "0x08c379a0", "0x6e6f"]
 )
 def test_reverts_have_the_same_text_and_data(peers: Peers, layer: str, data: str) -> None:
-    """Except for bytes below 0x80 that are no text: anvil prints them as they are."""
+    """Except for bytes below 0x80 that are not text: anvil prints them as they are."""
 
     def failure(peer: HttpRpcClient) -> tuple[int, str, object]:
         # It reverts with what it is called with.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
 
 _LOWEST_BASE_FEE: Final = 1
-"""What an L2 shows as its price of blob gas, though it takes no blobs."""
+"""The price of blob gas that an L2 shows, though it takes no blobs."""
 
 _BEFORE_SHANGHAI: Final = frozenset(
     {"spurious_dragon", "byzantium", "petersburg", "istanbul", "berlin", "london", "paris"}
@@ -46,7 +46,7 @@ class BlobFees:
 
     @property
     def prices(self) -> Rules | int:
-        """What blob gas costs, for the crate: the rules by which it changes, or the constant of an L2."""
+        """The price of blob gas for the crate: the rules by which it changes, or the constant of an L2."""
         return self._rules if self._has_fork_fields else _LOWEST_BASE_FEE
 
     def fork_fields(self, parent: Header | None) -> ForkFields:

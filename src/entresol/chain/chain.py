@@ -182,7 +182,7 @@ class Chain:
 
     @property
     def settings(self) -> BlockSettings:
-        """What developers have set for blocks to come."""
+        """The settings of developers for blocks to come."""
         return self.ledger.settings
 
     @property

@@ -1,4 +1,4 @@
-"""What the next block is built with beside its parent: edits of the state, settings and the clock."""
+"""The inputs of the next block beside its parent: edits of the state, settings and the clock."""
 
 from __future__ import annotations
 

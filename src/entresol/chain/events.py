@@ -30,7 +30,7 @@ class BlockSealed(msgspec.Struct, frozen=True):
     failures: Mapping[int, ExecutionFailed] = {}
     """Why transactions failed, by index, if this node executed them."""
     console: Mapping[int, ConsoleCalls] = {}
-    """What transactions logged by `console.log`, by index."""
+    """The transactions' calls of `console.log`, by index."""
 
 
 class BlocksReverted(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ _MAX_KNOWN_PRICES: Final = 8
 
 
 LARGEST_BASE_FEE: Final = 2**64 - 1
-"""What the engine can hold."""
+"""The largest that the engine can hold."""
 
 
 class FeeConstants(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class ChainMark(msgspec.Struct, frozen=True, kw_only=True):
-    """What `History.unwind` leaves: the last block, the build state of the next one, and what is pending."""
+    """The state that `History.unwind` leaves: the last block, the build state of the next one, and what is pending."""
 
     number: int
     clock: ClockState
@@ -59,7 +59,7 @@ class ChainMark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RevertibleChain(Protocol):
-    """What a history changes of its chain."""
+    """The parts of a chain that a history changes."""
 
     next_block: NextBlock
     pool: Mempool

@@ -57,7 +57,7 @@ MAX_ADVANCED: Final = 16
 
 
 class RevertedBlocks(NamedTuple):
-    """What a revert from the block with the hash `head` removes."""
+    """The data that a revert from the block with the hash `head` removes."""
 
     head: Hash32
     records: tuple[BlockRecord, ...] = ()
@@ -141,7 +141,7 @@ class Ledger:
 
     @property
     def genesis_fields(self) -> ForkFields:
-        """What the fork of the chain adds to the header of its genesis."""
+        """The fields that the fork of the chain adds to the header of its genesis."""
         return self.blob_fees.fork_fields(None)
 
     def header(self, number: int) -> Header:

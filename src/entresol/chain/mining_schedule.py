@@ -16,7 +16,7 @@ SHORTEST_SECONDS: Final = 0.001
 
 
 class MiningMode(StrEnum):
-    """What triggers the sealing of a block."""
+    """The trigger for sealing a block."""
 
     AUTO = "auto"
     """A pending transaction."""
@@ -56,7 +56,7 @@ class MiningSchedule:
 
     @property
     def mode(self) -> MiningMode:
-        """What triggers the next block."""
+        """The trigger of the next block."""
         return self._mode
 
     @mode.setter
@@ -76,7 +76,7 @@ class MiningSchedule:
 
     @property
     def state(self) -> MiningState:
-        """What `restore` needs to set the mode of now again."""
+        """The values that `restore` needs to set the current mode again."""
         return MiningState(self.mode, self.interval_seconds, self._spread)
 
     def restore(self, state: MiningState, now: float) -> None:

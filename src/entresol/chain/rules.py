@@ -56,7 +56,7 @@ _PUBLISHED: Final = (
     "gas_limit",
     "beneficiary",
 )
-"""What rules of a chain and those of its blocks have in common."""
+"""The fields that rules of a chain and those of its blocks have in common."""
 
 
 class ChainRules(msgspec.Struct, frozen=True, kw_only=True):

@@ -136,7 +136,7 @@ def _waiting(forks: OpenForks) -> Iterator[None]:
 
 
 class _Summary:
-    """What `verify` has found in all chains so far."""
+    """The findings of `verify` in all chains so far."""
 
     def __init__(self) -> None:
         self._blocks: list[int] = []

@@ -12,7 +12,7 @@ SUCCEEDED: Final = 0
 FAILED: Final = 1
 USAGE_ERROR: Final = 2
 ALARM: Final = 3
-"""What is on L1 is not what it says: of `derive` alone."""
+"""The published data does not give what L1 says: of `derive` alone."""
 INTERRUPTED: Final = 130
 OUTPUT_CLOSED: Final = 141
 """As of a process that SIGPIPE has ended."""

@@ -37,7 +37,7 @@ RequestMethod = Callable[..., Any]
 
 
 class ReportedChain(NamedTuple):
-    """What was reported of a chain."""
+    """The report of a chain."""
 
     name: str
     report: GasReport
@@ -102,7 +102,7 @@ def _opened(flags: Mapping[str, Any]) -> Devnet:
 
 
 class _RpcError(msgspec.Struct):
-    """What a node responds with to a request that fails."""
+    """The error in a node's response to a request that fails."""
 
     code: int
     message: str

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = Path(entresol.__file__).parent
 COMMIT_FILE: Final = "commit.txt"
-"""What `make wheel` writes into the package."""
+"""The file that `make wheel` writes into the package."""
 DIGITS: Final = 12
 
 

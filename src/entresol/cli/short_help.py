@@ -1,4 +1,4 @@
-"""What `--help` prints of a command with many flags: those that people use, on one screen; `--help-all` has all."""
+"""The short `--help` of a command with many flags: those that people use, on one screen; `--help-all` has all."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "--workers": "processes that respond to reads",
     "-v": "log more of transactions; repeat it for more",
 }
-"""What each flag does, in a few words; `--help-all` has all that is to say of it."""
+"""The effect of each flag, in a few words; `--help-all` has all that is to say of it."""
 
 _END: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and
@@ -101,7 +101,7 @@ class ShortHelp(NamedTuple):
     groups: Mapping[str, tuple[str, ...]]
     """Flags, below a title."""
     texts: Mapping[str, str] = {}
-    """What flags do that do something else here."""
+    """The texts of flags that do something else here."""
     lists_commands: bool = False
 
 

@@ -1,1 +1,1 @@
-"""What only users of anvil and Hardhat need: checkpoints, reverts, state files, impersonation."""
+"""The features that only users of anvil and Hardhat need: checkpoints, reverts, state files, impersonation."""

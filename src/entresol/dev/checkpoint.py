@@ -30,7 +30,7 @@ QUICK_TRANSACTIONS: Final = 128
 
 
 class Checkpoint(NamedTuple):
-    """What a chain was, to restore it."""
+    """The state of a chain, to restore it."""
 
     mark: ChainMark
     generation: int = 0

@@ -1,4 +1,4 @@
-"""What developers do to all chains of a node at once: snapshots, rollbacks, state files."""
+"""The actions of developers on all chains of a node at once: snapshots, rollbacks, state files."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _FIRST_V = 27
 
 
 class Impersonation(NamedTuple):
-    """Which accounts are impersonated: those named, or all."""
+    """The accounts that are impersonated: those named, or all."""
 
     addresses: tuple[Address, ...]
     all: bool
@@ -95,7 +95,7 @@ class Keyring:
 
     @property
     def impersonation(self) -> Impersonation:
-        """Which accounts are impersonated; it can be set to what it was before."""
+        """The impersonated accounts; it can be set to what it was before."""
         return Impersonation(tuple(self._impersonated), self._impersonates_all)
 
     @impersonation.setter

@@ -119,7 +119,7 @@ class NodeChains:
             _share_time(self.chains)
         self._added: list[Chain] = []
         self.uses = [chain.use for chain in self.chains]
-        """What runs on each of the chains."""
+        """The use of each of the chains."""
 
     def add(self, reverts: Reverts) -> None:
         """Have one more L2, which the genesis of its L1 does not know, with the time of that."""

@@ -19,7 +19,7 @@ class UnknownBlock(EntresolError):
 
     @property
     def rpc_data(self) -> str:
-        """Which block there is not."""
+        """The block that is missing."""
         return str(self)
 
 

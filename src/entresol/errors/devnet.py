@@ -37,7 +37,7 @@ class MethodFailed(DevnetError):
 
 
 class BridgeFailed(DevnetError):
-    """What was sent over the bridge of a devnet has reverted, or is not settled in time."""
+    """Something sent over the bridge of a devnet has reverted, or is not settled in time."""
 
 
 class BundleNotReady(BridgeFailed):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NotInspectable(EntresolError):
-    """What is to be inspected is not there, or cannot be inspected."""
+    """The object to inspect is not there, or cannot be inspected."""
 
     # As in geth's debug_.
     rpc_code = -32000

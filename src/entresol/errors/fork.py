@@ -85,7 +85,7 @@ class RemoteMalformed(RemoteFailed):
 
 
 class RemoteLied(RemoteFailed):
-    """What the remote responded is not in the block that it was asked of (`--fork-verify`)."""
+    """The remote's response is not in the block that it was asked about (`--fork-verify`)."""
 
     def __init__(self, host: str, method: str, problem: str) -> None:
         super().__init__(f"the remote {host} responded to {method} with a false result: {problem}")
@@ -152,7 +152,7 @@ class AnchorNotFound(RemoteFailed):
 
 
 class Unprovable(RemoteFailed):
-    """What was asked for may be true, but nothing that the remote has proves it (`--fork-verify`)."""
+    """The requested value may be true, but nothing that the remote has proves it (`--fork-verify`)."""
 
     def __init__(self, method: str, reason: str) -> None:
         super().__init__(f"--fork-verify: {method} cannot be proven: {reason}")
@@ -170,7 +170,7 @@ class NotCovered(RemoteFailed):
 
 
 class NotEvmCode(InvalidTransaction):
-    """What a call or a transaction executes has code for another machine than the EVM, in the end or on the way."""
+    """The code of a call or a transaction is for another machine than the EVM, in the end or on the way."""
 
     def __init__(self, address: bytes) -> None:
         super().__init__(

@@ -92,7 +92,7 @@ class OperatorOutOfFunds(LayerOneFailed):
 
 
 class RelayRejected(EntresolError):
-    """What the relay would send reverts, or needs more gas than it may use; no response has it."""
+    """The relay's transaction would revert, or needs more gas than it may use; no response has it."""
 
     rpc_code = INTERNAL
 
@@ -125,7 +125,7 @@ class UnderivableBlock(EntresolError):
 
 
 class DerivationAlarm(EntresolError):
-    """What L1 says of a batch is not what its published data gives; the chain stays at the batch before."""
+    """The published data of a batch does not give what L1 says of it; the chain stays at the batch before."""
 
     rpc_code = INTERNAL
 
@@ -134,9 +134,9 @@ class DerivationAlarm(EntresolError):
         self.batch = batch
         self.field = field
         self.expected = str(expected)
-        """What L1 says."""
+        """The value on L1."""
         self.found = str(found)
-        """What was found here."""
+        """The value found here."""
 
     def _text(self, expected: object, found: object) -> str:
         return f"{expected} on L1, {found} here"

@@ -207,7 +207,7 @@ class SubscriptionsFull(EntresolError):
 
 
 class ProducerUnavailable(EntresolError):
-    """What only the producer can do could not be forwarded to it, or had no response in time."""
+    """A request that needs the producer could not be forwarded to it, or had no response in time."""
 
     # The request is right, and may succeed later.
     rpc_code = -32000

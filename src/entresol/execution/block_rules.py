@@ -50,7 +50,7 @@ _NO_FORK_FIELDS: Final = ForkFields()
 
 
 class RecordRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rules the record of a block has to follow; by default those of a development chain that publishes nothing."""
+    """The rules that a block's record has to follow; by default those of a development chain that publishes nothing."""
 
     is_development: bool = True
     """Whether it may have edits, unsigned transactions, and a base fee and a PREVRANDAO that developers set."""

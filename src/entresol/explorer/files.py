@@ -74,7 +74,7 @@ FOLDER: Final = "/explorer/"
 """The paths of all files but the page itself."""
 PAGE: Final = "index.html"
 START: Final = "main.js"
-"""What every page loads, with all that it imports."""
+"""The module that every page loads, with all that it imports."""
 
 # The page sends requests to its own server only, and runs only its own files.
 POLICY: Final = "; ".join(

@@ -1,4 +1,4 @@
-"""Which remote block a fork stands on: named by number, hash or transaction, or the newest of a time."""
+"""The remote block that a fork stands on: named by number, hash or transaction, or the newest of a time."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _MAX_ROUNDS: Final = 32
 
 
 class RemoteStart(msgspec.Struct, frozen=True):
-    """What the remote says first: who it is, on which block the fork stands, and what is final."""
+    """The remote's first responses: who it is, on which block the fork stands, and what is final."""
 
     chain_id: int
     anchor: DescribedBlock
     finalized: int | None
     """The number of the finalized block; None if the remote has none."""
     config: bytes | None
-    """What `eth_config` responded, if it is served."""
+    """The response to `eth_config`, if it is served."""
     head: Marks
-    """What the header of the remote's latest block shows; that of the anchor, if there is none."""
+    """The marks in the header of the remote's latest block; those of the anchor, if there is none."""
     block_above: Hash32 | None = None
     """The block of the transaction that the anchor was found by."""
 

@@ -1,4 +1,4 @@
-"""What is read of the remote at or below the anchor: states, hashes, blocks, and results of any method."""
+"""Reads of the remote at or below the anchor: states, hashes, blocks, and results of any method."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HASHES_ONLY: Final = False
 _MAX_SHOWN: Final = 100
 _NULL: Final = b"null"
 _HEADER: Final = " (header)"
-"""What is added to a method in the cache, if only the header of a block is proven."""
+"""The suffix of a method in the cache, if only the header of a block is proven."""
 
 
 class BlockReads:

@@ -1,4 +1,4 @@
-"""Which hardfork a remote block has: by `eth_config`, else by a table of public chains, else by what its header has."""
+"""The hardfork of a remote block: by `eth_config`, else by a table of public chains, else by what its header has."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _PRECOMPILES: Final = (
     ("BLS12_G1ADD", "prague"),
     ("KZG_POINT_EVALUATION", "cancun"),
 )
-"""Which precompile a hardfork has brought, the newest first (EIP-7910)."""
+"""Precompiles and the hardforks that brought them, the newest first (EIP-7910)."""
 
 
 class Hardforks(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class Hardforks(msgspec.Struct, frozen=True):
     chain_id: int
     config: bytes | None = None
     head: Marks = frozenset()
-    """What the newest block that is known has."""
+    """The marks of the newest block that is known."""
 
     def of(self, timestamp: int, marks: Marks) -> str:
         """Return the hardfork of a block of this time, whose header has these fields."""

@@ -102,7 +102,7 @@ class RemoteChain:
 
     @property
     def waiting(self) -> WaitReport:
-        """What waits for the remote now, and how long."""
+        """The requests that wait for the remote now, and how long."""
         return WaitReport(self.host) if self._client is None else self._client.waits.report()
 
     @property
@@ -112,7 +112,7 @@ class RemoteChain:
 
     @property
     def use(self) -> UseReport:
-        """What it was asked since the start."""
+        """The use of it since the start."""
         return self._use.report()
 
     @property

@@ -1,4 +1,4 @@
-"""What a fork has asked of its remote since the start, and what waits for it now: for banner, health, metrics and explorer."""
+"""A fork's use of its remote since the start, and what waits for it now: for banner, health, metrics and explorer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RemoteRead(NamedTuple):
 
 
 class UseReport(NamedTuple):
-    """What was counted until now."""
+    """The counts until now."""
 
     requests: int
     retries: dict[str, int]
@@ -48,7 +48,7 @@ class UseReport(NamedTuple):
     cached: int
     missed: int
     errors: dict[str, int]
-    """What failed in the end, by the kind of error."""
+    """The final failures, by the kind of error."""
     kept: int
     """How many values came, from remote and cache, with `kept_bytes` in them."""
     kept_bytes: int
@@ -144,7 +144,7 @@ def kind_of(error: BaseException) -> str:
 
 
 class WaitReport(msgspec.Struct, frozen=True):
-    """What waits for the remote now."""
+    """The requests that wait for the remote now."""
 
     host: str
     requests: int = 0

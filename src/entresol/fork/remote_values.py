@@ -1,4 +1,4 @@
-"""What a remote responds, decoded and checked for everything that a hostile one can send; and its proofs of accounts.
+"""Responses of a remote, decoded and checked for everything that a hostile one can send; and its proofs of accounts.
 
 Members that are not needed are ignored: other chains have others. Whatever is wrong raises `MalformedValue`; who asked
 knows host and method (`decoded`).

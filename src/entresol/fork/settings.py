@@ -1,4 +1,4 @@
-"""What a fork is told at the start: where its remote is, which block it stands on, and how to ask."""
+"""The settings of a fork: where its remote is, which block it stands on, and how to ask."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ForkSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a read of the remote takes at most, with its retries."""
     backoff: float = DEFAULT_BACKOFF
     compute_units_per_second: int | None = DEFAULT_COMPUTE_UNITS
-    """What requests may cost in a second; None is no limit, as local addresses have none."""
+    """The most that requests may cost in a second; None is unlimited, as local addresses are."""
     batch_size: int = DEFAULT_BATCH_SIZE
     by_number: bool = False
     """Whether state is asked for by the number of its block, with its hash checked."""

@@ -57,7 +57,7 @@ _STARTS: Final = 3
 
 
 class StateNames:
-    """Which names of blocks the remote takes, and whether it proves states: asked once, when it is needed.
+    """The names of blocks that the remote takes, and whether it proves states: asked once, when it is needed.
 
     Fails: with `RemoteFailed`, and asks again the next time.
     """
@@ -93,7 +93,7 @@ class StateNames:
 
 
 class OpenedRemote(msgspec.Struct, frozen=True):
-    """What a start has found."""
+    """The remote as a start has found it."""
 
     anchor: Anchor
     block: RemoteBlock

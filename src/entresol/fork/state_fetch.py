@@ -103,7 +103,7 @@ def probes(block: RemoteBlock) -> list[Call]:
 
 
 class Served(msgspec.Struct, frozen=True):
-    """What a remote serves of the state of a block."""
+    """The ways in which a remote serves the state of a block."""
 
     naming: Naming
     proofs: bool

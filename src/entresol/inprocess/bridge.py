@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GAS_PER_PUBDATA: Final = 800
 _ALIAS_OFFSET: Final = 0x1111000000000000000000000000000000001111
-"""What the ZK Stack adds to the address of a contract of L1 that sends to L2."""
+"""The number that the ZK Stack adds to the address of a contract of L1 that sends to L2."""
 
 
 class Deposited(NamedTuple):
@@ -57,7 +57,7 @@ class SentMessage(NamedTuple):
 
 
 class MessageProof(NamedTuple):
-    """What shows to L1 that a message was sent: arguments of `proveL2MessageInclusion`."""
+    """The proof to L1 that a message was sent: arguments of `proveL2MessageInclusion`."""
 
     batch: int
     leaf: int
@@ -167,7 +167,7 @@ class Bridge(SettlingClient):
     def recover(self, deposit: Deposited) -> TxReceipt:
         """Have L1 pay back a token whose deposit failed on L2, and return the receipt there.
 
-        What pays for gas is no such token: the L2 has it, and gives it to the refund recipient, who is the sender.
+        What pays for gas is not such a token: the L2 has it, and gives it to the refund recipient, who is the sender.
         """
         if deposit.l2["status"]:
             raise BridgeFailed("the deposit has not failed")

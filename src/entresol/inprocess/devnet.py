@@ -163,9 +163,9 @@ class Devnet:
     def __init__(self, config: NodeConfig) -> None:
         self.config = config
         self.console = ConsoleRecorder()
-        """What contracts print by `console.log`."""
+        """The output of contracts by `console.log`."""
         self.failures = FailureRecorder()
-        """Which requests and transactions have failed."""
+        """The requests and transactions that have failed."""
         self.profiler: Profiler | None = None
         """Counts what its contracts do, once `profile` was called."""
         self._loop = LoopThread("entresol devnet")

@@ -1,4 +1,4 @@
-"""Which executions of a devnet have failed: calls of clients in this process, and transactions of any client."""
+"""The executions of a devnet that have failed: calls of clients in this process, and transactions of any client."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class FailedTransaction(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """What it has reverted with; nothing if it has halted."""
+        """The data it has reverted with; empty if it has halted."""
         return self.failure.data if isinstance(self.failure, ExecutionReverted) else b""
 
 
 class LayerRecords(NamedTuple):
-    """What the clients of a layer record of it, and its name and address for people."""
+    """The records of the clients of a layer, and its name and address for people."""
 
     layer: str
     title: str

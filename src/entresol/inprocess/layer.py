@@ -53,7 +53,7 @@ class DevnetAccount(msgspec.Struct, frozen=True):
 
 
 class ServedChain(NamedTuple):
-    """What a layer is called, where it is, and what pays for its gas."""
+    """The name of a layer, where it is, and what pays for its gas."""
 
     name: str
     address: str
@@ -77,18 +77,18 @@ class DevnetLayer:
         self.ws_url = f"ws://{served.address}"
         self.chain_id = served.chain_id
         self.base_token = served.base_token
-        """What pays for gas: its symbol, its decimals, and its address on L1."""
+        """The token that pays for gas: its symbol, its decimals, and its address on L1."""
         self.accounts = tuple(accounts)
         self.channel = channel
         self.console = console
-        """What contracts have printed by `console.log`."""
+        """The output of contracts by `console.log`."""
         self.records = LayerRecords(self.name, self.title, console, failures)
-        """What its clients record."""
+        """The records of its clients."""
         self._ids = itertools.count(1)
 
     @property
     def title(self) -> str:
-        """What it is and where, for people."""
+        """The name, the chain id and the URL, for people."""
         # Each of several L2s is named by its id.
         layer = "L2" if self.name.isdigit() else self.name
         return f"{layer} {self.chain_id} at {self.url}"

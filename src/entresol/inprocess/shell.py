@@ -1,4 +1,4 @@
-"""What contracts of a devnet have printed by `console.log`: the last of it, for failing tests."""
+"""The output of contracts of a devnet by `console.log`: the last of it, for failing tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MAX_RECORDED: Final = 1_000
 MAX_BYTES: Final = 4 << 20
-"""What is remembered; older calls are dropped."""
+"""The limit of what is remembered; older calls are dropped."""
 
 
 class RecordedConsole(NamedTuple):

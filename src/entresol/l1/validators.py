@@ -32,7 +32,7 @@ async def add_validators(
     keys: OperatorKeys,
     progress: Callable[[str], None],
 ) -> None:
-    """Have the chain's admin add the accounts of the keys that are no validators yet, reporting each.
+    """Have the chain's admin add the accounts of the keys that are not validators yet, reporting each.
 
     Does nothing if `admin` is not the chain's admin. It can be interrupted and run again.
     """

@@ -39,7 +39,7 @@ _COARSE: Final = 100
 
 
 class TokenRequest(NamedTuple):
-    """What the settings of a chain say about its base token."""
+    """The settings of a chain for its base token."""
 
     token: str | Address | None
     """A symbol, an address, or None for ether."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Closable(Protocol):
-    """What has to be closed."""
+    """A resource that has to be closed."""
 
     def close(self) -> None:
         """Close it."""

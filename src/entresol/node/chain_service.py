@@ -39,7 +39,7 @@ PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node adds to the service of a chain."""
+    """The additions of a node to the service of a chain."""
 
     health: Callable[[], dict[str, Any]] = dict
     """Returns more fields of `/health`."""
@@ -58,7 +58,7 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceRole:
-    """What a service does as the process of a node that serves alone; others share their port and their work."""
+    """The role of a service whose process serves its node alone; others share their port and their work."""
 
     sharing: PortSharing = PortSharing.NONE
 
@@ -114,7 +114,7 @@ class ChainService:
         self.doors: list[str] = []
         """Further paths of the explorer's page."""
         self.pages: dict[str, Page] = {**self._pages(), **role.pages(self)}
-        """What it serves by `GET`, by path."""
+        """The pages it serves by `GET`, by path."""
         self._server = Server(
             self._served,
             JSON_RPC,

@@ -39,7 +39,7 @@ class StoredChains(msgspec.Struct, frozen=True, kw_only=True):
 
     chains: tuple[int, ...]
     identities: dict[str, str] = msgspec.field(default_factory=dict)
-    """What identifies the genesis in each folder; empty until all of them exist."""
+    """The identity of the genesis in each folder; empty until all of them exist."""
 
     @classmethod
     def at(cls, directory: Path) -> Self | None:

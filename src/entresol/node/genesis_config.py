@@ -47,7 +47,7 @@ _L1_VARIABLES: Final = {
     "L1_CHAIN_ID": "--l1-chain-id or --l1-url: the chain id of its L1",
     "L1_ASSET_ROUTER": "--l1-url or --bridgehub: the asset router on its L1",
 }
-"""What a system contract knows of L1, and the flags that say it."""
+"""The facts of L1 that a system contract knows, and the flags that say them."""
 
 
 class LayerTwoGenesis:

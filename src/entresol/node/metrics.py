@@ -54,7 +54,7 @@ def chain_samples(chain: Chain) -> Iterator[Sample]:
 
 
 class MemoryUse(NamedTuple):
-    """What a part of a node that grows with its clients takes in memory, roughly, and what it may take."""
+    """The rough memory use of a part of a node that grows with its clients, and what it may take."""
 
     part: str
     used: int

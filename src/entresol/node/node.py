@@ -44,7 +44,7 @@ class Node:
         self.info = info
         """Returns what the banner and `--config-out` show."""
         self.rollups = rollups
-        """What settles each of the L2s."""
+        """The rollups that settle the L2s, one each."""
         self.replaced: Listeners[[]] = Listeners()
         """Called when it consists of other chains."""
         self._stack = contextlib.AsyncExitStack()
@@ -54,7 +54,7 @@ class Node:
 
     @property
     def services(self) -> Sequence[ChainService]:
-        """What it serves, the L2s first."""
+        """Its services, the L2s first."""
         return self.layer_twos if self.layer_one is None else (*self.layer_twos, self.layer_one)
 
     @property
@@ -64,7 +64,7 @@ class Node:
 
     @property
     def rollup(self) -> Rollup | None:
-        """What settles the first L2; None if nothing does."""
+        """The rollup that settles the first L2; None if nothing does."""
         return self.rollups[0] if self.rollups else None
 
     @property

@@ -28,7 +28,7 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     hash: Hash32
     header: Header
-    """What blocks above need of it."""
+    """The header, which blocks above need."""
     json: bytes
     """The block as the remote returned it."""
 

@@ -55,7 +55,7 @@ class Batch(RecordPart, frozen=True):
     """The rolling hash of those roots; zero without any."""
     data_scheme: DataScheme = DataScheme.NONE
     data_commitment: HashBytes = bytes(32)
-    """What commits to the published data; of batch 0, the hash of the published genesis."""
+    """The commitment to the published data; of batch 0, the hash of the published genesis."""
     data_size: Natural = 0
     """How many bytes are published."""
     hashed_from: Natural = 0
@@ -86,7 +86,7 @@ class SettlementTransaction(NamedTuple):
     block: int
     timestamp: int
     gas_used: int | None = None
-    """What L1 took for all of it, however many batches it settles; None if that was not recorded."""
+    """The gas that L1 took for all of it, however many batches it settles; None if that was not recorded."""
 
     def is_at_place_of(self, other: SettlementTransaction) -> bool:
         """Return whether it is the same transaction in the same block, if gas is not known of both."""

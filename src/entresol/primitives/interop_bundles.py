@@ -130,7 +130,7 @@ _SENDER: Final = slice(4, 24)
 
 
 class MessageLoad(NamedTuple):
-    """What the messages of a transaction, of a block or of a batch take in the transaction that books them."""
+    """The load of the messages of a transaction, of a block or of a batch on the transaction that books them."""
 
     logs: int = 0
     bundles: int = 0

@@ -49,7 +49,7 @@ _ERRORS: Final = {
         ("InteropRootAlreadyExists", "(uint256,uint256)"),
     )
 }
-"""What an import reverts with."""
+"""The errors that an import reverts with."""
 
 
 class InteropRoot(NamedTuple):
@@ -84,7 +84,7 @@ def import_size(count: int) -> int:
 
 
 def imported_roots(call: bytes) -> list[InteropRoot]:
-    """Return the roots that a call imports; raises `MalformedValue` if it is no such call."""
+    """Return the roots that a call imports; raises `MalformedValue` if it is not such a call."""
     if call[:4] != _SELECTOR:
         return []
     (found,) = abi.decode(f"({ROOT_TYPE}[])", call[4:])

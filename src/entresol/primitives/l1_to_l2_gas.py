@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 REQUIRED_GAS_PER_PUBDATA: Final = 800
 MAX_PUBDATA_BYTES: Final = 99_000
 MAX_BODY_GAS: Final = 80_000_000
-"""What an admin of the ZK Stack's contracts may allow at most."""
+"""The most that an admin of the ZK Stack's contracts may allow."""
 
 _SLOT_OVERHEAD: Final = 10_000
 _OVERHEAD_PER_BYTE: Final = 10

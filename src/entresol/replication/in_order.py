@@ -124,7 +124,7 @@ class InOrder:
             return
         for index, send in enumerate(group):
             if responses is None:
-                # All was rejected together, for which each alone is no reason.
+                # All was rejected together, for which none alone is a reason.
                 await self._respond(send)
             elif not send.response.done():
                 send.response.set_result(responses[index])

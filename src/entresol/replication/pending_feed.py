@@ -46,7 +46,7 @@ _ENDED: Final = (
 class PendingFeed:
     """The producer's side: sends pending transactions to the members that are connected, once to each.
 
-    Clients that are no members are rejected, so that they cannot take the place of one. Remembers: a connection of each
+    Clients that are not members are rejected, so that they cannot take the place of one. Remembers: a connection of each
     member. Assumes: one event loop, whose thread alone changes the chain.
     """
 

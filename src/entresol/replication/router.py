@@ -13,7 +13,7 @@ _READS: Final = (Declared(ServedBy.REPLICA), Declared(ServedBy.BLOCK))
 
 
 class ReplicaState(Enum):
-    """What a process has at the moment of what its producer has."""
+    """How much a process currently has of what its producer has."""
 
     PRODUCING = auto()
     """It is the producer: a node of a cluster that holds the lease."""
@@ -65,11 +65,11 @@ _SERVES_READS: Final = {
 
 
 class Replica(Protocol):
-    """What follows a producer."""
+    """A follower of a producer."""
 
     @property
     def state(self) -> ReplicaState:
-        """What this process has at the moment of what its producer has."""
+        """How much this process currently has of what its producer has."""
 
 
 class ReplicaRouter:

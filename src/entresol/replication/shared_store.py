@@ -200,7 +200,7 @@ class StoreFollower:
         self._version = _NONE
         self._state: ChainState | None = None
         self.state = ReplicaState.STALE
-        """What this process has of what the producer has: `current` after what was announced is applied."""
+        """How much this process has of what the producer has: `current` after what was announced is applied."""
 
     def serving(self, handler: Handler) -> Handler:
         """Return a handler that catches up before each request."""

@@ -79,7 +79,7 @@ class Tenure(Protocol):
 
 
 class ClusterView(Protocol):
-    """What a node knows of its cluster, and of itself in it."""
+    """The view that a node has of its cluster, and of itself in it."""
 
     @property
     def url(self) -> str:
@@ -87,7 +87,7 @@ class ClusterView(Protocol):
 
     @property
     def production(self) -> Tenure | None:
-        """What produces, while this node does."""
+        """The production, while this node produces."""
 
     @property
     def producer_url(self) -> str | None:

@@ -35,7 +35,7 @@ class _Entry(Generic[T]):
         self.sender = sender
         self.tries = 0
         self.tried = 0
-        """Which try of the queue its last one was."""
+        """The number of its last try, among those of the queue."""
         self.due = 0.0
         self.pause = 0.0
         self.reason: str | None = None
@@ -134,13 +134,13 @@ class WorkQueue(Generic[K, T]):
         self._held[source] += 1
 
     def remove(self, key: K) -> None:
-        """Forget one that is done, or is no more."""
+        """Forget one that is done, or gone."""
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._held[entry.source] -= 1
 
     def remove_if(self, is_gone: Callable[[T], bool]) -> None:
-        """Forget those that are no more."""
+        """Forget those that are gone."""
         for key in [key for key, entry in self._entries.items() if is_gone(entry.item)]:
             self.remove(key)
 

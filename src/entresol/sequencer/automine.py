@@ -44,7 +44,7 @@ RETRY_SECONDS: Final = 1.0
 """After which time a block is tried again that could not be sealed: a full disk may have space by then."""
 
 SEALING_ERRORS: Final = (StoreFailed, SystemTransactionFailed, RemoteFailed)
-"""What prevents every block: the store, roots that cannot be imported, or the remote of a fork. Each is tried again, and logged once."""
+"""Errors that prevent every block: the store, roots that cannot be imported, or the remote of a fork. Each is tried again, and logged once."""
 
 
 class BlockSealer:

@@ -1,4 +1,4 @@
-"""What has arrived and is to be added to the pool, in the order of each sender; raw transactions are decoded together."""
+"""Arrivals that are to be added to the pool, in the order of each sender; raw transactions are decoded together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INLINE_DECODED: Final = 8
 
 
 Decoded: TypeAlias = "Transaction | Exception | None"
-"""What a raw transaction decodes to; None for what is called."""
+"""The result of decoding a raw transaction; None for what is called."""
 
 
 class RawArrival(NamedTuple):
@@ -43,7 +43,7 @@ Arrival: TypeAlias = RawArrival | Callable[[], None]
 
 
 class DecodeQueue:
-    """What is still to be added, in the order of arrival. Fails: with `PoolRejection`."""
+    """Arrivals that are still to be added, in their order. Fails: with `PoolRejection`."""
 
     def __init__(self, pool: Mempool, executor: Executor | None) -> None:
         self._pool = pool

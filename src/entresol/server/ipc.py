@@ -30,7 +30,7 @@ _TOO_MUCH_UNREAD: Final = HttpResponse(1008, TEXT, b"too much unread", reason="t
 
 
 class MalformedStreamError(ValueError):
-    """What is received is neither an object nor an array, so that its end is not known."""
+    """The input is neither an object nor an array, so that its end is not known."""
 
 
 class DocumentSplitter:

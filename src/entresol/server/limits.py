@@ -29,7 +29,7 @@ TURN_SECONDS: Final = 0.002
 SLICE_SECONDS: Final = 0.0005
 """Time for one connection before the next one is served."""
 READ_SECONDS: Final = 0.0003
-"""What it takes to receive as much of a long body as comes at a time, 256 KiB."""
+"""The time to receive as much of a long body as comes at a time, 256 KiB."""
 
 
 class Holder(Protocol):

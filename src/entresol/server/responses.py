@@ -126,7 +126,7 @@ class DocumentFormat(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    """What clients post, for messages to people."""
+    """The name of what clients post, for messages to people."""
     media_types: tuple[bytes, ...]
     malformed: bytes
     """The error for a body that is neither a JSON object nor an array."""

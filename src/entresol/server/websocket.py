@@ -173,7 +173,7 @@ class WebSocketConnection(DuplexConnection):
         self._small_frames = RequestRate(self.small_frames_per_second, self._loop.time())
         self._opcode = Opcode.TEXT
         self._message: bytearray | None = None
-        """What has arrived of a message in fragments."""
+        """The part of a fragmented message that has arrived."""
         self._fragment_bytes = 0
         self._pinged = False
         self.path = path_of(upgrade.target)

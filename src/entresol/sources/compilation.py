@@ -1,4 +1,4 @@
-"""What compilers return as JSON: the contracts of a compilation with their sources."""
+"""The JSON that compilers return: the contracts of a compilation with their sources."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
     rb"|[A-Za-z_$][\w$]*+|[{}()\[\];=]",
     re.DOTALL,
 )
-"""What opens matches even if it is not closed: nothing is read twice, so that time is linear for any text."""
+"""Openers match even if they are not closed: nothing is read twice, so that time is linear for any text."""
 _VYPER_LINE: Final = re.compile(rb"^(?:@|def[ \t]++(\w++)|[^\s#)])[^\n]*", re.MULTILINE)
 _UNNAMED: Final = {
     b"constructor": CONSTRUCTOR,

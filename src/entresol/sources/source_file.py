@@ -61,7 +61,7 @@ class SourceFile:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """What it defines, what is inside of others after them."""
+        """Its definitions, those that are inside others after them."""
         if self.text is None:
             return []
         if self.is_vyper:

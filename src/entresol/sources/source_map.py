@@ -129,7 +129,7 @@ class PositionMap:
         self._checked = array("I", sorted(checks))
         names = list(dict.fromkeys(check[:MAX_CHECK] for check in checks.values()))[:MAX_CHECKS]
         self._names = names
-        """What is checked, as `safesub`; others beyond the last are that one."""
+        """The names of checks, as `safesub`; others beyond the last are that one."""
         places = {name: place for place, name in enumerate(names)}
         last = len(names) - 1
         self._checks = bytes(places.get(checks[pc][:MAX_CHECK], last) for pc in self._checked)

@@ -45,7 +45,7 @@ class OpenFunction(NamedTuple):
 
 
 class FrameWalk:
-    """What is known of one call frame: its contract, and how far it came."""
+    """The facts known of one call frame: its contract, and how far it came."""
 
     def __init__(self, frame: CallFrame, contract: CompiledContract | None) -> None:
         self.frame = frame

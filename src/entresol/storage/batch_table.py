@@ -33,7 +33,7 @@ _SETTLED_BYTES: Final = 32 + 8 + 8
 
 
 class BatchMark(NamedTuple):
-    """Which batches are sealed, and how far each step of their settlement is: what a revert restores."""
+    """The batches that are sealed, and how far each step of their settlement is: what a revert restores."""
 
     last: int
     """The last batch; -1 if there is none."""

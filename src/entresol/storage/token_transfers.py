@@ -25,7 +25,7 @@ _ITEM_TOPICS: Final = 4
 
 
 class TokenStandard(IntEnum):
-    """Which interface a token has, by the form of its logs."""
+    """The interface that a token has, by the form of its logs."""
 
     ERC20 = 1
     ERC721 = 2

@@ -1,4 +1,4 @@
-"""What contracts print by `console.log`: decode the calls of Hardhat's and Foundry's libraries, and format them."""
+"""The output of contracts by `console.log`: decodes calls of Hardhat's and Foundry's libraries, and formats them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log says of a transaction, by known ABIs and as far as the verbosity wants it."""
+"""The details of a transaction in the log, by known ABIs and as far as the verbosity wants them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `entresol replay` prints of a transaction, and of a block: for people, and as JSON for programs."""
+"""The output of `entresol replay` for a transaction, and for a block: for people, and as JSON for programs."""
 
 from __future__ import annotations
 

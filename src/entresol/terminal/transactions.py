@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from entresol.terminal.writer import FormatText
 
 SEND_MARK: Final = b"_send"
-"""What the body of a request that sends transactions contains: all such methods have it in their name."""
+"""The text in the body of a request that sends transactions: all such methods have it in their name."""
 
 MAX_HELD_SECONDS: Final = 0.1
 """How long a block is held back: a sender may wait for another block, or for one that never comes."""

@@ -1,4 +1,4 @@
-"""What had happened on a devnet when a test started, so that its report has what came later."""
+"""The history of a devnet until a test started, so that its report has what came later."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def printed_by(net: Devnet, failure: Failure) -> list[str]:
 
 
 DETAILS: Final[tuple[Details, ...]] = (stack_trace_of_failure, printed_by)
-"""What is shown below the reason of a failure, in this order: each returns lines, or none if it knows nothing."""
+"""The details below the reason of a failure, in this order: each returns lines, or none if it knows nothing."""
 
 
 class Explainer:
@@ -101,7 +101,7 @@ class Explainer:
         for abi in _abis_at_hand(errors, arguments):
             self._abis.add(abi)
         self._shown = range(0)
-        """What is shown already of what was printed."""
+        """The part of what was printed that is shown already."""
 
     def explain_error(self, error: BaseException) -> None:
         """Give a revert that web3.py reports its decoded reason, and what is known of the request besides."""

@@ -1,4 +1,4 @@
-"""What happens on a layer while a test runs a few lines: blocks, events, failures, `console.log`."""
+"""The events on a layer while a test runs a few lines: blocks, events, failures, `console.log`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the contracts of a test run do: counted on the devnets of the fixtures, and reported at the end.
+"""The profile of the contracts of a test run: counted on the devnets of the fixtures, and reported at the end.
 
 The plugin registers this module only if a flag asks for counts, so that other runs are not slower.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from entresol.inprocess.devnet import Devnet
 
 OUTPUT: Final = "entresol_profile"
-"""What a worker of xdist calls its counts."""
+"""The name that a worker of xdist gives its counts."""
 
 
 class Profiled:
-    """What was counted in a test run; in the controller of xdist what its workers have counted.
+    """The counts of a test run; in the controller of xdist those of its workers.
 
     Remembers: the counts, and the sources of the devnets.
     """
@@ -50,7 +50,7 @@ class Profiled:
 
     @property
     def totals(self) -> ProfileTotals:
-        """What was counted."""
+        """The counts."""
         return self.profiler.totals
 
     @cached_property

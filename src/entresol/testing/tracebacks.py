@@ -1,4 +1,4 @@
-"""Which frames of a failed test are about the test: those of web3.py, of contextlib and of the plugin are not."""
+"""The frames of a failed test that are about the test: those of web3.py, of contextlib and of the plugin are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the contracts in a genesis say: the base token of an L2, and the L2s that are registered on an L1."""
+"""The contents of the contracts in a genesis: the base token of an L2, and the L2s that are registered on an L1."""
 
 from __future__ import annotations
 

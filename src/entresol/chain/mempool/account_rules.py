@@ -1,4 +1,4 @@
-"""Which transactions of contract accounts and with paymasters a pool admits, before it asks either."""
+"""The rules for admitting transactions of contract accounts and with paymasters, before a pool asks either."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def check_account_limit(sender_txs: SenderTransactions, replaced: PooledTransact
 
 
 class PaymasterDebts:
-    """What paymasters have to pay for pending transactions at most, so that no ether is promised twice.
+    """The most that paymasters have to pay for pending transactions, so that no ether is promised twice.
 
     What waits for a nonce counts for nobody: it need never leave, and would keep out all others.
     """

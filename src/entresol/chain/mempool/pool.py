@@ -73,7 +73,7 @@ class PoolUpdated(msgspec.Struct, frozen=True):
 
 
 NOTHING_UPDATED: Final = PoolUpdated()
-"""What an empty pool has of any block."""
+"""The update of an empty pool to any block."""
 
 
 class Condition(Protocol):

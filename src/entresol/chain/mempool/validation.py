@@ -106,7 +106,7 @@ def _words(data: bytes) -> int:
 
 
 class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which transactions a chain accepts.
+    """A chain's rules for transactions.
 
     `gas_limit` is that of a block. `accepts_below_base_fee` lets a transaction stay in the pool until the
     base fee falls to its fee cap. Factory dependencies have a separate size limit, for two of the largest:
@@ -124,7 +124,7 @@ class ValidationRules(msgspec.Struct, frozen=True, kw_only=True):
     """The size limit of a transaction to the handler of bundles, where that is larger."""
     factory_deps_limit_bytes: int = 4 * 1024 * 1024
     published_limit_bytes: int | None = None
-    """What a batch can publish of a transaction, whatever it has; None where nothing is published."""
+    """The most that a batch can publish of a transaction, whatever it has; None where nothing is published."""
     init_code_limit_bytes: int | None = 48 * 1024
     schedule: GasSchedule = SCHEDULES["osaka"]
     min_tip: int = 0

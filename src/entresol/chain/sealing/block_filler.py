@@ -228,7 +228,7 @@ def include_priority(
 
 
 class BuildState(NamedTuple):
-    """What a block is built on; while it is equal, the block is still the next one."""
+    """The base that a block is built on; while it is equal, the block is still the next one."""
 
     parent: Hash32
     state: Snapshot | Overlay

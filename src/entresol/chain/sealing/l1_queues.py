@@ -1,4 +1,4 @@
-"""What comes from L1 for the next blocks, in order: priority transactions, and roots to import."""
+"""The queues from L1 for the next blocks, in order: priority transactions, and roots to import."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Replacement(NamedTuple):
-    """What a chain is replaced by."""
+    """The replacement of a chain."""
 
     chain: Chain
     store: Store

@@ -84,7 +84,7 @@ class ChainPart(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[StoredChange, ...] = ()
     edited_codes: tuple[bytes, ...] = ()
     anchor: FileAnchor | None = None
-    """What the chain stands on; None if it is not a fork."""
+    """The block that the chain stands on; None if it is not a fork."""
 
 
 class StateFile(msgspec.Struct, frozen=True, kw_only=True):

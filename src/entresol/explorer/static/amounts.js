@@ -21,7 +21,7 @@ const WRAPPED = ["Deposit(address,uint256)", "Withdrawal(address,uint256)", "wit
 const known = new Map();
 
 /**
- * Learn what tokens say of themselves, so that `amountsIn` knows them; others are no tokens.
+ * Learn what tokens say of themselves, so that `amountsIn` knows them; others are not tokens.
  * @param {string} layer
  * @param {(string | null | undefined)[]} addresses
  * @returns {Promise<boolean>} whether any is a token

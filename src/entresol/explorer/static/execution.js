@@ -238,7 +238,7 @@ export class Execution {
   }
 
   /**
-   * The next step that is no deeper, or less deep: what stepping by opcodes calls over and out.
+   * The next step that is equally deep, or less deep: what stepping by opcodes calls over and out.
    * @param {number} step
    * @param {boolean} isOut
    */

@@ -9,7 +9,7 @@ const FEW = 4;
 const LISTS = ["blocks", "transactions"];
 const SELECTOR = 8;
 const MIN_PREFIX = 4;
-/** Longer numbers are no block's. */
+/** Longer numbers are not a block's. */
 const MAX_NUMBER = 12;
 
 const indexed = () => floors().filter((it) => !it.remote);
@@ -70,7 +70,7 @@ export async function byText(text) {
 }
 
 /**
- * Hexadecimal digits that are no whole hash: a block by its number, hashes that begin so, a selector.
+ * Hexadecimal digits that are not a whole hash: a block by its number, hashes that begin so, a selector.
  * @param {string} digits
  * @param {(number: number) => Hit[]} blocks
  * @returns {Promise<Hit[]>}

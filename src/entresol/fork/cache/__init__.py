@@ -1,1 +1,1 @@
-"""What forks have read of their remote chains, on disk: one SQLite file a chain and anchor."""
+"""Caches of what forks have read of their remote chains, on disk: one SQLite file a chain and anchor."""

@@ -20,7 +20,7 @@ from entresol.fork.settings import CACHE_VARIABLE
 
 SUFFIX: Final = ".sqlite"
 VERIFIED: Final = "-verified"
-"""What is added to the name of a cache that has only what was proven (`--fork-verify`)."""
+"""The suffix of the name of a cache that has only what was proven (`--fork-verify`)."""
 
 _NAME: Final = re.compile(rf"(\d+)-(\d+)-[0-9a-f]{{12}}({VERIFIED})?\{SUFFIX}", re.ASCII)
 _FILE_SUFFIXES: Final = frozenset({SUFFIX, ".db", ".sqlite3"})
@@ -186,13 +186,13 @@ def copy_cache(source: Path, destination: Path) -> tuple[Fork, int]:
 
 
 class WantedFork(msgspec.Struct, frozen=True):
-    """What was said of the fork to open; None is any."""
+    """A description of the fork to open; None is any."""
 
     chain_id: int | None = None
     number: int | None = None
     hash: bytes | None = None
     answer: str | None = None
-    """What a start of it was told, by its name; it selects one of several that fit."""
+    """The name of an answer that a start of it got; it selects one of several that fit."""
 
     def fits(self, fork: Fork) -> bool:
         """Return whether a fork is as it was said."""

@@ -1,4 +1,4 @@
-"""What a fork has read of its remote chain, across starts."""
+"""The cache of what a fork has read of its remote chain, across starts."""
 
 from __future__ import annotations
 

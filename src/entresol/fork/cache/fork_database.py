@@ -35,7 +35,7 @@ ANCHOR: Final = b""
 """The `block` of rows of the anchor."""
 EMPTY_CODE: Final = keccak256(b"")
 ROW_BYTES: Final = 100
-"""What a row takes beside its columns."""
+"""The bytes that a row takes beside its columns."""
 MAX_NUMBER: Final = (1 << 63) - 1
 
 APPLICATION_ID: Final = int.from_bytes(b"EnFk", "big")
@@ -102,7 +102,7 @@ class CachedAccount(NamedTuple):
 
 
 class Fork(msgspec.Struct, frozen=True):
-    """Which fork a cache is of: a chain, and the number and hash of the block it stands on."""
+    """The fork that a cache is of: a chain, and the number and hash of the block it stands on."""
 
     chain_id: int
     number: int
@@ -113,12 +113,12 @@ class Fork(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call it on the command line, and the name of its file."""
+        """The name that people use on the command line, and that of its file."""
         return f"{self.chain_id}-{self.number}-{self.hash[:6].hex()}"
 
 
 class StartAnswers(msgspec.Struct, frozen=True):
-    """What a fork asks before it starts: with these it needs no remote.
+    """The answers that a fork needs before it starts: with these it needs no remote.
 
     `anchor` is the JSON of the block; `answers` are others by name, as the first start that was cached has got them.
     """

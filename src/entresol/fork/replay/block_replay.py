@@ -155,7 +155,7 @@ class BlockToReplay(NamedTuple):
 
 
 class TransactionReplay(msgspec.Struct, frozen=True):
-    """What a transaction did here, and where its receipt differs."""
+    """The result of a transaction here, and where its receipt differs."""
 
     index: int
     remote: RemoteTransaction

@@ -20,7 +20,7 @@ _MIN_SECRET: Final = 6
 """Shorter than any key."""
 
 DEFAULT_COST: Final = 20
-"""What most reads cost at the providers that count so."""
+"""The cost of most reads at the providers that count so."""
 
 BURST_SECONDS: Final = 10
 """Providers count over so long, so that as much may be spent at once: a start costs two thousand units."""

@@ -1,4 +1,4 @@
-"""What the errors of remotes mean: every provider words them differently."""
+"""The meaning of the errors of remotes: every provider words them differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a proven block: transactions, withdrawals, uncles and receipts, by the roots in its header."""
+"""The contents of a proven block: transactions, withdrawals, uncles and receipts, by the roots in its header."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ProvenTransaction(msgspec.Struct, frozen=True):
     sender: Address
     index: int
     gas_price: int
-    """What it pays for a unit of gas in its block."""
+    """The price it pays for a unit of gas in its block."""
     tip: int
-    """What of it the producer of the block gets."""
+    """The part of it that the producer of the block gets."""
     json: dict[str, Any]
 
     @property

@@ -278,7 +278,7 @@ async def proven_anchor(client: ForkClient, block: DescribedBlock) -> DescribedB
 
 
 class LogCriteria(msgspec.Struct, frozen=True):
-    """Which logs are wanted: of any of the addresses, and with any of the topics at each position."""
+    """The logs that are wanted: of any of the addresses, and with any of the topics at each position."""
 
     addresses: frozenset[bytes]
     topics: tuple[frozenset[bytes], ...]

@@ -48,7 +48,7 @@ _INVALID_PARAMS: Final = -32602
 
 
 class BundleStatus(IntEnum):
-    """What the destination has done with a bundle."""
+    """The status of a bundle at the destination."""
 
     UNRECEIVED = 0
     VERIFIED = 1
@@ -57,7 +57,7 @@ class BundleStatus(IntEnum):
 
 
 class CallStatus(IntEnum):
-    """What the destination has done with a call of a bundle, or is to do with it; 0 leaves it as it is."""
+    """The status of a call of a bundle at the destination, or the one it is to get; 0 leaves it as it is."""
 
     UNPROCESSED = 0
     EXECUTED = 1
@@ -76,7 +76,7 @@ class BundleStage(StrEnum):
 
 
 class BundleProof(NamedTuple):
-    """What shows to the destination that a bundle was sent."""
+    """The proof to the destination that a bundle was sent."""
 
     chain_id: int
     batch: int
@@ -121,14 +121,14 @@ class SentBundle:
 
     @property
     def status(self) -> BundleStatus:
-        """What the destination has done with it."""
+        """The status at the destination."""
         return BundleStatus(
             self.destination.interop_handler.functions.bundleStatus(self.hash).call()
         )
 
     @property
     def call_statuses(self) -> tuple[CallStatus, ...]:
-        """What the destination has done with each of its calls."""
+        """The status of each of its calls at the destination."""
         read = self.destination.interop_handler.functions.callStatus
         return tuple(
             CallStatus(read(self.hash, number).call()) for number in range(len(self.bundle.calls))
@@ -141,7 +141,7 @@ class SentBundle:
 
     @property
     def proof(self) -> BundleProof | None:
-        """What shows to the destination that it was sent; None until L1 has settled its books."""
+        """The proof to the destination that it was sent; None until L1 has settled its books."""
         if self._proof is None:
             self._proof = self._read_proof()
         return self._proof

@@ -24,14 +24,14 @@ _OPEN: Final = (BundleStatus.UNRECEIVED, BundleStatus.VERIFIED)
 
 
 class Skipped(NamedTuple):
-    """What could not be executed or finalized, and why."""
+    """A bundle or withdrawal that could not be executed or finalized, and why."""
 
     what: SentBundle | SentMessage
     reason: str
 
 
 class Relayed(NamedTuple):
-    """What a relay has done."""
+    """The results of a relay."""
 
     executed: list[SentBundle]
     finalized: list[SentMessage]

@@ -25,9 +25,9 @@ class CallStarter(NamedTuple):
     data: bytes
     attributes: tuple[bytes, ...] = ()
     value: int = 0
-    """What the call has of the destination's base token."""
+    """The value of the call in the destination's base token."""
     indirect_value: int = 0
-    """What the contract that makes the call here gets of this chain's base token."""
+    """The amount of this chain's base token for the contract that makes the call here."""
 
 
 def remote_call(to: Address, data: bytes, value: int = 0) -> CallStarter:

@@ -1,1 +1,1 @@
-"""What the contracts of a devnet do, counted while a program uses it."""
+"""The profile of the contracts of a devnet, counted while a program uses it."""

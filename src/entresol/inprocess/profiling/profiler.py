@@ -34,7 +34,7 @@ LIMITS: Final = TraceLimits(seconds=10.0)
 
 
 class ProfiledRequest(msgspec.Struct):
-    """What a request asks for."""
+    """A request's method and parameters."""
 
     method: str = ""
     params: list[Any] | dict[str, Any] | None = None

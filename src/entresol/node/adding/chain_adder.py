@@ -48,7 +48,7 @@ _FIELDS: Final = {
     "--base-token-ratio": "baseTokenRatio",
     "--base-token-decimals": "baseTokenDecimals",
 }
-"""What clients call the settings."""
+"""The clients' names for the settings."""
 
 
 class NoChains:
@@ -111,7 +111,7 @@ class ChainAdder:
 
     @property
     def problem(self) -> str | None:
-        """What fails of the chains that were added."""
+        """The first problem of the chains that were added."""
         return first_problem(self._parts)
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Which L2s were added to the chains of a data directory, so that the next start has them, too."""
+"""The L2s that were added to the chains of a data directory, so that the next start has them, too."""
 
 from __future__ import annotations
 

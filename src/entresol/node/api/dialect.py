@@ -16,7 +16,7 @@ CACHED_SECONDS: Final = 0.3
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between the layers, `entresol anvil`, and a node for Hardhat's tools."""
+    """The differences between the layers, `entresol anvil`, and a node for Hardhat's tools."""
 
     client_version: str
     signs_to_bytes: bool = False

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class ApiServices:
-    """What the namespaces of one chain read, run and send transactions with.
+    """The services by which the namespaces of one chain read, run and send transactions.
 
     Remembers: caches, filters and subscriptions, within the limits of the configuration. Assumes: one event loop.
     Fails: as each service does.

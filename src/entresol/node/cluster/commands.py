@@ -38,7 +38,7 @@ from node order by role, url, id
 
 
 class NodeStatus(NamedTuple):
-    """What a node last said of itself."""
+    """The last report of a node about itself."""
 
     role: str
     url: str

@@ -68,7 +68,7 @@ class Joined(NamedTuple):
     genesis: bytes
     """The genesis that all nodes have in common, as geth's JSON."""
     ether_price: EtherPriceWatcher | None = None
-    """What follows the price of ether in the base token; None if gas is paid in ether."""
+    """The watcher of the price of ether in the base token; None if gas is paid in ether."""
 
 
 def open_database(

@@ -1,4 +1,4 @@
-"""What `/health` and `/metrics` say of a node of a cluster."""
+"""The report of a node of a cluster in `/health` and `/metrics`."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class AnvilServer(Struct, frozen=True, kw_only=True):
 
 
 class AnvilTransactionLog(Struct, frozen=True, kw_only=True):
-    """What is logged of transactions."""
+    """The settings for the log of transactions."""
 
     disable_console_log: DisableConsoleLog = False
     print_traces: PrintTraces = False
@@ -254,7 +254,7 @@ class AnvilTransactionLog(Struct, frozen=True, kw_only=True):
 
 
 class AnvilTools(Struct, frozen=True, kw_only=True):
-    """What tools of Hardhat expect; these flags are not anvil's, and have variables (`ENTRESOL_HARDHAT_ERRORS`)."""
+    """Settings for tools of Hardhat; these flags are not anvil's, and have variables (`ENTRESOL_HARDHAT_ERRORS`)."""
 
     client_version: ClientVersion = None
     hardhat_errors: HardhatErrors = False

@@ -63,7 +63,7 @@ PRESETS: Final[dict[str, dict[str, Any]]] = {
 
 
 class ApiConfig(Struct, frozen=True, kw_only=True):
-    """Which RPC methods are served, and to which clients."""
+    """The RPC methods that are served, and to which clients."""
 
     dev_methods: Annotated[
         bool | None,

@@ -62,7 +62,7 @@ _METAVARS: Final = {int: "N", float: "NUMBER", str: "TEXT", bool: "true|false"}
 
 
 class Argument(NamedTuple):
-    """What a shell completes: a flag and its values, or a word of the command."""
+    """An argument that a shell completes: a flag and its values, or a word of the command."""
 
     flags: Sequence[str]
     """None of a word that stands by itself."""

@@ -27,7 +27,7 @@ PRESET: Final = "api.preset"
 """The setting that selects other defaults."""
 
 _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
-"""What one source sets, by key: the setting, the value, and what errors name it by."""
+"""The settings of one source, by key: the setting, the value, and what errors name it by."""
 
 
 class Tables(NamedTuple):
@@ -40,7 +40,7 @@ class Tables(NamedTuple):
     takes: Callable[[Setting], bool]
     """Whether a table may have a setting."""
     scope: str
-    """What has the other settings, for errors: "the whole node"."""
+    """The scope of the other settings, for errors: "the whole node"."""
     counted: str
     """The key of a whole number that counts up in tables that do not say it, unless it is zero."""
 

@@ -352,7 +352,7 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     given: frozenset[str] = frozenset()
     """The names of the settings that are not defaults: a fork has those of its remote in place of defaults."""
     urls_of_clients: frozenset[str] = frozenset()
-    """Which of `fork_url` and `l1_fork_url` a client has named, after the start."""
+    """The URLs that a client has named after the start, of `fork_url` and `l1_fork_url`."""
 
 
 SETTINGS: Final = Settings(

@@ -1,4 +1,4 @@
-"""What is wrong with a word, a value or a key of a configuration, in the words of people, and what was meant."""
+"""Messages about a wrong word, value or key of a configuration, in the words of people, and what was meant."""
 
 from __future__ import annotations
 

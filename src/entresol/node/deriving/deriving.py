@@ -47,7 +47,7 @@ _SNAPSHOT: Final = "--snapshot"
 
 
 class DerivedChain(msgspec.Struct, frozen=True, kw_only=True):
-    """What was derived."""
+    """The result of a derivation."""
 
     chain_id: int
     batch: int

@@ -1,4 +1,4 @@
-"""What the explorer has to know of a node, and the paths by which it reaches the other layer."""
+"""The facts about a node that the explorer needs, and the paths by which it reaches the other layer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _HOUSES: Final = (
     "Observatory",
     "Chandlery",
 )
-"""What the page calls the chains of a node that has several, by their order, as it calls accounts by names."""
+"""The page's names for the chains of a node that has several, by their order, as it calls accounts by names."""
 
 OtherLayer = Literal["here", "remote"]
 """Where the other layer is: in this node, or behind a URL, from which the explorer only reads."""
@@ -70,7 +70,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
     """The other layer, if there is one."""
     chain_id: int = 0
     base_token: BaseToken = ETHER_TOKEN
-    """What pays for the gas of an L2."""
+    """The token that pays for the gas of an L2."""
     contracts: SettlementContracts | None = None
     operators: tuple[Address, ...] = ()
     is_copy: bool = False
@@ -118,7 +118,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listener(Protocol):
-    """What serves a chain."""
+    """The server of a chain."""
 
     @property
     def port(self) -> int:

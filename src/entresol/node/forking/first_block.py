@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FirstBlock(NamedTuple):
-    """What the first local block executes, and the header of the remote block that has it, too."""
+    """The transactions of the first local block, and the header of the remote block that has them, too."""
 
     transactions: tuple[Transaction, ...]
     header: Header

@@ -1,4 +1,4 @@
-"""What clients do to the fork of a layer: reset it to another block, end it, ask another URL."""
+"""The actions of clients on the fork of a layer: reset it to another block, end it, ask another URL."""
 
 from __future__ import annotations
 

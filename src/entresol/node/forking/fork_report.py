@@ -1,4 +1,4 @@
-"""What `/health`, `/metrics` and the explorer say of the forks of a node."""
+"""The report of `/health`, `/metrics` and the explorer on the forks of a node."""
 
 from __future__ import annotations
 

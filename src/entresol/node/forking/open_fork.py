@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SLOW_SECONDS: Final = 3.0
-"""What waits longer for the remote makes the node degraded."""
+"""A longer wait for the remote makes the node degraded."""
 
 
 class OpenFork:
@@ -34,7 +34,7 @@ class OpenFork:
     def __init__(self, remote: RemoteChain) -> None:
         self.remote = remote
         self.first_block: FirstBlock | None = None
-        """What is executed at the start, before anything else."""
+        """The block that is executed at the start, before anything else."""
         self._known: dict[Address, AnchoredAccount] = {}
         self._is_closed = False
 
@@ -45,7 +45,7 @@ class OpenFork:
 
     @property
     def salt(self) -> Hash32:
-        """What parts the addresses that our contracts deploy to from those where others like them did on the remote.
+        """The salt that parts addresses our contracts deploy to from those where others like them did on the remote.
 
         A fork of this one stands on another block, and has another salt.
         """
@@ -83,7 +83,7 @@ class OpenFork:
 
     @property
     def problem(self) -> str | None:
-        """What waits for the remote, if it does so for long."""
+        """The wait for the remote, if it is long."""
         report = self.remote.waiting
         return str(report) if report.seconds >= SLOW_SECONDS else None
 

@@ -47,11 +47,11 @@ OTHER_L1_CHAIN_ID: Final = 31338
 """The chain id of the development L1 below a fork that has its default."""
 
 _FORK_MODULES: Final = ("entresol.fork.cache.fork_cache", "entresol.fork.remote_chain")
-"""What only nodes with forks need."""
+"""The modules that only nodes with forks need."""
 _STORE_MODULE: Final = "entresol.storage.store"
-"""What a fork on disk needs before it asks its remote."""
+"""The module that a fork on disk needs before it asks its remote."""
 _ROUTER_MODULE: Final = "entresol.node.api.past"
-"""What they need once the remote has responded."""
+"""The module they need once the remote has responded."""
 
 
 class OpenForks(NamedTuple):
@@ -95,12 +95,12 @@ class OpenForks(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What waits for the remote of the L2 for long."""
+        """The wait for the remote of the L2, if it is long."""
         return None if self.l2 is None else self.l2.problem
 
     @property
     def of_layer_one(self) -> OpenForks:
-        """What concerns the L1 as a chain of its own."""
+        """The part for the L1 as a chain of its own."""
         return OpenForks(self.config, l2=self.l1)
 
     @property

@@ -1,4 +1,4 @@
-"""What every chain of a node is opened with: its store, its pool, its clock, when it seals."""
+"""The parts that every chain of a node is opened with: its store, its pool, its clock, when it seals."""
 
 from __future__ import annotations
 

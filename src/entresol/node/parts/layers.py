@@ -46,7 +46,7 @@ class LayerTwo(NamedTuple):
     chain: Chain
     fees: FeeModel
     base_token: BaseToken
-    """What pays for gas, at the price of the settings."""
+    """The token that pays for gas, at the price of the settings."""
     sequencer: LocalSequencer
     rollup: Rollup | None = None
 
@@ -67,7 +67,7 @@ class LayerTwo(NamedTuple):
 
 
 class RelayPages(Protocol):
-    """What the pages of an L2 say of the relay of the node."""
+    """The relay of the node, for the pages of an L2."""
 
     def health(self, chain_id: int) -> dict[str, str | None]:
         """Return its problem, if it relays for this L2."""

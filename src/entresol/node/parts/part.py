@@ -1,4 +1,4 @@
-"""What a node consists of."""
+"""The parts of a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """What a node starts and stops.
+    """A part that a node starts and stops.
 
     `stop` also ends a part that was never started, or has failed to start. A part that fails while it runs is tried
     again, and says why in its `problem`: the node is degraded then.
@@ -17,7 +17,7 @@ class Part(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """What fails and is tried again; None if nothing does."""
+        """The failure of what is tried again; None if nothing fails."""
 
     async def start(self) -> None:
         """Start, once the parts before it have started."""

@@ -65,7 +65,7 @@ def relay_secret(layer_twos: Sequence[LayerTwo], *, is_development: bool) -> Has
 
 
 class RelayLane:
-    """What the relay does for one L2: execute bundles there, and finalize its withdrawals."""
+    """The relay's work for one L2: executing bundles there, and finalizing its withdrawals."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class RelayLane:
 class NodeRelay:
     """A part of a node: relays between its L2s, and from them to L1, with one account on each chain.
 
-    Remembers: a lane for each L2. Assumes: the event loop of the node; chains of other processes are no sources. Fails:
+    Remembers: a lane for each L2. Assumes: the event loop of the node; chains of other processes are not sources. Fails:
     each lane reports its problem, and tries again.
     """
 
@@ -177,7 +177,7 @@ class NodeRelay:
 
     @property
     def problem(self) -> str | None:
-        """What fails and is tried again."""
+        """The failure of what is tried again."""
         lanes = (lane.problem for lane in self._lanes.values())
         first = next((lane for lane in lanes if lane is not None), None)
         return first or self._steps.problem or self._looking.problem

@@ -1,1 +1,1 @@
-"""What a node reports when it has started: the banner, and the file of `--config-out`."""
+"""The report of a node that has started: the banner, and the file of `--config-out`."""

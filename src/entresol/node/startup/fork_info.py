@@ -1,4 +1,4 @@
-"""What banner, log and `--config-out` say of a fork: its block and its remote, without secrets."""
+"""The description of a fork in banner, log and `--config-out`: its block and its remote, without secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ForkInfo(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: int
     host: str
     waiting: str | None
-    """What waits for the remote, if anything does."""
+    """The wait for the remote, if there is one."""
     cache: str
 
     @classmethod

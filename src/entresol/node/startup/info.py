@@ -103,9 +103,9 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_layer_one: bool = False
     """Whether the chain is an L1 alone."""
     forked: ForkInfo | None = None
-    """What the chain is a copy of."""
+    """The chain that this one is a copy of."""
     l1_forked: ForkInfo | None = None
-    """What the development L1 is a copy of."""
+    """The chain that the development L1 is a copy of."""
     has_explorer: bool = False
     relay: Address | None = None
     """The account of the relay, if there is one."""
@@ -212,7 +212,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entry(self) -> ChainEntry:
-        """What tells the L2 from others of the node."""
+        """The entry that tells the L2 from others of the node."""
         return ChainEntry(
             chain_id=self.chain_id,
             http_url=self.http_url,

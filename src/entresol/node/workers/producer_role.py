@@ -1,4 +1,4 @@
-"""What a producer does for the workers of one layer: announce the chain, pass events on, add up metrics."""
+"""A producer's work for the workers of one layer: announcing the chain, passing events on, adding up metrics."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class WorkerPeer:
-    """What a worker does with the messages of its producer."""
+    """Acts on the messages that a worker gets from its producer."""
 
     def __init__(self) -> None:
         self._start: asyncio.Future[WorkerStart] = asyncio.get_running_loop().create_future()

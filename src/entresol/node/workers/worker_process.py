@@ -53,22 +53,22 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     contracts: SettlementContracts | None = None
     """The contracts of an L2 on its L1, if it has one."""
     base_token: BaseToken = ETHER_TOKEN
-    """What pays for gas on an L2, without its price, which the producer sends."""
+    """The token that pays for gas on an L2, without its price, which the producer sends."""
     is_layer_one: bool = False
     extra_port: int | None = None
 
 
 class WorkerCluster(msgspec.Struct, frozen=True):
-    """What a worker knows of the cluster of its node."""
+    """The cluster of a node, as far as a worker knows it."""
 
     genesis: bytes
     """The genesis as geth's JSON."""
     path: str
-    """What the path of a request begins with that another node has forwarded."""
+    """The prefix of the path of a request that another node has forwarded."""
 
 
 class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker serves."""
+    """The layers and settings of a worker."""
 
     index: int
     config: NodeConfig
@@ -99,7 +99,7 @@ def decode_start(payload: bytes) -> WorkerStart:
 
 
 class WorkerHost(Protocol):
-    """What a producer does for its workers."""
+    """The services of a producer for its workers."""
 
     def on_request(
         self, worker: WorkerProcess, layer: int, body: bytes, client: int

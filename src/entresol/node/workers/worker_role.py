@@ -1,4 +1,4 @@
-"""What a worker does for one layer: follow the store of its producer, and forward to it."""
+"""A worker's work for one layer: following the store of its producer, and forwarding to it."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Heartbeat:
 
 
 class FollowedRollup:
-    """What a worker knows of the rollup, which runs in the producer."""
+    """A worker's view of the rollup, which runs in the producer."""
 
     def __init__(self, chain: Chain, l1_chain_id: int, contracts: SettlementContracts) -> None:
         self.l1_chain_id = l1_chain_id

@@ -62,7 +62,7 @@ MAX_HEAD_BYTES: Final = (
     + (_LARGEST_NUMBER + 2 * (1 + _PRICE_BYTES))  # prices
     + (1 + 2 + 3)  # numbers of roots, deposits and transactions
 )
-"""What a block without edits and new rules takes beside its roots and transactions, at most."""
+"""The most that a block without edits and new rules takes beside its roots and transactions."""
 
 _TYPED: Final = frozenset({1, 2, 4, ZK_TYPE})
 _LEGACY: Final = range(0xC0, 0xFE)
@@ -322,11 +322,11 @@ def _read_transactions(reader: Reader) -> Iterator[bytes]:
 
 VERSION: Final = 1
 MAX_FRAME_BYTES: Final = 1 + 2 * 8 + 2 * Hash32.size + 2 + Hash32.size
-"""What a body has before and after its blocks, at most."""
+"""The most that a body has before and after its blocks."""
 
 
 class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What a body begins with: which batch it is, and on what it stands."""
+    """The beginning of a body: which batch it is, and on what it stands."""
 
     number: int
     first_block: int
@@ -359,7 +359,7 @@ class PublishedBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BatchTally(msgspec.Struct, frozen=True, kw_only=True):
-    """What the blocks of a batch add up to, and the prices and rules of the last one."""
+    """The totals of the blocks of a batch, and the prices and rules of the last one."""
 
     rules_hash: Hash32
     prices: PublishedPrices | None = None

@@ -20,7 +20,7 @@ VERSION: Final = 1
 _MAGIC: Final = bytes.fromhex("28b52ffd")
 _SINGLE_SEGMENT: Final = 0x20
 _MAX_BLOCK_BYTES: Final = 128 * 1024
-"""What a block of zstd has at most, packed and unpacked; in a frame with less content, no more than that."""
+"""The most that a block of zstd has, packed and unpacked; in a frame with less content, no more than that."""
 _RLE: Final = 1
 _COMPRESSED: Final = 2
 _RESERVED: Final = 3

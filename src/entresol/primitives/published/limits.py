@@ -1,4 +1,4 @@
-"""What published data is limited to, what of it the node uses itself, and the gas limit that follows from the rules."""
+"""The limits of published data, what of it the node uses itself, and the gas limit that follows from the rules."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 MAX_PUBLISHED_BYTES: Final = 126_976
-"""What one batch publishes as calldata: nodes of L1 take no transaction above 128 KiB."""
+"""The most that one batch publishes as calldata: nodes of L1 take no transaction above 128 KiB."""
 MAX_BODY_BYTES: Final = 126_464
-"""What a body of this node takes before it is compressed.
+"""The most that a body of this node takes before it is compressed.
 
 So it fits whatever it compresses to: by zstd's bound 126,464 bytes become 126,960 at most, beside the version.
 """
 MAX_DECODED_BYTES: Final = 8 * 1024 * 1024
-"""What a reader accepts of a body, or of a genesis."""
+"""The most that a reader accepts of a body, or of a genesis."""
 MAX_RATIO: Final = 256
 """How many times its frame a body, or a genesis, is at most."""
 
 MAX_GENESIS_BYTES: Final = 1024 * 1024
-"""What a genesis publishes; a larger one is given as a file, and only its hash is on L1."""
+"""The most that a genesis publishes; a larger one is given as a file, and only its hash is on L1."""
 MAX_GENESIS_PART: Final = 100_000
-"""What one transaction publishes of it: nodes of L1 take none above 128 KiB."""
+"""The most that one transaction publishes of it: nodes of L1 take none above 128 KiB."""
 
 MAX_BLOCK_GAS: Final = 2**30
 """The gas limit of a block, so that whoever executes what others have published comes to an end."""
 MAX_SET_GAS: Final = 1_000_000_000
-"""What an operator may set as gas limit: the rest is room for the roots and the first deposit of a block."""
+"""The highest gas limit that an operator may set: the rest is room for the roots and the first deposit of a block."""
 
 MAX_NUMBER: Final = 2**53 - 1
 """Of a batch, and of its first block: clients read them as doubles."""

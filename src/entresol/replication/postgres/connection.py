@@ -29,7 +29,7 @@ BROKEN: Final = (
     # A connection that ends in the middle of something leaves the driver confused.
     asyncpg.InternalClientError,
 )
-"""What a statement fails with, also if the connection is lost."""
+"""The errors that a statement fails with, also if the connection is lost."""
 
 _UNREACHABLE: Final = (
     OSError,
@@ -208,7 +208,7 @@ class Notifications:
 
 
 class DatabaseDistance(NamedTuple):
-    """What one request to the database has shown."""
+    """The distance to the database, by one request."""
 
     skew_seconds: float
     """How far the clock of this node is ahead of the database's."""
@@ -227,7 +227,7 @@ class DatabaseDistance(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """What an operator has to know; None if neither is unusual."""
+        """A problem to tell an operator; None if neither is unusual."""
         if self.is_skewed:
             where = "ahead of" if self.skew_seconds > 0 else "behind"
             return (

@@ -320,7 +320,7 @@ async def read_pool(connection: asyncpg.Connection[Any]) -> list[PoolRow]:
 
 
 class UnwindPlan(NamedTuple):
-    """What an unwind writes: an entry, and rows of the pool before all others."""
+    """The writes of an unwind: an entry, and rows of the pool before all others."""
 
     entry: UnwindEntry
     pending: list[PoolRow]

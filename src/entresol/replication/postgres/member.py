@@ -187,7 +187,7 @@ class Member:
         self.lease: LeaseState | None = None
         """The lease as it was read last."""
         self.production: Production | None = None
-        """What produces, while this node does."""
+        """The production, while this node produces."""
         self.problem: str | None = None
         """Why the log is not followed at the moment."""
         self.is_stopped = False
@@ -202,7 +202,7 @@ class Member:
 
     @property
     def state(self) -> ReplicaState:
-        """What this node has at the moment of what the producer has."""
+        """How much this node currently has of what the producer has."""
         return ReplicaState.MEMBER if self.production is None else ReplicaState.PRODUCING
 
     @property

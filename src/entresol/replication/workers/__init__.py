@@ -1,1 +1,1 @@
-"""What a producer and the workers on its machine share: a channel, a page of memory, events, messages."""
+"""Resources that a producer and the workers on its machine share: a channel, a page of memory, events, messages."""

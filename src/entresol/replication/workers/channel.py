@@ -52,7 +52,7 @@ CallResponse: TypeAlias = bytes | Awaitable[bytes | None] | None
 
 
 class WorkerCall(IntEnum):
-    """What has a response."""
+    """The messages that have a response."""
 
     REQUEST = 0
     """A request or a batch of JSON-RPC, of a worker."""
@@ -63,7 +63,7 @@ class WorkerCall(IntEnum):
 
 
 class WorkerMessage(IntEnum):
-    """What has none."""
+    """The messages that have none."""
 
     START = 0
     """To a worker: what it serves."""
@@ -101,7 +101,7 @@ def decode_page(payload: bytes) -> PageResponse:
 
 
 class PacketKind(IntEnum):
-    """What a packet is."""
+    """The kind of a packet."""
 
     CALL = 0
     RESPONSE = 1
@@ -183,7 +183,7 @@ def _key(packet: Packet) -> tuple[bool, int]:
 
 
 class ChannelPeer(Protocol):
-    """What is done with calls and messages of the other side."""
+    """The receiver of calls and messages of the other side."""
 
     def on_call(self, payload: bytes, client: int) -> CallResponse:
         """Return the response to a call for a client, or an awaitable of it."""

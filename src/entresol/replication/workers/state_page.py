@@ -25,7 +25,7 @@ _ATTEMPTS: Final = 8
 
 
 class Wanted(IntFlag):
-    """What a replica wants to be woken by."""
+    """The events that a replica wants to be woken by."""
 
     BLOCKS = 1
     TRANSACTIONS = 2
@@ -40,7 +40,7 @@ class Revert(NamedTuple):
 
 
 class ChainState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a producer announces of its chain; blocks, batches and states are in the store."""
+    """A producer's announcement about its chain; blocks, batches and states are in the store."""
 
     head: int
     head_hash: bytes
@@ -55,7 +55,7 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True):
     """The last block that is in a sealed batch."""
     l1_gas_price: int | None = None
     ether_price: bytes | None = None
-    """What ether costs in the base token, packed; None if the layer has no prices of its own."""
+    """The price of ether in the base token, packed; None if the layer has no prices of its own."""
     is_edited: bool = False
     """Whether the state differs from that after the head, or fees from those that follow from it."""
 

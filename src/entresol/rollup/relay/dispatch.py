@@ -217,7 +217,7 @@ class Dispatch(Generic[K, T]):
 
 
 class Relay(Stepping, Generic[K, T]):
-    """What both relays say of the items of their queue."""
+    """The reports of both relays on the items of their queue."""
 
     _queue: WorkQueue[K, T]
     _dispatch: Dispatch[K, T]

@@ -37,7 +37,7 @@ class Namespace(Protocol):
 
 
 class ServedBy(Enum):
-    """Which process serves a method on a replica: the replica itself, or the producer that it forwards to."""
+    """The process that serves a method on a replica: the replica itself, or the producer that it forwards to."""
 
     REPLICA = auto()
     """The replica: constants, sealed blocks by hash, everything else that no pending block or edit changes."""

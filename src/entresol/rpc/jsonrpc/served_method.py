@@ -200,7 +200,7 @@ def _marked(kind: type) -> tuple[tuple[str, Mark], ...]:
 
 
 class NamedParameter(NamedTuple):
-    """Which argument of a method names something, and what."""
+    """An argument of a method that names something, and what it names."""
 
     position: int
     kind: Named

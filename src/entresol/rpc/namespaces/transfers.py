@@ -34,7 +34,7 @@ class TransferLike(Protocol):
 
     @property
     def index(self) -> int:
-        """Which of the L2-to-L1 logs of the transaction it is."""
+        """The index among the L2-to-L1 logs of the transaction."""
 
     @property
     def block(self) -> int | None:

@@ -63,7 +63,7 @@ class TraceRunner:
         return Offload(on_worker)
 
     def budget(self) -> TraceBudget:
-        """Return a budget for traces that are no response."""
+        """Return a budget for traces that are not a response."""
         return TraceBudget(self._limits)
 
     def number(self, block: BlockNumber) -> int:

@@ -26,7 +26,7 @@ MAX_ALTERNATIVES: Final = 10_000
 
 
 class LogFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which logs, in which blocks: a range, or the one block with a given hash."""
+    """A query for logs, and its blocks: a range, or the one block with a given hash."""
 
     query: LogQuery = ANY_LOG
     from_block: BlockName | None = None

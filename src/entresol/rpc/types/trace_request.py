@@ -150,7 +150,7 @@ class TracedCall:
 
 
 class TraceFilterObject(JsonModel, frozen=True, kw_only=True):
-    """Which frames to return: those of some blocks, from or to some addresses."""
+    """The frames to return: those of some blocks, from or to some addresses."""
 
     names: ClassVar = Named.RANGE
 

@@ -46,7 +46,7 @@ MAX_COPIED = 64 * 1024
 logger = logging.getLogger(__name__)
 
 Route: TypeAlias = HttpResponse | WebSocketUpgrade | Page | None
-"""What responds to a request: a response that is known already, a WebSocket, a page; None is the handler."""
+"""The way to respond to a request: a response that is known already, a WebSocket, a page; None is the handler."""
 
 
 class ResponseWriter:

@@ -1,4 +1,4 @@
-"""What ran of the sources of contracts, in all codes that have them."""
+"""The coverage of the sources of contracts, in all codes that have them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class BranchCount(NamedTuple):
 
 
 class SourceCoverage:
-    """What ran of a source."""
+    """The coverage of a source."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
@@ -201,7 +201,7 @@ def _parts_of(source: SourceFile) -> SourceParts:
 
 
 class Coverage:
-    """What ran of the sources of contracts.
+    """The coverage of the sources of contracts.
 
     Assumes: the contracts that have run are among those that it was made of.
     """

@@ -1,4 +1,4 @@
-"""Which instructions of a code tell how often the parts of its sources ran."""
+"""The instructions of a code that tell how often the parts of its sources ran."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
     rb"|>>>=|<<=|>>=|>>>|&&|\|\||==|!=|<=|>=|=>|->|:=|\+\+|--|\*\*|<<|>>|[-+*/%|&^]=|\S",
     re.DOTALL,
 )
-"""What opens matches even if it is not closed: nothing is read twice, so that time is linear for any text."""
+"""Openers match even if they are not closed: nothing is read twice, so that time is linear for any text."""
 
 
 class SourceToken(NamedTuple):
@@ -142,7 +142,7 @@ class StatementPart(NamedTuple):
 
     start: int
     evaluated: Range
-    """What belongs to it alone: of an `if` its condition."""
+    """The range that belongs to it alone: of an `if` its condition."""
 
 
 class BranchPart(NamedTuple):
@@ -153,11 +153,11 @@ class BranchPart(NamedTuple):
     whole: Range
     condition: Range | None
     arms: tuple[Range | None, ...]
-    """What each way leads to, if it is written; of a condition the way if it holds first."""
+    """The code that each way leads to, if it is written; of a condition the way if it holds first."""
 
 
 class SourceParts(NamedTuple):
-    """What can be executed of a source, by where it starts."""
+    """The parts of a source that can be executed, by where they start."""
 
     functions: list[FunctionPart]
     statements: list[StatementPart]

@@ -1,4 +1,4 @@
-"""What ran of sources: of each line, and of each function, how often and with how much gas."""
+"""The counts of sources: of each line, and of each function, how often it ran and with how much gas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _K = TypeVar("_K")
 
 
 class PlaceCounts(msgspec.Struct):
-    """What a line or a function has done."""
+    """The counts of a line or a function."""
 
     executions: int = 0
     """How often the instruction of it ran that ran most often, in all codes that have it."""
@@ -38,7 +38,7 @@ class PlaceCounts(msgspec.Struct):
 
 
 class FileCounts:
-    """What ran of one source."""
+    """The counts of one source."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
@@ -47,7 +47,7 @@ class FileCounts:
 
 
 class SourceCounts:
-    """What ran of all sources that are known. Fails: never; the gas of code that belongs to no line is `unmapped`."""
+    """The counts of all sources that are known. Fails: never; the gas of code that belongs to no line is `unmapped`."""
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, bytes | None], FileCounts] = {}

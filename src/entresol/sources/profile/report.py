@@ -72,7 +72,7 @@ class ContractGas(msgspec.Struct):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from others."""
+        """The key that tells it from others."""
         return self.name, self.file or ""
 
     @property
@@ -105,7 +105,7 @@ class ContractGas(msgspec.Struct):
 
 
 class GasReport(msgspec.Struct):
-    """What contracts have used, by name."""
+    """The gas that contracts have used, by name."""
 
     contracts: list[ContractGas] = []
     executions: int = 0

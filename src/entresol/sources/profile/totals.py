@@ -1,4 +1,4 @@
-"""What many executions have done together: of each code by instruction, and of each function by its calls."""
+"""The totals of many executions: of each code by instruction, and of each function by its calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_FUNCTIONS: Final = 100_000
 MAX_ADDRESSES: Final = 8
 
 CREATION_MARK: Final = "+"
-"""What the key of a code has in front that creates a contract."""
+"""The prefix of the key of a code that creates a contract."""
 
 
 def add_addresses(known: list[str], more: Iterable[str]) -> None:
@@ -35,7 +35,7 @@ def add_addresses(known: list[str], more: Iterable[str]) -> None:
 
 
 class CodeTotals(msgspec.Struct):
-    """What ran of a code, by the offsets of its instructions."""
+    """The totals of a code, by the offsets of its instructions."""
 
     code: bytes
     is_creation: bool
@@ -69,7 +69,7 @@ class CodeTotals(msgspec.Struct):
 
 
 class FunctionKey(NamedTuple):
-    """What frames are counted by."""
+    """The key that frames are counted by."""
 
     code: str
     """The key of the code that ran."""

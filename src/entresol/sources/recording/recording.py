@@ -161,7 +161,7 @@ class KeptCodes:
 
 
 _STEP_BYTES = 200
-"""What a step takes in memory, without its stack."""
+"""The bytes that a step takes in memory, without its stack."""
 _FRAME_BYTES = 600
 _ACCESS_BYTES = 250
 
@@ -220,7 +220,7 @@ class ExecutionRecording(NamedTuple):
     """By source and line; None if not all steps were followed."""
     storage: SlotLog
     preimages: Mapping[int, bytes]
-    """What was hashed to find slots, by the hashes."""
+    """The data that was hashed to find slots, by the hashes."""
     codes: KeptCodes
     read_codes: KeptCodes
     """The codes that were read; a delegated account runs another one."""
@@ -264,7 +264,7 @@ def size_of(ranges: Sequence[StepRange], data_bytes: int, frames: int, accesses:
 
 
 class RecordingKey(NamedTuple):
-    """What a recording is of: a transaction of a block, with the sources that were known."""
+    """The key of a recording: a transaction of a block, with the sources that were known."""
 
     block: Hash32
     transaction: Hash32

@@ -1,4 +1,4 @@
-"""What an execution reads and writes of storage, step by step, and what failing frames undo of it."""
+"""The reads and writes of storage by an execution, step by step, and what failing frames undo of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is there before a step of a recorded execution: functions, memory, storage and variables."""
+"""The state before a step of a recorded execution: functions, memory, storage and variables."""

@@ -90,7 +90,7 @@ class PastChain(Protocol):
 
 
 class _Place(msgspec.Struct):
-    """Which block an object says it is of; whatever else it has is not looked at."""
+    """The block that an object says it is of; whatever else it has is not looked at."""
 
     number: Raw = Raw(_NULL)
     hash: Raw = Raw(_NULL)
