@@ -95,7 +95,7 @@ class Keyring:
 
     @property
     def impersonation(self) -> Impersonation:
-        """The impersonated accounts; it can be set to what it was before."""
+        """The impersonated accounts; they can be set to what they were before."""
         return Impersonation(tuple(self._impersonated), self._impersonates_all)
 
     @impersonation.setter

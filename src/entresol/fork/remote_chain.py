@@ -112,7 +112,7 @@ class RemoteChain:
 
     @property
     def use(self) -> UseReport:
-        """The use of it since the start."""
+        """The use of the remote since the start."""
         return self._use.report()
 
     @property

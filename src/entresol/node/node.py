@@ -54,7 +54,7 @@ class Node:
 
     @property
     def services(self) -> Sequence[ChainService]:
-        """Its services, the L2s first."""
+        """The services, the L2s first."""
         return self.layer_twos if self.layer_one is None else (*self.layer_twos, self.layer_one)
 
     @property

@@ -61,7 +61,7 @@ class SourceFile:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """Its definitions, those that are inside others after them."""
+        """The definitions in it, those inside others after them."""
         if self.text is None:
             return []
         if self.is_vyper:

@@ -1,4 +1,4 @@
-"""The output of contracts by `console.log`: decodes calls of Hardhat's and Foundry's libraries, and formats them."""
+"""Contracts' output by `console.log`: decoding the calls of Hardhat's and Foundry's libraries, and formatting them."""
 
 from __future__ import annotations
 
