@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, cast
 
 import pytest
 
 from entresol._native import keccak256
-from entresol.chain.events import BlockSealed
+from entresol.chain.events import BlockSealed, BlocksReverted, ChainEvents
 from entresol.chain.fees import FeeModel
 from entresol.errors import LayerOneMismatch, LayerOneRejected, LayerOneUnreachable
 from entresol.l1.contracts import ZkChain
@@ -327,3 +328,19 @@ async def test_a_price_of_an_l1_in_this_process_counts_before_its_block_is_known
     assert known == [EtherPrice(3000, 1), EtherPrice(7, 1), EtherPrice(5, 1)]
     scenario.layer_one.restore(before)
     assert fees.ether_price == EtherPrice(7, 1)
+
+
+class SuspendingLayerOne(PricedLayerOne):
+    """An L1 that responds over a connection."""
+
+    async def block_number(self, tag: str) -> int:
+        await asyncio.sleep(0)
+        return await super().block_number(tag)
+
+
+async def test_an_l1_outside_of_this_process_is_not_read_at_once() -> None:
+    watched, events = Watched(SuspendingLayerOne((7, 1))), ChainEvents()
+    watched.watcher.listen(events)
+    with pytest.raises(RuntimeError, match="L1 is not in this process"):
+        events.publish(BlocksReverted((), 0))
+    assert watched.fees.ether_price == EtherPrice(3000, 1)

@@ -89,8 +89,10 @@ def test_an_account_at_the_anchor_has_the_storage_root_that_the_remote_proves(fo
 
 
 def test_an_account_that_the_fork_has_changed_is_proven_by_the_fork(fork: Fork) -> None:
-    assert fork("eth_getProof", str(RICH), [], "latest")["balance"] == hex(10**18)
-    assert "eth_getProof" not in fork.remote.asked
+    for block in ("latest", {"blockHash": str(fork.remote.anchor.hash)}):
+        assert fork("eth_getProof", str(RICH), [], block)["balance"] == hex(10**18)
+        assert fork("eth_getBalance", str(RICH), block) == hex(10**18)
+    assert not fork.remote.asked
 
 
 @pytest.mark.parametrize("address", [CONTRACT, HOLDER, NOBODY])
