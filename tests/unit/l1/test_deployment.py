@@ -52,6 +52,7 @@ async def test_the_contracts_are_deployed_and_found_again(l1: LayerOne) -> None:
     assert progress[-1] == "done"
     assert await find_contracts(l1, contracts.bridgehub, 270) == contracts
     addresses = [contracts.chain, contracts.nullifier, contracts.native_token_vault]
+    addresses.append(contracts.bytecodes_supplier)
     assert all([await l1.code(address) for address in addresses])
     chain = ZkChain(l1, contracts.chain)
     assert await chain.chain_id() == 270
@@ -59,12 +60,6 @@ async def test_the_contracts_are_deployed_and_found_again(l1: LayerOne) -> None:
     asked = (270, 10**9, 1_000_000, 800)
     signature = "l2TransactionBaseCost(uint256,uint256,uint256,uint256)"
     assert await read_contract(l1, contracts.bridgehub, signature, "uint256", *asked) > 0
-
-
-@played(on_l1)
-async def test_bytecode_can_be_published_on_a_new_deployment(l1: LayerOne) -> None:
-    contracts = await deployed(l1)
-    assert await l1.code(contracts.bytecodes_supplier)
 
 
 @played(on_l1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -41,32 +40,28 @@ def chain(remote: FakeRemote) -> Iterator[Chain]:
     chain.close()
 
 
-def test_a_forked_l1_is_read_executed_and_written_with_nothing_in_memory(
+async def test_a_forked_l1_is_read_executed_and_written_with_nothing_in_memory(
     chain: Chain, remote: FakeRemote
 ) -> None:
     """As the rollup does: balances, nonces, code, calls, estimates and transactions."""
-
-    async def use() -> list[object]:
-        sequencer = LocalSequencer(chain)
-        l1 = EmbeddedLayerOne(chain, sequencer)
-        read: list[object] = [await l1.call(READER, b""), await l1.code(READER)]
-        read += [await l1.balance(ALICE), await l1.nonce(ALICE)]
-        gas = await l1.estimate_gas(ALICE, NOBODY, b"")
-        fees = await l1.fees()
-        payload = FeeMarketTransaction(
-            chain_id=RULES.chain_id,
-            nonce=0,
-            max_priority_fee_per_gas=fees.tip,
-            max_fee_per_gas=2 * fees.base_fee + fees.tip,
-            gas_limit=gas,
-            to=NOBODY,
-            value=1,
-        )
-        receipt = known(await l1.receipt(await l1.send(sign(payload, SECRETS[0]).raw)))
-        await sequencer.stop()
-        return [*read, gas, receipt.succeeded]
-
-    found = asyncio.run(use())
+    sequencer = LocalSequencer(chain)
+    l1 = EmbeddedLayerOne(chain, sequencer)
+    read: list[object] = [await l1.call(READER, b""), await l1.code(READER)]
+    read += [await l1.balance(ALICE), await l1.nonce(ALICE)]
+    gas = await l1.estimate_gas(ALICE, NOBODY, b"")
+    fees = await l1.fees()
+    payload = FeeMarketTransaction(
+        chain_id=RULES.chain_id,
+        nonce=0,
+        max_priority_fee_per_gas=fees.tip,
+        max_fee_per_gas=2 * fees.base_fee + fees.tip,
+        gas_limit=gas,
+        to=NOBODY,
+        value=1,
+    )
+    receipt = known(await l1.receipt(await l1.send(sign(payload, SECRETS[0]).raw)))
+    await sequencer.stop()
+    found = [*read, gas, receipt.succeeded]
     assert found == [(42).to_bytes(32), CODE, 10**20, 0, 21_000, True]
     assert remote.asked_of("slot")
 

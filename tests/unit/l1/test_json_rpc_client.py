@@ -55,9 +55,6 @@ def test_a_body_that_is_too_long_leaves_its_turn_to_others() -> None:
 
 
 @pytest.mark.parametrize("size", [0, len(PIECE), LARGE_BYTES])
-def test_other_bodies_wait_for_no_turn(size: int) -> None:
-    async def scenario() -> list[Any]:
-        taken = asyncio.Semaphore(0)
-        return [await read_bounded(cast("Any", Bodies(size)), LARGE_BYTES, taken)]
-
-    assert [len(it) for it in asyncio.run(scenario())] == [size]
+async def test_other_bodies_wait_for_no_turn(size: int) -> None:
+    taken = asyncio.Semaphore(0)
+    assert len(await read_bounded(cast("Any", Bodies(size)), LARGE_BYTES, taken)) == size

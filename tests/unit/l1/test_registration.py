@@ -1,4 +1,4 @@
-"""Chains beside others of a Bridgehub, which may be of an earlier version."""
+"""Chains beside others of a Bridgehub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from entresol.l1.availability.chain_finder import L1ChainSettings, read_settings
 from entresol.l1.deployment import (
     Deployment,
-    DeploymentStep,
     RegisteredChain,
     Registration,
     SettlementContracts,
@@ -37,7 +36,6 @@ MORE: list[dict[str, Any]] = [
     {"data_scheme": 3},
     {"is_development": False, "data_scheme": 3},
 ]
-"""What needs an executor of today."""
 
 
 def run(play: Callable[[LayerOne], Awaitable[None]]) -> None:
@@ -51,17 +49,11 @@ def run(play: Callable[[LayerOne], Awaitable[None]]) -> None:
         asyncio.run(whole(started.l1))
 
 
-def steps_of_today(deployment: Deployment) -> list[DeploymentStep]:
-    return deployment.steps()
-
-
-async def deployed(
-    l1: LayerOne, steps: Callable[[Deployment], list[DeploymentStep]]
-) -> SettlementContracts:
-    """Deploy the contracts with the first chain by the steps of a version."""
+async def deployed(l1: LayerOne) -> SettlementContracts:
+    """Deploy the contracts with the first chain."""
     plan = Deployment(l1_chain_id=await l1.chain_id(), deployer=OWNER.address, chains=(FIRST,))
     owner = Operator(l1, OWNER.secret)
-    for nonce, step in enumerate(steps(plan)):
+    for nonce, step in enumerate(plan.steps()):
         await send_step(l1, owner, step, nonce)
     return plan.contracts
 
@@ -90,7 +82,7 @@ async def add(l1: LayerOne, contracts: SettlementContracts, chain: RegisteredCha
 async def test_any_chain_joins_others(l1: LayerOne, more: dict[str, Any]) -> None:
     chain = msgspec.structs.replace(SECOND, **more)
 
-    contracts = await deployed(l1, steps_of_today)
+    contracts = await deployed(l1)
     created = await add(l1, contracts, chain)
     expected = L1ChainSettings(is_development=chain.is_development, data_scheme=chain.data_scheme)
     assert await read_settings(l1, created) == expected

@@ -74,29 +74,6 @@ def test_the_proof_of_any_range_has_a_root_of_l1(start: int, count: int) -> None
     assert len(proof.left_path) == len(proof.right_path) == height_of(start + count)
 
 
-@given(st.integers(1, 250), st.integers(1, 40), st.data())
-def test_wrong_transactions_or_a_wrong_start_have_no_root_of_l1(
-    start: int, count: int, data: st.DataObject
-) -> None:
-    proof = Frontier().extend(HASHES[:start]).prove(HASHES[start : start + count])
-    place = data.draw(st.integers(0, count - 1))
-    swapped = list(proof.hashes)
-    swapped[place] = Hash32(keccak256(b"another"))
-    forged = PriorityOpsBatchInfo(proof.left_path, proof.right_path, tuple(swapped))
-    assert root_of_range(start, forged) not in ROOTS
-    assert root_of_range(start - 1, proof) not in ROOTS
-
-
-@given(st.lists(st.integers(0, 20), max_size=8))
-def test_the_frontier_does_not_depend_on_the_steps(sizes: list[int]) -> None:
-    frontier, done = Frontier(), 0
-    for size in sizes:
-        frontier = frontier.extend(HASHES[done : done + size])
-        done += size
-    assert frontier == Frontier().extend(HASHES[:done])
-    assert len(frontier.nodes) == done.bit_count()
-
-
 def test_a_batch_without_priority_transactions_has_empty_paths() -> None:
     assert Frontier().extend(HASHES[:5]).prove([]) == PriorityOpsBatchInfo((), (), ())
 

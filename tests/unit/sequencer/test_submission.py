@@ -230,43 +230,37 @@ async def test_after_a_turn_with_several_the_next_turn_is_awaited_too(chain: Cha
     assert await sending.stop() == [1, 2, 3, 1, 1]
 
 
-def test_a_client_that_goes_while_it_waits_for_its_turn_blocks_nobody(chain: Chain) -> None:
+async def test_a_client_that_goes_while_it_waits_for_its_turn_blocks_nobody(chain: Chain) -> None:
     async def send(submission: Submission, nonce: int) -> Hash32:
         async with submission.turn(ALICE):
             response = await submission.send(transaction(nonce))
         return await response
 
-    async def live() -> Hash32:
-        sequencer = LocalSequencer(chain)
-        submission = Submission(chain, sequencer)
-        async with submission.turn(ALICE), asyncio.timeout(PATIENCE_SECONDS):
-            gone, other = (asyncio.create_task(send(submission, 0)) for _ in range(2))
-            await asyncio.sleep(0)
-            gone.cancel()
-            await asyncio.gather(gone, return_exceptions=True)
-            assert not other.done()
-        sent = await asyncio.wait_for(other, PATIENCE_SECONDS)
-        await sequencer.stop()
-        return sent
-
-    assert asyncio.run(live()) == transaction(0).hash
+    sequencer = LocalSequencer(chain)
+    submission = Submission(chain, sequencer)
+    async with submission.turn(ALICE), asyncio.timeout(PATIENCE_SECONDS):
+        gone, other = (asyncio.create_task(send(submission, 0)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        assert not other.done()
+    sent = await asyncio.wait_for(other, PATIENCE_SECONDS)
+    await sequencer.stop()
+    assert sent == transaction(0).hash
 
 
-def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -> None:
-    async def live() -> list[int]:
-        sequencer = LocalSequencer(chain)
-        submission = Submission(chain, sequencer)
-        async with submission.turn(ALICE):
-            behind = submission.submit(transaction(1).raw)
-            other = submission.submit(transaction(0, by=1).raw)
-            assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
-            response = await submission.send(transaction(0))
-        sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
-        assert list(sent) == [transaction(0).hash, transaction(1).hash]
-        await sequencer.stop()
-        return [len(chain.blocks.record(it).transactions) for it in range(1, chain.number + 1)]
-
-    assert sum(asyncio.run(live())) == 3
+async def test_what_arrives_raw_waits_for_the_turn_of_its_sender_alone(chain: Chain) -> None:
+    sequencer = LocalSequencer(chain)
+    submission = Submission(chain, sequencer)
+    async with submission.turn(ALICE):
+        behind = submission.submit(transaction(1).raw)
+        other = submission.submit(transaction(0, by=1).raw)
+        assert await asyncio.wait_for(other, PATIENCE_SECONDS) == transaction(0, by=1).hash
+        response = await submission.send(transaction(0))
+    sent = await asyncio.wait_for(asyncio.gather(response, behind), PATIENCE_SECONDS)
+    assert list(sent) == [transaction(0).hash, transaction(1).hash]
+    await sequencer.stop()
+    assert sum(len(chain.blocks.record(n).transactions) for n in range(1, chain.number + 1)) == 3
 
 
 def test_what_waits_for_turns_counts_against_the_pool() -> None:

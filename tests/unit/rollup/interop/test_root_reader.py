@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import Any
 
 import pytest
@@ -64,54 +63,6 @@ def test_roots_of_before_the_registration_are_not_imported() -> None:
     l1.mine(added(OWN))
     l1.mine(appended(OTHER, 2))
     assert [root.block_number for root in read(l1).roots] == [3]
-
-
-def test_paths_are_those_at_the_end_of_the_block_that_appended_the_batch() -> None:
-    l1 = RootsLayerOne(OWN, OTHER)
-    l1.mine(*(appended(OWN, number) for number in (1, 2, 3)), appended(OTHER, 1))
-    l1.mine(appended(OWN, 5))
-    l1.mine(appended(OWN, 4))
-    paths = dict(read(l1).paths)
-    for place, (batch, block) in enumerate([(1, 1), (2, 1), (3, 1), (5, 2), (4, 3)]):
-        played_block = l1.blocks[block]
-        words = played_block.books.words(OWN, place, block, played_block.block.timestamp)
-        assert paths[batch].words == b"".join(words)
-        assert paths[batch].l1_block == block
-        assert paths[batch].root == played_block.books.root()
-
-
-def test_reading_in_parts_is_reading_at_once() -> None:
-    chance = random.Random(7)
-    l1 = RootsLayerOne(OWN, OTHER)
-    chains, batches = [OWN, OTHER], dict.fromkeys(range(270, 290), 0)
-    for _ in range(60):
-        actions = []
-        for _ in range(chance.randrange(4)):
-            if chance.random() < 0.1 and len(chains) < 9:
-                chains.append(chains[-1] + 1)
-                actions.append(added(chains[-1]))
-            else:
-                chain_id = chance.choice(chains)
-                batches[chain_id] += 1
-                actions.append(appended(chain_id, batches[chain_id]))
-        l1.mine(*actions)
-
-    async def in_parts() -> tuple[MessageTrees, list[Any], list[Any]]:
-        reader = RootReader(l1.contract(), L1_CHAIN_ID, OWN)
-        first, trees = await reader.begin()
-        roots: list[Any] = []
-        paths: list[Any] = []
-        while first < l1.number:
-            last = min(l1.number, first + chance.randint(1, 9))
-            found = await reader.read(trees, first + 1, last)
-            trees, first = found.trees, last
-            roots += found.roots
-            paths += found.paths
-        return trees, roots, paths
-
-    whole = read(l1)
-    assert asyncio.run(in_parts()) == (whole.trees, whole.roots, whole.paths)
-    assert whole.trees.root() == l1.books.root()
 
 
 def test_chains_of_a_contract_that_is_older_than_this_chain_are_read_from_its_beginning() -> None:

@@ -29,10 +29,6 @@ def test_a_raw_result_is_spliced_as_it_is() -> None:
     assert response == b'{"jsonrpc":"2.0","id":1,"result":{ "cached": 1.0 }}'
 
 
-def test_an_async_method_is_awaited() -> None:
-    assert caller()(request("toy_wait", "x"))["result"] == "x"
-
-
 def test_an_offloaded_method_runs_on_another_thread() -> None:
     assert caller()(request("toy_thread", "x"))["result"] == ["x", False]
     assert caller()(request("toy_thread", "boom"))["error"]["code"] == -32602

@@ -39,46 +39,37 @@ async def _failing() -> None:
     raise ValueError("not scanned")
 
 
-def test_what_follows_a_long_request_is_called_after_it() -> None:
-    async def scenario() -> list[str]:
-        called, connection = Called(), LocalConnection()
-        scan: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        sent = [called.send("long", connection, scan)]
-        assert called.order.is_behind(connection)
-        sent += [called.send(name, connection, _nothing()) for name in ("next", "last")]
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert called.names == []
-        scan.set_result(None)
-        assert await asyncio.gather(*sent) == [b"long", b"next", b"last"]
-        assert not called.order.is_behind(connection)
-        return called.names
-
-    assert asyncio.run(scenario()) == ["long", "next", "last"]
+async def test_what_follows_a_long_request_is_called_after_it() -> None:
+    called, connection = Called(), LocalConnection()
+    scan: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    sent = [called.send("long", connection, scan)]
+    assert called.order.is_behind(connection)
+    sent += [called.send(name, connection, _nothing()) for name in ("next", "last")]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert called.names == []
+    scan.set_result(None)
+    assert await asyncio.gather(*sent) == [b"long", b"next", b"last"]
+    assert not called.order.is_behind(connection)
+    assert called.names == ["long", "next", "last"]
 
 
-def test_another_connection_is_not_held() -> None:
-    async def scenario() -> bytes | None:
-        called, other = Called(), LocalConnection()
-        scan: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        held = called.send("long", LocalConnection(), scan)
-        assert not called.order.is_behind(other)
-        response = await called.send("other", other, _nothing())
-        scan.set_result(None)
-        await held
-        return response
-
-    assert asyncio.run(scenario()) == b"other"
+async def test_another_connection_is_not_held() -> None:
+    called, other = Called(), LocalConnection()
+    scan: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    held = called.send("long", LocalConnection(), scan)
+    assert not called.order.is_behind(other)
+    response = await called.send("other", other, _nothing())
+    scan.set_result(None)
+    await held
+    assert response == b"other"
 
 
-def test_a_scan_that_fails_holds_nothing_any_more() -> None:
-    async def scenario() -> None:
-        called, connection = Called(), LocalConnection()
-        failing = called.send("failing", connection, _failing())
-        behind = called.send("behind", connection, _nothing())
-        with pytest.raises(ValueError, match="not scanned"):
-            await failing
-        assert await behind == b"behind"
-        assert not called.order.is_behind(connection)
-
-    asyncio.run(scenario())
+async def test_a_scan_that_fails_holds_nothing_any_more() -> None:
+    called, connection = Called(), LocalConnection()
+    failing = called.send("failing", connection, _failing())
+    behind = called.send("behind", connection, _nothing())
+    with pytest.raises(ValueError, match="not scanned"):
+        await failing
+    assert await behind == b"behind"
+    assert not called.order.is_behind(connection)

@@ -60,18 +60,13 @@ def test_a_last_call_starts_after_all_others_and_its_response_stands_where_it_st
     assert calls.started == ["send", "read", "send", "last", "last"]
 
 
-def test_a_last_call_starts_after_calls_that_run_concurrently() -> None:
-    async def live() -> bytes | None:
-        calls = Calls()
-        # No group: as `eth_sendTransaction`, which is awaited beside others.
-        batch = RequestBatch(
-            ["last", "send", "send"], calls.respond, 1 << 20, is_last="last".__eq__
-        )
-        assert not batch.advance()
-        await batch.finish()
-        return batch.joined()
-
-    assert asyncio.run(live()) == b"[2,sent,sent]"
+async def test_a_last_call_starts_after_calls_that_run_concurrently() -> None:
+    calls = Calls()
+    # No group: as `eth_sendTransaction`, which is awaited beside others.
+    batch = RequestBatch(["last", "send", "send"], calls.respond, 1 << 20, is_last="last".__eq__)
+    assert not batch.advance()
+    await batch.finish()
+    assert batch.joined() == b"[2,sent,sent]"
 
 
 def test_no_last_call_starts_once_the_responses_are_too_long() -> None:
@@ -86,40 +81,34 @@ def text(future: asyncio.Future[Any]) -> bytes:
     return b"failed" if future.exception() else bytes(future.result())
 
 
-def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
-    async def live() -> bytes | None:
-        loop = asyncio.get_running_loop()
-        futures = [loop.create_future() for _ in range(3)]
-        deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
-        batch = RequestBatch(
-            ["send", "send", "send", "read"],
-            lambda item: next(deferred) if item == "send" else b"read",
-            1 << 20,
-            "send".__eq__,
-        )
-        assert not batch.advance()
-        loop.call_soon(futures[2].set_result, b"third")
-        loop.call_soon(futures[1].set_exception, ValueError())
-        loop.call_soon(futures[0].set_result, b"first")
-        await batch.finish()
-        return batch.joined()
-
-    assert asyncio.run(live()) == b"[first,failed,third,read]"
+async def test_deferred_responses_of_a_batch_are_awaited_in_order() -> None:
+    loop = asyncio.get_running_loop()
+    futures = [loop.create_future() for _ in range(3)]
+    deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
+    batch = RequestBatch(
+        ["send", "send", "send", "read"],
+        lambda item: next(deferred) if item == "send" else b"read",
+        1 << 20,
+        "send".__eq__,
+    )
+    assert not batch.advance()
+    loop.call_soon(futures[2].set_result, b"third")
+    loop.call_soon(futures[1].set_exception, ValueError())
+    loop.call_soon(futures[0].set_result, b"first")
+    await batch.finish()
+    assert batch.joined() == b"[first,failed,third,read]"
 
 
-def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
-    async def live() -> list[bool]:
-        futures = [asyncio.get_running_loop().create_future() for _ in range(2)]
-        deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
-        batch = RequestBatch(["send", "send"], lambda _: next(deferred), 1 << 20, "send".__eq__)
-        assert not batch.advance()
-        task = asyncio.ensure_future(batch.finish())
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        return [future.cancelled() for future in futures]
-
-    assert asyncio.run(live()) == [True, True]
+async def test_what_a_batch_waits_for_is_cancelled_with_it() -> None:
+    futures = [asyncio.get_running_loop().create_future() for _ in range(2)]
+    deferred = iter([DeferredResponse(future, partial(text, future)) for future in futures])
+    batch = RequestBatch(["send", "send"], lambda _: next(deferred), 1 << 20, "send".__eq__)
+    assert not batch.advance()
+    task = asyncio.ensure_future(batch.finish())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert [future.cancelled() for future in futures] == [True, True]
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -139,7 +128,7 @@ def test_a_deferred_response_is_given_now_if_it_is_there(is_there: bool) -> None
     assert asyncio.run(live()) == b"sent"
 
 
-def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
+async def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "POLICY", msgspec.structs.replace(POLICY, batch_seconds=-1.0))
@@ -149,28 +138,22 @@ def test_batches_that_go_on_have_one_slice_together_in_a_turn_of_the_event_loop(
         served.append(item)
         return b"1"
 
-    async def most_in_a_turn() -> int:
-        turns, most = BatchTurns(), 0
-        batches = [RequestBatch([n] * 3, respond, 1 << 20, turns=turns) for n in range(BATCHES)]
-        tasks = [asyncio.create_task(batch.finish()) for batch in batches]
-        while not all(task.done() for task in tasks):
-            before = len(served)
-            await asyncio.sleep(0)
-            most = max(most, len(served) - before)
-        return most
-
-    assert asyncio.run(most_in_a_turn()) == 1
+    turns, most = BatchTurns(), 0
+    batches = [RequestBatch([n] * 3, respond, 1 << 20, turns=turns) for n in range(BATCHES)]
+    tasks = [asyncio.create_task(batch.finish()) for batch in batches]
+    while not all(task.done() for task in tasks):
+        before = len(served)
+        await asyncio.sleep(0)
+        most = max(most, len(served) - before)
+    assert most == 1
     # One after another, so that none waits for all of another one.
     assert served == [*range(BATCHES)] * 3
 
 
-def test_a_batch_whose_client_is_gone_keeps_no_other_from_its_turn() -> None:
-    async def live() -> bool:
-        turns = BatchTurns()
-        gone, waiting = asyncio.create_task(turns.next()), asyncio.create_task(turns.next())
-        await asyncio.sleep(0)
-        gone.cancel()
-        await waiting
-        return gone.cancelled()
-
-    assert asyncio.run(live())
+async def test_a_batch_whose_client_is_gone_keeps_no_other_from_its_turn() -> None:
+    turns = BatchTurns()
+    gone, waiting = asyncio.create_task(turns.next()), asyncio.create_task(turns.next())
+    await asyncio.sleep(0)
+    gone.cancel()
+    await waiting
+    assert gone.cancelled()

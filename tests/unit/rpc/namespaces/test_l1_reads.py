@@ -41,55 +41,41 @@ async def ask(dispatcher: Dispatcher, method: str, *params: object) -> Any:
     return json.loads(response)
 
 
-def test_a_read_is_passed_on_with_its_parameters() -> None:
-    async def run() -> None:
-        l1 = SlowL1()
-        l1.may_respond.set()
-        found = await ask(
-            Dispatcher([L1Reads(cast("RemoteLayerOne", l1))]), "eth_getBlockByHash", HASH, False
-        )
-        assert found["result"] == ["eth_getBlockByHash", HASH, False]
-
-    asyncio.run(run())
+async def test_a_read_is_passed_on_with_its_parameters() -> None:
+    l1 = SlowL1()
+    l1.may_respond.set()
+    found = await ask(
+        Dispatcher([L1Reads(cast("RemoteLayerOne", l1))]), "eth_getBlockByHash", HASH, False
+    )
+    assert found["result"] == ["eth_getBlockByHash", HASH, False]
 
 
-def test_what_the_explorer_does_not_read_is_unknown() -> None:
-    async def run() -> None:
-        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", SlowL1()))])
-        for method in ("eth_sendRawTransaction", "eth_accounts", "debug_traceTransaction"):
-            assert (await ask(dispatcher, method, "0x"))["error"]["code"] == -32601
-
-    asyncio.run(run())
+async def test_what_the_explorer_does_not_read_is_unknown() -> None:
+    dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", SlowL1()))])
+    for method in ("eth_sendRawTransaction", "eth_accounts", "debug_traceTransaction"):
+        assert (await ask(dispatcher, method, "0x"))["error"]["code"] == -32601
 
 
-def test_few_requests_run_at_once_and_a_flood_is_rejected() -> None:
-    async def run() -> None:
-        l1 = SlowL1()
-        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
-        asked = [
-            asyncio.create_task(ask(dispatcher, "eth_blockNumber")) for _ in range(MAX_PENDING + 5)
-        ]
-        rejected = [await response for response in asked[MAX_PENDING:]]
-        assert all(
-            "too many requests to L1" in response["error"]["message"] for response in rejected
-        )
-        l1.may_respond.set()
-        found = [await response for response in asked[:MAX_PENDING]]
-        assert all("result" in response for response in found)
-        assert l1.most_running == 8
-
-    asyncio.run(run())
+async def test_few_requests_run_at_once_and_a_flood_is_rejected() -> None:
+    l1 = SlowL1()
+    dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
+    asked = [
+        asyncio.create_task(ask(dispatcher, "eth_blockNumber")) for _ in range(MAX_PENDING + 5)
+    ]
+    rejected = [await response for response in asked[MAX_PENDING:]]
+    assert all("too many requests to L1" in response["error"]["message"] for response in rejected)
+    l1.may_respond.set()
+    found = [await response for response in asked[:MAX_PENDING]]
+    assert all("result" in response for response in found)
+    assert l1.most_running == 8
 
 
-def test_the_rate_is_limited_for_all_clients_together() -> None:
-    async def run() -> None:
-        l1 = SlowL1()
-        l1.may_respond.set()
-        dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
-        found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
-        assert any("error" in response for response in found)
-
-    asyncio.run(run())
+async def test_the_rate_is_limited_for_all_clients_together() -> None:
+    l1 = SlowL1()
+    l1.may_respond.set()
+    dispatcher = Dispatcher([L1Reads(cast("RemoteLayerOne", l1))])
+    found = [await ask(dispatcher, "eth_chainId") for _ in range(int(2 * MAX_PER_SECOND))]
+    assert any("error" in response for response in found)
 
 
 def test_an_l1_that_does_not_respond_is_reported_as_such() -> None:

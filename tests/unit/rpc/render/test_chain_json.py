@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -13,18 +12,13 @@ from eth_keys.datatypes import Signature
 
 from entresol._native import keccak256
 from entresol.chain.logs import find_logs
-from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER
-from entresol.primitives.records import BlockRecord, TransactionResult
-from entresol.primitives.transactions import load
-from entresol.primitives.values import Hash32
 from entresol.rpc.cache import BlockLogs
 from entresol.rpc.render.chain_json import (
     CONTRACT_DEPLOYED,
     CONTRACT_DEPLOYER,
     DEPLOYMENTS,
     BatchInfo,
-    receipts_json,
 )
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
@@ -173,26 +167,6 @@ def test_every_field_of_a_receipt_is_there(sample: SampleChain, name: str) -> No
     assert receipt["effectiveGasPrice"] == transaction["gasPrice"]
     assert receipt["status"] == ("0x0" if name == "failure" else "0x1")
     assert len(receipt["logsBloom"]) == 514
-
-
-def test_a_receipt_has_the_hash_of_its_transaction_also_without_a_signature() -> None:
-    header = Header(
-        parent_hash=Hash32.zero(),
-        state_root=Hash32.zero(),
-        number=1,
-        gas_limit=30_000_000,
-        timestamp=1,
-        base_fee_per_gas=7,
-    )
-    for payload in (payloads()["legacy"], payloads()["access_list"], payloads()["fee_market"]):
-        # As anvil stores those that it impersonates.
-        loaded = load(payload.encode(), SENDERS[0])
-        result = TransactionResult(succeeded=True, gas_used=21_000)
-        sent = (loaded.raw, bytes(loaded.sender))
-        record = BlockRecord(header.encode(), (sent,), (result,), (), ())
-        (receipt,) = json.loads(receipts_json(record.encode(), None, None, 1))
-        assert receipt["transactionHash"] == str(loaded.hash) == str(record.transaction_hash(0))
-        assert loaded.hash != keccak256(loaded.raw)
 
 
 def test_the_receipt_reports_what_the_sender_paid(sample: SampleChain) -> None:

@@ -11,7 +11,7 @@ from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, Unknow
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
-from tests.support.chain.log_emitter import DOUBLE, EMITTERS, SILENT, SINGLE, EmittingChain, read
+from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
 from tests.support.hex_data import word
 
 ONE, TWO = str(word(1)), str(word(2))
@@ -105,26 +105,6 @@ def test_an_unknown_block_hash_is_an_error(chain: EmittingChain) -> None:
 
 
 # Which logs
-
-
-@pytest.mark.parametrize(
-    ("criteria", "places"),
-    [
-        ({"address": str(SILENT)}, [(1, 0), (2, 0), (3, 0)]),
-        ({"address": [str(DOUBLE), str(SINGLE)]}, [(2, 1), (3, 1), (3, 2)]),
-        ({"topics": [ONE]}, [(2, 1), (3, 1)]),
-        ({"topics": [[ONE, TWO]]}, [(2, 1), (3, 1), (3, 2)]),
-        ({"topics": [None, str(word(3))]}, [(3, 2)]),
-        ({"topics": [None, None]}, [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]),
-        ({"address": str(SINGLE), "topics": [TWO]}, []),
-    ],
-)
-def test_logs_are_found_by_address_and_topics(
-    chain: EmittingChain, criteria: dict[str, object], places: list[tuple[int, int]]
-) -> None:
-    wanted = LogFilter.parse({"fromBlock": "0x0", **criteria})
-    found = find(chain, wanted)
-    assert [(int(log["blockNumber"], 16), int(log["logIndex"], 16)) for log in found] == places
 
 
 # How much

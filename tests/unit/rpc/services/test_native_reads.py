@@ -322,29 +322,12 @@ def chain(manual: Chain) -> Chain:
     return manual
 
 
-def test_an_empty_block_has_a_base_fee(chain: Chain) -> None:
-    chain.builder.seal()
-    assert fees_of(chain.blocks.record(1), chain.ledger.blob_fees.prices, (50,)) == {
-        "baseFeePerGas": hex(FEE),
-        "gasUsedRatio": 0.0,
-        "reward": ["0x0"],
-        "baseFeePerBlobGas": "0x1",
-        "blobGasUsedRatio": 0.0,
-    }
-
-
 def test_the_ratio_is_at_most_one(chain: Chain) -> None:
     # As blocks were built once: the transaction uses all of its gas, which is more than their limit.
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
     executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
     assert fees_of(chain.blocks.record(1))["gasUsedRatio"] == 1.0
-
-
-def test_the_ratio_is_of_the_gas_limit(chain: Chain) -> None:
-    InlineSequencer(chain).submit(transaction(0).raw)
-    header = chain.builder.seal()
-    assert fees_of(chain.blocks.record(1))["gasUsedRatio"] == 21_000 / header.gas_limit
 
 
 def test_tips_are_in_order_of_size(chain: Chain) -> None:
@@ -354,12 +337,6 @@ def test_tips_are_in_order_of_size(chain: Chain) -> None:
     thirds = (0, 33, 34, 66, 67, 100)
     tips = fees_of(chain.blocks.record(1), percentiles=thirds)["reward"]
     assert [int(tip, 16) for tip in tips] == [10, 10, 20, 20, 30, 30]
-
-
-def test_a_deposit_has_no_tip(chain: Chain) -> None:
-    chain.enqueue(deposit(0))
-    chain.builder.seal()
-    assert fees_of(chain.blocks.record(1), percentiles=(100,))["reward"] == ["0x0"]
 
 
 @pytest.mark.parametrize(

@@ -74,82 +74,74 @@ async def waits(*tasks: asyncio.Task[str]) -> bool:
     return not any(task.done() for task in tasks)
 
 
-def test_another_client_does_not_wait_for_one_with_many_long_calls(threads: ClientThreads) -> None:
-    async def scenario() -> None:
-        greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
-        tasks = [start(threads, greedy, gate) for _ in range(4)]
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        assert await start(threads, other, lambda: "served") == "served"
-        assert await waits(*tasks)
-        gate.opened.set()
-        assert await asyncio.gather(*tasks) == ["done"] * 4
-
-    asyncio.run(scenario())
-
-
-def test_a_client_may_not_have_more_waiting_than_allowed(threads: ClientThreads) -> None:
-    async def scenario() -> None:
-        greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
-        tasks = [start(threads, greedy, gate) for _ in range(1)]
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        tasks += [start(threads, greedy, gate) for _ in range(3)]
-        assert await waits(*tasks)
-        with pytest.raises(errors.TooManyLongCalls, match="max 3"):
-            await start(threads, greedy, gate)
-        assert await start(threads, other, lambda: "served") == "served"
-        gate.opened.set()
-        await asyncio.gather(*tasks)
-
-    asyncio.run(scenario())
-
-
-def test_all_clients_together_may_not_have_more_waiting_than_allowed(
+async def test_another_client_does_not_wait_for_one_with_many_long_calls(
     threads: ClientThreads,
 ) -> None:
-    async def scenario() -> None:
-        gate, other = Gate(), LeavingClient()
-        many = [LeavingClient() for _ in range(MAX_CLIENTS_QUEUED + 2)]
-        tasks = [start(threads, many[0], gate), start(threads, many[1], gate)]
-        assert await waits(*tasks)
-        tasks += [start(threads, client, gate) for client in many for _ in range(3)]
-        assert not await waits(*tasks)
-        full = 3 * MAX_CLIENTS_QUEUED
-        assert threads.queued == full
-        # Who comes late, and has less, is served before them.
-        tasks.append(start(threads, other, lambda: "served"))
-        await waits(*tasks)
-        assert threads.queued == full
-        rejected = [task for task in tasks if task.done()]
-        assert len(rejected) == 7
-        for task in rejected:
-            with pytest.raises(errors.TooManyLongCalls, match=r"all clients together \(max 60\)"):
-                await task
-        gate.opened.set()
-        results = await asyncio.gather(*(task for task in tasks if task not in rejected))
-        assert results[-1] == "served"
-        assert threads.queued == 0
-
-    asyncio.run(scenario())
+    greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
+    tasks = [start(threads, greedy, gate) for _ in range(4)]
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    assert await start(threads, other, lambda: "served") == "served"
+    assert await waits(*tasks)
+    gate.opened.set()
+    assert await asyncio.gather(*tasks) == ["done"] * 4
 
 
-def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(threads: ClientThreads) -> None:
-    async def scenario() -> None:
-        client, gate = LeavingClient(), Gate()
-        running = start(threads, client, gate)
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        queued = [start(threads, client, gate) for _ in range(3)]
-        assert await waits(*queued)
-        assert threads.queued == 3
-        client.disconnect_now()
-        assert threads.queued == 0
-        for task in queued:
-            with pytest.raises(errors.ExecutionStopped, match="the client is gone"):
-                await task
-        gate.opened.set()
-        assert await running == "done"
-        assert threads.started == 1
+async def test_a_client_may_not_have_more_waiting_than_allowed(threads: ClientThreads) -> None:
+    greedy, other, gate = LeavingClient(), LeavingClient(), Gate()
+    tasks = [start(threads, greedy, gate) for _ in range(1)]
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    tasks += [start(threads, greedy, gate) for _ in range(3)]
+    assert await waits(*tasks)
+    with pytest.raises(errors.TooManyLongCalls, match="max 3"):
+        await start(threads, greedy, gate)
+    assert await start(threads, other, lambda: "served") == "served"
+    gate.opened.set()
+    await asyncio.gather(*tasks)
 
-    asyncio.run(scenario())
+
+async def test_all_clients_together_may_not_have_more_waiting_than_allowed(
+    threads: ClientThreads,
+) -> None:
+    gate, other = Gate(), LeavingClient()
+    many = [LeavingClient() for _ in range(MAX_CLIENTS_QUEUED + 2)]
+    tasks = [start(threads, many[0], gate), start(threads, many[1], gate)]
+    assert await waits(*tasks)
+    tasks += [start(threads, client, gate) for client in many for _ in range(3)]
+    assert not await waits(*tasks)
+    full = 3 * MAX_CLIENTS_QUEUED
+    assert threads.queued == full
+    # Who comes late, and has less, is served before them.
+    tasks.append(start(threads, other, lambda: "served"))
+    await waits(*tasks)
+    assert threads.queued == full
+    rejected = [task for task in tasks if task.done()]
+    assert len(rejected) == 7
+    for task in rejected:
+        with pytest.raises(errors.TooManyLongCalls, match=r"all clients together \(max 60\)"):
+            await task
+    gate.opened.set()
+    results = await asyncio.gather(*(task for task in tasks if task not in rejected))
+    assert results[-1] == "served"
+    assert threads.queued == 0
+
+
+async def test_what_a_client_has_waiting_is_dropped_when_it_disconnects(
+    threads: ClientThreads,
+) -> None:
+    client, gate = LeavingClient(), Gate()
+    running = start(threads, client, gate)
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    queued = [start(threads, client, gate) for _ in range(3)]
+    assert await waits(*queued)
+    assert threads.queued == 3
+    client.disconnect_now()
+    assert threads.queued == 0
+    for task in queued:
+        with pytest.raises(errors.ExecutionStopped, match="the client is gone"):
+            await task
+    gate.opened.set()
+    assert await running == "done"
+    assert threads.started == 1
 
 
 async def stops_with_its_client(
@@ -198,50 +190,43 @@ def test_work_that_comes_after_the_end_is_told_that_the_chain_is_another(
         asyncio.run(threads.run(lambda: "never"))
 
 
-def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
+async def test_work_that_was_queued_at_the_end_is_told_that_the_chain_is_another(
     threads: ClientThreads,
 ) -> None:
-    async def scenario() -> None:
-        client, gate = LeavingClient(), Gate()
-        tasks = [start(threads, client, gate) for _ in range(4)]
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        threads.close()
-        gate.opened.set()
-        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert any(isinstance(outcome, errors.ChainReplaced) for outcome in outcomes)
-        assert not any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
-
-    asyncio.run(scenario())
+    client, gate = LeavingClient(), Gate()
+    tasks = [start(threads, client, gate) for _ in range(4)]
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    threads.close()
+    gate.opened.set()
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert any(isinstance(outcome, errors.ChainReplaced) for outcome in outcomes)
+    assert not any(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
 
 
-def test_work_that_changes_something_later_outlives_its_client(threads: ClientThreads) -> None:
-    async def scenario() -> None:
-        client, gate = LeavingClient(), Gate()
-        tasks = [start(threads, client, gate, ends_with_client=False) for _ in range(3)]
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        client.disconnect_now()
-        assert await waits(*tasks)
-        gate.opened.set()
-        assert await asyncio.gather(*tasks) == ["done"] * 3
+async def test_work_that_changes_something_later_outlives_its_client(
+    threads: ClientThreads,
+) -> None:
+    client, gate = LeavingClient(), Gate()
+    tasks = [start(threads, client, gate, ends_with_client=False) for _ in range(3)]
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    client.disconnect_now()
+    assert await waits(*tasks)
+    gate.opened.set()
+    assert await asyncio.gather(*tasks) == ["done"] * 3
 
-    asyncio.run(scenario())
 
-
-def test_a_cancelled_task_cancels_its_work(threads: ClientThreads) -> None:
-    async def scenario() -> None:
-        client, gate = LeavingClient(), Gate()
-        running = start(threads, client, gate)
-        await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
-        queued = start(threads, client, lambda: "never")
-        assert await waits(queued)
-        queued.cancel()
-        assert await waits(running)
-        assert queued.cancelled()
-        assert threads.queued == 0
-        gate.opened.set()
-        await running
-
-    asyncio.run(scenario())
+async def test_a_cancelled_task_cancels_its_work(threads: ClientThreads) -> None:
+    client, gate = LeavingClient(), Gate()
+    running = start(threads, client, gate)
+    await asyncio.to_thread(gate.started.wait, PATIENCE_SECONDS)
+    queued = start(threads, client, lambda: "never")
+    assert await waits(queued)
+    queued.cancel()
+    assert await waits(running)
+    assert queued.cancelled()
+    assert threads.queued == 0
+    gate.opened.set()
+    await running
 
 
 def test_work_that_outlives_the_chain_fails() -> None:
@@ -262,20 +247,17 @@ def test_work_that_outlives_the_chain_fails() -> None:
         asyncio.run(scenario(threads))
 
 
-def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
+async def test_the_client_of_a_request_is_known_to_what_it_starts() -> None:
     async def asked() -> object:
         await asyncio.sleep(0)
         return current_client()
 
-    async def scenario() -> None:
-        first, second = LeavingClient(), LeavingClient()
-        serve(first)
-        task = asyncio.get_running_loop().create_task(asked())
-        serve(second)
-        assert await task is first
-        assert current_client() is second
-
-    asyncio.run(scenario())
+    first, second = LeavingClient(), LeavingClient()
+    serve(first)
+    task = asyncio.get_running_loop().create_task(asked())
+    serve(second)
+    assert await task is first
+    assert current_client() is second
     assert Context().run(current_client) is None
 
 
@@ -370,20 +352,6 @@ def test_clients_take_turns() -> None:
     assert drain(turns) == ["first 0", "second 0", "first 1", "second 1", "first 2", "second 2"]
 
 
-def test_a_client_never_has_all_threads() -> None:
-    turns: ClientTurns[str] = ClientTurns(2)
-    greedy, other = ClientLine[str](), ClientLine[str]()
-    for _ in range(5):
-        turns.add(greedy, "greedy")
-    assert turns.take() is not None
-    assert turns.take() is not None
-    assert turns.take() is None
-    turns.add(other, "other")
-    assert turns.take() == (other, "other")
-    turns.end(greedy, 1.0)
-    assert turns.take() == (greedy, "greedy")
-
-
 def test_a_client_with_short_calls_comes_before_one_with_long_calls() -> None:
     turns: ClientTurns[str] = ClientTurns(3)
     long, short = ClientLine[str](), ClientLine[str]()
@@ -407,15 +375,3 @@ def test_time_without_work_is_not_saved_up() -> None:
     for _ in range(10):
         turns.add(idle, "idle")
     assert drain(turns, 1.0)[:4].count("idle") == 2
-
-
-def test_what_is_dropped_is_never_taken() -> None:
-    turns: ClientTurns[str] = ClientTurns(3)
-    line = ClientLine[str]()
-    for item in ("a", "b", "c"):
-        turns.add(line, item)
-    assert turns.drop(line, lambda item: item != "b") == ["a", "c"]
-    assert drain(turns) == ["b"]
-    turns.add(line, "d")
-    assert turns.drop(line, lambda _: True) == ["d"]
-    assert turns.take() is None

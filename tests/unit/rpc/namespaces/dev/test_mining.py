@@ -49,19 +49,16 @@ def test_mining_rejects_what_is_no_time(client: ApiClient, params: list[object])
 
 
 @pytest.mark.parametrize("method", ["evm_mine", "anvil_mine"])
-def test_other_requests_are_served_while_many_blocks_are_sealed(
+async def test_other_requests_are_served_while_many_blocks_are_sealed(
     client: ApiClient, method: str
 ) -> None:
-    async def race() -> int:
-        params = [{"blocks": 100}] if method == "evm_mine" else [100]
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        mining = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
-        await asyncio.sleep(0)
-        reached = client.chain.number
-        await mining
-        return reached
-
-    assert 0 < asyncio.run(race()) < 100
+    params = [{"blocks": 100}] if method == "evm_mine" else [100]
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    mining = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
+    await asyncio.sleep(0)
+    reached = client.chain.number
+    await mining
+    assert 0 < reached < 100
     assert client.chain.number == 100
 
 

@@ -129,15 +129,12 @@ async def dumping(client: ApiClient, connection: LeavingClient) -> asyncio.Task[
     return asyncio.get_running_loop().create_task(completed(response))
 
 
-def test_a_dump_ends_with_its_client(client: ApiClient, endless: EndlessDumps) -> None:
-    async def leave() -> bytes | None:
-        connection = LeavingClient()
-        dump = await dumping(client, connection)
-        await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
-        connection.disconnect_now()
-        return await dump
-
-    assert b"the client is gone" in (asyncio.run(leave()) or b"")
+async def test_a_dump_ends_with_its_client(client: ApiClient, endless: EndlessDumps) -> None:
+    connection = LeavingClient()
+    dump = await dumping(client, connection)
+    await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
+    connection.disconnect_now()
+    assert b"the client is gone" in (await dump or b"")
 
 
 def test_dumps_of_many_clients_leave_others_their_threads(
@@ -168,17 +165,14 @@ def test_a_dump_has_a_deadline(
     assert endless.ended.is_set()
 
 
-def test_a_dump_has_ended_before_its_chain_is_closed(
+async def test_a_dump_has_ended_before_its_chain_is_closed(
     client: ApiClient, endless: EndlessDumps
 ) -> None:
-    async def stop() -> bytes | None:
-        dump = await dumping(client, LeavingClient())
-        await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
-        await client.api.services.end_calls()
-        assert endless.ended.is_set()
-        return await dump
-
-    assert b"error" in (asyncio.run(stop()) or b"")
+    dump = await dumping(client, LeavingClient())
+    await asyncio.to_thread(endless.begun.wait, PATIENCE_SECONDS)
+    await client.api.services.end_calls()
+    assert endless.ended.is_set()
+    assert b"error" in (await dump or b"")
 
 
 def test_accounts_without_blocks_are_edits(client: ApiClient) -> None:

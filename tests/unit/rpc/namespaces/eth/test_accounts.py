@@ -101,18 +101,14 @@ def test_gas_is_estimated_after_pending_transactions(client: ApiClient) -> None:
     assert int(client("eth_getTransactionByHash", sent)["gas"], 16) > 21_000
 
 
-def test_transactions_sent_at_once_get_nonces_of_their_own(client: ApiClient) -> None:
+async def test_transactions_sent_at_once_get_nonces_of_their_own(client: ApiClient) -> None:
     client.chain.schedule.seal_on_request()
     program = "0x614e205b600190038060035700"
-
-    async def both() -> None:
-        bodies = [
-            {"jsonrpc": "2.0", "id": n, "method": "eth_sendTransaction", "params": [given]}
-            for n, given in enumerate([{"from": str(ALICE), "data": program}, fields()])
-        ]
-        await asyncio.gather(*(client.handle(json.dumps(body).encode()) for body in bodies))
-
-    asyncio.run(both())
+    bodies = [
+        {"jsonrpc": "2.0", "id": n, "method": "eth_sendTransaction", "params": [given]}
+        for n, given in enumerate([{"from": str(ALICE), "data": program}, fields()])
+    ]
+    await asyncio.gather(*(client.handle(json.dumps(body).encode()) for body in bodies))
     assert sorted(client.chain.pool.pending()[ALICE]) == [0, 1]
 
 

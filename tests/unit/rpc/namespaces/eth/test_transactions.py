@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -64,25 +63,21 @@ def test_a_chain_that_seals_at_once_responds_at_once(client: ApiClient) -> None:
     assert receipt == client("eth_getTransactionReceipt", HASH)
 
 
-@pytest.mark.parametrize("timeout", ["0x7530", 30_000, None, 0])
-def test_the_receipt_comes_with_the_block(client: ApiClient, timeout: object) -> None:
+@pytest.mark.parametrize("longest", ["0x7530", 30_000, None, 0])
+async def test_the_receipt_comes_with_the_block(client: ApiClient, longest: object) -> None:
     client.chain.schedule.seal_on_request()
-
-    async def wait() -> Any:
-        params = [RAW, timeout]
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransactionSync", "params": params}
-        heard = asyncio.Event()
-        client.chain.events.subscribe(wake=heard.set)
-        waiting = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
-        await heard.wait()
-        # An event that is not about a block must not end the wait.
-        client.chain.add(transaction(0, by=1))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        client.chain.builder.seal()
-        return json.loads(await waiting)
-
-    answer = asyncio.run(wait())
+    params = [RAW, longest]
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransactionSync", "params": params}
+    heard = asyncio.Event()
+    client.chain.events.subscribe(wake=heard.set)
+    waiting = asyncio.ensure_future(client.handle(json.dumps(body).encode()))
+    await heard.wait()
+    # An event that is not about a block must not end the wait.
+    client.chain.add(transaction(0, by=1))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    client.chain.builder.seal()
+    answer = json.loads(await waiting)
     assert answer["result"]["transactionHash"] == HASH
 
 

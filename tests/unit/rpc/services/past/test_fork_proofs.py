@@ -216,11 +216,6 @@ def test_eth_get_proof_of_a_slot_of_the_remote_is_rejected(edited: EditedFork) -
     )
 
 
-def test_eth_get_proof_of_an_account_of_the_remote_is_rejected(edited: EditedFork) -> None:
-    with pytest.raises(RpcError, match=f"{OTHER} is as the remote has it.*below the anchor"):
-        edited("eth_getProof", str(OTHER), [], "latest")
-
-
 def test_eth_get_account_has_the_storage_root_of_what_the_fork_changed(edited: EditedFork) -> None:
     assert edited("eth_getAccount", str(STORAGE), "latest")["balance"] == "0x5"
     assert int(edited("eth_getAccount", str(ALICE), "latest")["balance"], 16) < 1_000 * ETHER

@@ -210,18 +210,6 @@ def test_a_state_of_a_block_that_may_be_replaced_is_read_of_that_block(understan
     assert bytes(found) == b'"0x7"'
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [("eth_getBlockByNumber", [LATEST, True]), ("eth_getBlockReceipts", [LATEST])],
-)
-def test_a_block_that_was_replaced_is_an_error_and_not_null(
-    name: str, arguments: list[Any]
-) -> None:
-    reads = PassedReads(Reorganised())  # type: ignore[arg-type]
-    with pytest.raises(AnchorLost, match="block 5 of the fork"):
-        asyncio.run(reads.by_number(READS[name], arguments, 5))
-
-
 def test_the_anchor_is_served_as_it_was_read() -> None:
     class Anchored(Reorganised):
         class anchor:  # noqa: N801 - an attribute of the remote

@@ -94,20 +94,13 @@ def test_headers_are_read_from_blocks_which_every_node_serves(
 
 
 @pytest.mark.parametrize(("name", "more"), BY_BLOCK_HASH)
-def test_a_past_block_by_hash_is_what_the_remote_says(
+def test_a_past_block_by_hash_is_what_the_remote_says_and_one_above_is_hidden(
     past: PastBlocks, fork: ForkClient, name: str, more: list[Any]
 ) -> None:
     for number in (3, ANCHOR):
         named = block_hash(past, number)
         expected = past.client(name, named, *more)
-        found = fork(name, named, *more)
-        assert found == expected
-
-
-@pytest.mark.parametrize(("name", "more"), BY_BLOCK_HASH)
-def test_a_block_above_the_anchor_is_hidden(
-    past: PastBlocks, fork: ForkClient, name: str, more: list[Any]
-) -> None:
+        assert fork(name, named, *more) == expected
     assert fork(name, block_hash(past, ANCHOR + 1), *more) is None
     assert fork(name, "0x" + "12" * 32, *more) is None
 

@@ -72,14 +72,11 @@ def test_an_upload_that_takes_too_long_is_rejected(monkeypatch: pytest.MonkeyPat
         asyncio.run(read_upload(params("")))
 
 
-def test_an_upload_ends_with_its_client() -> None:
-    async def leave() -> None:
-        task = asyncio.create_task(read_upload(params("(" * (2 << 20))))
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        # Only one is read at a time, so that this one waits for the end of the other.
-        assert (await read_upload(params(""))).contracts
-
-    asyncio.run(leave())
+async def test_an_upload_ends_with_its_client() -> None:
+    task = asyncio.create_task(read_upload(params("(" * (2 << 20))))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # Only one is read at a time, so that this one waits for the end of the other.
+    assert (await read_upload(params(""))).contracts
