@@ -57,12 +57,16 @@ class ApiClient(DispatcherClient):
 
 @contextmanager
 def running_api(
-    *, config: ApiConfig | None = None, dev_methods: bool = True, dialect: Dialect | None = None
+    *,
+    config: ApiConfig | None = None,
+    dev_methods: bool = True,
+    dialect: Dialect | None = None,
+    locked: str | None = None,
 ) -> Iterator[ApiClient]:
-    """Open the development chain, with its accounts unlocked, and close it at the end."""
-    chain = open_chain()
+    """Open the development chain, with its accounts unlocked unless there is a reason, and close it at the end."""
+    chain, keyring = open_chain(), Keyring(ACCOUNTS, locked=locked)
     client = ApiClient(
-        chain, keyring=Keyring(ACCOUNTS), config=config, dev_methods=dev_methods, dialect=dialect
+        chain, keyring=keyring, config=config, dev_methods=dev_methods, dialect=dialect
     )
     try:
         yield client

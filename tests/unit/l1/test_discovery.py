@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from contextlib import closing
 
 import pytest
 
@@ -127,7 +128,5 @@ def test_of_one_false_answer_nothing_is_left_in_what_a_new_directory_records() -
                 assert await block_before_now(l1) <= head - MAX_REORG_DEPTH, remote.answers.told
         assert len(remote.answers.counted) > 5
 
-    try:
+    with closing(remote):
         run_settling(remote, play)
-    finally:
-        remote.close()

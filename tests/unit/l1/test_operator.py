@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 
 import pytest
 
@@ -86,7 +87,5 @@ def test_a_gas_limit_has_a_margin_within_what_a_transaction_of_l1_may_have(
         operator = Operator(embedded.l1, ACCOUNTS[0].secret)
         return (await operator.sign_call(Address(b"\x11" * 20), b"\1")).payload.gas_limit
 
-    try:
+    with closing(embedded.chain):
         assert asyncio.run(sign()) == limit
-    finally:
-        embedded.chain.close()

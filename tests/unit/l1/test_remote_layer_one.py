@@ -261,29 +261,17 @@ def test_a_key_in_the_url_is_used_but_redacted_in_messages(
     run(provider, request, path=path, attempts=1)
 
 
-def test_a_range_that_is_too_wide_is_requested_in_halves() -> None:
-    provider = Provider()
-
-    def respond(_method: str, params: list[Any]) -> ProviderResponse:
-        first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
-        if last - first >= 3:
-            return error(-32005, "query returned more than 10000 results")
-        return [log_at(number) for number in range(first, last + 1)]
-
-    provider.respond = respond
-    found = run(provider, lambda l1: l1.logs(CONTRACT, [Hash32.zero()], 5, 24))
-    assert [log.block_number for log in found] == list(range(5, 25))
-    assert provider.delays == []
-
-
-def test_logs_that_are_too_long_for_one_response_are_requested_in_halves(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("blocks", "size"), [(3, 64 << 20), (99, 4_000)], ids=["wide", "long"])
+def test_a_range_with_too_many_blocks_or_bytes_is_requested_in_halves(
+    monkeypatch: pytest.MonkeyPatch, blocks: int, size: int
 ) -> None:
-    monkeypatch.setattr(json_rpc_client, "MAX_RESPONSE_BYTES", 4_000)
+    monkeypatch.setattr(json_rpc_client, "MAX_RESPONSE_BYTES", size)
     provider = Provider()
 
     def respond(_method: str, params: list[Any]) -> ProviderResponse:
         first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)
+        if last - first >= blocks:
+            return error(-32005, "query returned more than 10000 results")
         return [log_at(number) for number in range(first, last + 1)]
 
     provider.respond = respond

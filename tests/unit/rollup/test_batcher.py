@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -275,13 +276,11 @@ def test_batches_cover_all_blocks_without_gaps_after_any_actions(actions: list[s
         "step": lambda: completed(batcher.step(0.0)),
         "back": lambda: chain.history.rewind(max(0, chain.number - 2)),
     }
-    try:
+    with closing(chain):
         for action in actions:
             act[action]()
         completed(batcher.seal(0.0))
         assert_no_gaps(chain, batcher)
-    finally:
-        chain.close()
 
 
 def assert_no_gaps(chain: SettlingChain, batcher: Batcher) -> None:

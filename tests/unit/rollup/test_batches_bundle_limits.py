@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -167,8 +168,7 @@ def test_the_largest_load_is_one_that_nodes_of_l1_take() -> None:
 def test_no_sequence_of_transactions_makes_a_batch_that_cannot_be_booked(
     sent: list[tuple[bool, int, int, bool]],
 ) -> None:
-    chain = begun()
-    try:
+    with closing(begun()) as chain:
         for from_l1, messages, bundle, seals in sent:
             (send_from_l1 if from_l1 else send)(chain, messages, bundle)
             if seals:
@@ -176,8 +176,6 @@ def test_no_sequence_of_transactions_makes_a_batch_that_cannot_be_booked(
         while chain.filler.has_work:
             chain.builder.seal()
         assert all(sealed_load.is_bookable for sealed_load in sealed_loads(chain))
-    finally:
-        chain.close()
 
 
 def test_a_block_that_is_full_of_bundles_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,7 @@ def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) ->
 @settings(max_examples=examples(15))
 def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
     scenario = Scenario()
-    try:
+    with closing(scenario.chain):
         sent = []
         for messages in blocks:
             sent.append((scenario.chain.deposit(), 0))
@@ -171,5 +172,3 @@ def test_every_log_of_random_batches_is_proven(blocks: list[list[int]]) -> None:
             for it, index in sent
         }
         assert ids == set(range(len(sent)))
-    finally:
-        scenario.chain.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from entresol._native import keccak256
 from entresol.errors import BatchOverflow
@@ -15,7 +13,7 @@ from entresol.rollup.message_tree import (
     EMPTY_ROOTS,
     MessageTree,
 )
-from tests.support.contracts.merkle_trees import message_log, root_of_proof
+from tests.support.contracts.merkle_trees import message_log
 
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")
 USER = Address.parse("0x36615Cf349d7F6344891B1e7CA7C72883F5dc049")
@@ -101,17 +99,6 @@ def test_the_sparse_tree_equals_the_full_tree(count: int) -> None:
     for index in {0, count // 2, count - 1}:
         expected = [levels[height][(index >> height) ^ 1] for height in range(14)]
         assert list(tree.path(index)) == expected
-
-
-@given(st.integers(1, 300), st.data())
-def test_a_proof_is_valid_only_for_its_own_leaf_and_index(count: int, data: st.DataObject) -> None:
-    tree = MessageTree(leaves(count))
-    index = data.draw(st.integers(0, count - 1))
-    proof, leaf = tree.prove(index), leaves(count)[index]
-    assert root_of_proof(leaf, index, proof.words) == tree.root
-    assert root_of_proof(keccak256(leaf), index, proof.words) != tree.root
-    other = data.draw(st.integers(0, (1 << 15) - 1).filter(lambda it: it != index))
-    assert root_of_proof(leaf, other, proof.words) != tree.root
 
 
 @pytest.mark.parametrize("index", [-1, 2, CAPACITY])

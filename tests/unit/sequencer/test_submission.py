@@ -175,19 +175,16 @@ class Sending:
         return [len(self._chain.blocks.record(number).transactions) for number in numbers]
 
 
-async def test_a_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
+@pytest.mark.parametrize("is_signed", [False, True], ids=["raw", "signed by the node"])
+async def test_a_transaction_that_comes_alone_is_sealed_at_once(
+    chain: Chain, *, is_signed: bool
+) -> None:
     sending = Sending(chain)
     for nonce in range(2):
-        assert sending.send(nonce).done()
-        assert chain.number == nonce + 1
-        await asyncio.sleep(0)
-    assert await sending.stop() == [1, 1]
-
-
-async def test_a_signed_transaction_that_comes_alone_is_sealed_at_once(chain: Chain) -> None:
-    sending = Sending(chain)
-    for nonce in range(2):
-        assert sending.send_signed(nonce) == transaction(nonce).hash
+        if is_signed:
+            assert sending.send_signed(nonce) == transaction(nonce).hash
+        else:
+            assert sending.send(nonce).done()
         assert chain.number == nonce + 1
         await asyncio.sleep(0)
     assert await sending.stop() == [1, 1]

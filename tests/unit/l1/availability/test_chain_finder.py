@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 
 import pytest
 
@@ -200,7 +201,5 @@ def test_a_chain_without_an_event_is_found_by_the_state() -> None:
         assert it.first_block < await l1.block_number()
         assert (await ChainFinder(l1, contracts.bridgehub, 5).find(270)).first_block == 5
 
-    try:
+    with closing(embedded.chain):
         asyncio.run(play())
-    finally:
-        embedded.chain.close()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 
 import pytest
@@ -121,7 +122,7 @@ def test_every_proof_after_any_appends_is_accepted(seed: int, chains: int, appen
     chance = random.Random(seed)
     others = list(range(OTHER, OTHER + chains))
     scenario = Scenario(*others)
-    try:
+    with closing(scenario.chain):
         own = [scenario.settle(*range(chance.randint(1, 3))) for _ in range(chance.randint(1, 9))]
         chance.shuffle(own)
         left = list(own)
@@ -155,20 +156,6 @@ def test_every_proof_after_any_appends_is_accepted(seed: int, chains: int, appen
             flipped = bytes([words[at][0] ^ chance.randint(1, 255)]) + words[at][1:]
             with contextlib.suppress(Reverted):
                 assert not scenario.accepts(proven, words=[*words[:at], flipped, *words[at + 1 :]])
-    finally:
-        scenario.chain.close()
-
-
-def test_there_is_no_proof_until_l1_has_appended_the_batch(scenario: Scenario) -> None:
-    batch = scenario.settle(1)
-    (transaction,) = scenario.sent[batch]
-    scenario.follow()
-    assert scenario.prover.prove_transaction_log(transaction) is None
-    scenario.l1.mine(appended(CHAIN_ID, batch, scenario.root_of(batch)))
-    scenario.follow()
-    assert scenario.prover.prove_transaction_log(transaction) is not None
-    assert scenario.prover.prove_transaction_log(transaction, 1) is None
-    assert scenario.prover.prove_transaction_log(Hash32(b"\7" * 32)) is None
 
 
 def test_why_l1_does_not_append_a_batch_is_told(scenario: Scenario) -> None:

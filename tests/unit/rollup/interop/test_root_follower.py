@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -128,7 +129,7 @@ async def test_what_is_imported_is_not_queued_again(scenario: Scenario) -> None:
 async def test_idle_chains_make_no_block_after_the_last_batch() -> None:
     """Each chain settles the blocks that it makes itself, and imports the roots of the others."""
     scenario = Scenario()
-    try:
+    with closing(scenario.chain):
         # Batches with nothing but imports are not sealed, so that an import makes no root.
         scenario.append(OTHER, THIRD)
         await scenario.imported()
@@ -138,8 +139,6 @@ async def test_idle_chains_make_no_block_after_the_last_batch() -> None:
         assert scenario.chain.number == blocks
         # Without a new block of L1 nothing but its head and the last block is asked for.
         assert set(scenario.l1.requests[requests:]) == {"block", "block_number"}
-    finally:
-        scenario.chain.close()
 
 
 async def test_a_thousand_roots_are_imported_in_ten_blocks(scenario: Scenario) -> None:
@@ -156,14 +155,12 @@ async def test_a_thousand_roots_are_imported_in_ten_blocks(scenario: Scenario) -
 
 async def test_confirmations_are_waited_for() -> None:
     scenario = Scenario(config=DepositConfig(confirmations=2))
-    try:
+    with closing(scenario.chain):
         scenario.append(OTHER)
         scenario.l1.mine()
         assert await scenario.imported() == []
         scenario.l1.mine()
         assert await scenario.imported() == [1]
-    finally:
-        scenario.chain.close()
 
 
 async def test_a_restart_reads_no_block_again(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -163,8 +164,7 @@ def test_a_bundle_whose_books_l1_rejects_is_executed_once_they_are_settled(
 
 
 def test_an_account_without_funds_is_named_and_executes_once_it_has_some() -> None:
-    chains = RelayedChains(funds=1)
-    try:
+    with closing(RelayedChains(funds=1)) as chains:
         chains.send(2)
         asyncio.run(steps(chains, 10))
         assert chains.relay.open == 2
@@ -174,19 +174,14 @@ def test_an_account_without_funds_is_named_and_executes_once_it_has_some() -> No
         for _ in range(2):
             asyncio.run(chains.relay.step())
         assert (chains.relay.done, chains.relay.problem) == (2, None)
-    finally:
-        chains.close()
 
 
 def test_an_account_pays_for_what_it_can_though_not_for_the_greatest_transaction() -> None:
     # It may use 1,000,000 gas, and has enough for 100,000.
-    chains = RelayedChains(funds=100_000 * 2 * 10**9)
-    try:
+    with closing(RelayedChains(funds=100_000 * 2 * 10**9)) as chains:
         chains.send()
         asyncio.run(steps(chains))
         assert (chains.relay.done, chains.relay.problem) == (1, None)
-    finally:
-        chains.close()
 
 
 def test_many_bundles_are_executed_some_at_a_time(chains: RelayedChains) -> None:
@@ -196,8 +191,7 @@ def test_many_bundles_are_executed_some_at_a_time(chains: RelayedChains) -> None
 
 
 def test_it_holds_so_many_and_reads_the_rest_later() -> None:
-    chains = RelayedChains(limit=10)
-    try:
+    with closing(RelayedChains(limit=10)) as chains:
         chains.prover.is_settled = False
         for _ in range(4):
             chains.send(7)
@@ -206,13 +200,10 @@ def test_it_holds_so_many_and_reads_the_rest_later() -> None:
         chains.prover.is_settled = True
         asyncio.run(steps(chains, 10))
         assert (chains.relay.done, chains.sent, chains.relay.open) == (28, 28, 0)
-    finally:
-        chains.close()
 
 
 def test_a_queue_full_of_what_fails_does_not_hold_up_what_comes_later() -> None:
-    chains = RelayedChains(limit=10)
-    try:
+    with closing(RelayedChains(limit=10)) as chains:
         chains.set_code(REVERTS)
         chains.send(10)
         asyncio.run(chains.relay.step())
@@ -222,8 +213,6 @@ def test_a_queue_full_of_what_fails_does_not_hold_up_what_comes_later() -> None:
         for _ in range(3):
             asyncio.run(chains.relay.step())
         assert chains.relay.done == 1
-    finally:
-        chains.close()
 
 
 def test_bundles_of_reverted_blocks_are_forgotten(chains: RelayedChains) -> None:
@@ -256,14 +245,10 @@ def test_a_relay_that_starts_later_finds_only_what_is_open(chains: RelayedChains
     assert chains.relay.done == 1
 
 
-def test_a_source_full_of_what_waits_does_not_hold_up_another(chains: RelayedChains) -> None:
-    chains.close()
-    chains = RelayedChains(limit=10)
-    try:
+def test_a_source_full_of_what_waits_does_not_hold_up_another() -> None:
+    with closing(RelayedChains(limit=10)) as chains:
         chains.prover.is_settled = False
         chains.send(20)
         chains.send_from_another()
         asyncio.run(steps(chains))
         assert (chains.relay.done, chains.relay.open) == (1, 10)
-    finally:
-        chains.close()

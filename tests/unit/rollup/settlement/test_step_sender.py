@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -221,10 +222,8 @@ def test_a_proof_waits_for_a_commit_that_a_reorg_removed() -> None:
         done = known(scenario.batches.settled(1, PROVE))
         assert done.transaction == proof.transactions()[0].hash
 
-    try:
+    with closing(steered.chain):
         run(steered, play, keys=THREE_KEYS)
-    finally:
-        steered.chain.close()
 
 
 @played(embedded, keys=THREE_KEYS)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of, output_of
 from tests.support.rpc_client import RpcError
+
+
+def failing_transaction(client: ApiClient, name: str = "internal functions") -> dict[str, Any]:
+    """Return the call of a case whose contract is deployed, and whose sources are known."""
+    case = next(case for case in cases_of("plain") if case.name == name)
+    return FailingContracts(client).transaction(case)
 
 
 def test_without_sources_the_error_says_how_to_give_them(client: ApiClient) -> None:
@@ -15,14 +23,12 @@ def test_without_sources_the_error_says_how_to_give_them(client: ApiClient) -> N
     assert failure.value.code == -32000
 
 
-def test_a_call_that_succeeds_has_no_stack_trace(client: ApiClient) -> None:
+@pytest.mark.parametrize("code", ["0x", REVERT])
+def test_a_call_that_succeeds_and_a_failure_without_sources_have_no_stack_trace(
+    client: ApiClient, code: str
+) -> None:
     FailingContracts(client)
-    assert client("entresol_getCallStackTrace", {"to": TARGET}) is None
-
-
-def test_a_failure_in_contracts_without_sources_has_no_stack_trace(client: ApiClient) -> None:
-    FailingContracts(client)
-    client("anvil_setCode", TARGET, REVERT)
+    client("anvil_setCode", TARGET, code)
     assert client("entresol_getCallStackTrace", {"to": TARGET}) is None
 
 
@@ -40,10 +46,8 @@ def test_an_unknown_transaction_is_an_error(client: ApiClient) -> None:
 
 
 def test_a_call_runs_on_the_state_of_its_block(client: ApiClient) -> None:
-    contracts = FailingContracts(client)
-    case = next(case for case in cases_of("plain") if case.name == "internal functions")
     before = client("eth_blockNumber")
-    failing = contracts.transaction(case)
+    failing = failing_transaction(client)
     assert client("entresol_getCallStackTrace", failing, before) is None
     assert client("entresol_getCallStackTrace", failing, "latest") is not None
 
@@ -64,9 +68,7 @@ def test_a_malformed_compilation_is_rejected(client: ApiClient, params: list[obj
 def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(
     client: ApiClient,
 ) -> None:
-    contracts = FailingContracts(client)
-    case = next(case for case in cases_of("plain") if case.name == "internal functions")
-    failing = contracts.transaction(case)
+    failing = failing_transaction(client)
     assert client("hardhat_addCompilationResult", "0.8.26", {}, output_of("plain")["output"])
     trace = client("entresol_getCallStackTrace", failing)
     assert trace["text"][1:] == ["  at Failures.callsInternal (contracts/Failures.sol)"]
@@ -75,9 +77,7 @@ def test_a_compilation_without_texts_has_contracts_and_functions_by_their_abi(
 def test_a_text_that_ends_after_a_word_and_an_offset_that_is_too_long_are_left_out(
     client: ApiClient,
 ) -> None:
-    contracts = FailingContracts(client)
-    case = next(case for case in cases_of("plain") if case.name == "internal functions")
-    failing = contracts.transaction(case)
+    failing = failing_transaction(client)
     output = output_of("plain")["output"]
     texts = {"sources": {name: {"content": "abstract"} for name in output["sources"]}}
     assert client("hardhat_addCompilationResult", "0.8.26", texts, output)
@@ -94,8 +94,7 @@ def test_a_text_that_ends_after_a_word_and_an_offset_that_is_too_long_are_left_o
 
 
 def test_the_error_of_a_call_is_what_it_is_without_sources(client: ApiClient) -> None:
-    case = next(case for case in cases_of("plain") if case.name == "require with a reason")
-    failing = FailingContracts(client).transaction(case)
+    failing = failing_transaction(client, "require with a reason")
     with pytest.raises(RpcError, match="execution reverted: not enough") as failure:
         client("eth_call", failing)
     assert failure.value.data.startswith("0x08c379a0")

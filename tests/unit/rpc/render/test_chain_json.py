@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -131,7 +132,7 @@ def test_a_block_names_its_batch_and_its_removed_logs_do_not() -> None:
             return 2
 
     sample = SampleChain(batches=Batches())
-    try:
+    with closing(sample.chain):
         assert sample.block(1)["l1BatchNumber"] is None
         block = sample.block(full=True)
         assert (block["l1BatchNumber"], block["l1BatchTimestamp"]) == ("0x5", "0x384")
@@ -145,8 +146,6 @@ def test_a_block_names_its_batch_and_its_removed_logs_do_not() -> None:
                 assert message["txIndexInL1Batch"] == hex(index)
         assert read(sample.logs()) == in_receipts(sample)
         assert {log["l1BatchNumber"] for log in gone(sample)} == {None}
-    finally:
-        sample.chain.close()
 
 
 RECEIPT_KEYS = {

@@ -317,25 +317,20 @@ def test_blocks_are_loaded_once(client: ApiClient, newest: str) -> None:
     assert json.loads(native_response(dispatcher, body) or b"")["result"] == expected
 
 
-@pytest.fixture
-def chain(manual: Chain) -> Chain:
-    return manual
-
-
-def test_the_ratio_is_at_most_one(chain: Chain) -> None:
+def test_the_ratio_is_at_most_one(manual: Chain) -> None:
     # As blocks were built once: the transaction uses all of its gas, which is more than their limit.
     heavy = replace(deposit(0, gas_limit=72_000_000), to_mint=0)
-    executed = seal_block(chain.ledger, Transaction.from_l1(heavy))
+    executed = seal_block(manual.ledger, Transaction.from_l1(heavy))
     assert executed.header.gas_used > executed.header.gas_limit
-    assert fees_of(chain.blocks.record(1))["gasUsedRatio"] == 1.0
+    assert fees_of(manual.blocks.record(1))["gasUsedRatio"] == 1.0
 
 
-def test_tips_are_in_order_of_size(chain: Chain) -> None:
+def test_tips_are_in_order_of_size(manual: Chain) -> None:
     for sender, tip in enumerate((30, 10, 20)):
-        InlineSequencer(chain).submit(transaction(0, by=sender, tip=tip).raw)
-    chain.builder.seal()
+        InlineSequencer(manual).submit(transaction(0, by=sender, tip=tip).raw)
+    manual.builder.seal()
     thirds = (0, 33, 34, 66, 67, 100)
-    tips = fees_of(chain.blocks.record(1), percentiles=thirds)["reward"]
+    tips = fees_of(manual.blocks.record(1), percentiles=thirds)["reward"]
     assert [int(tip, 16) for tip in tips] == [10, 10, 20, 20, 30, 30]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import keccak256
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.chain.dev_chain import ALICE, LOG_CODE, LOGGER, NOBODY, open_chain
+from tests.support.chain.dev_chain import ALICE, LOG_CODE, LOGGER, NOBODY
 from tests.support.rpc_client import RpcError
 
 CODE_HASH = keccak256(LOG_CODE).hex()
@@ -201,11 +201,11 @@ def test_a_dump_has_storage_and_code_unless_they_are_not_wanted(stored: ApiClien
     assert not any({"code", "storage"} & account.keys() for account in bare["accounts"].values())
 
 
-def test_a_dump_has_no_more_slots_than_a_request_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dump_has_no_more_slots_than_a_request_may_name(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("entresol.rpc.services.call_runner.MAX_NAMED_SLOTS", 3)
     monkeypatch.setattr("entresol.rpc.namespaces.debug.state.MAX_NAMED_SLOTS", 3)
-    chain = open_chain()
-    client = ApiClient(chain)
     client("anvil_setBalance", str(NOBODY), "0x1")
     for slot in range(4):
         client("anvil_setStorageAt", str(NOBODY), hex(slot), word(1))
@@ -214,5 +214,3 @@ def test_a_dump_has_no_more_slots_than_a_request_may_name(monkeypatch: pytest.Mo
         client("debug_accountRange", "latest", "0x", 256)
     assert rejection.value.code == -32602
     assert client("debug_accountRange", "latest", "0x", 256, False, True)["accounts"]
-    client.api.close()
-    chain.close()

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.dev.keyring import Keyring
-from tests.support.chain.api_client import ACCOUNTS, ApiClient
-from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, open_chain
+from tests.support.chain.api_client import ApiClient, running_api
+from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY
 from tests.support.rpc_client import RpcError
 
 
@@ -23,11 +22,8 @@ def test_hardhat_says_whether_an_account_was_impersonated(client: ApiClient) -> 
 
 @pytest.fixture
 def without() -> Iterator[ApiClient]:
-    chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS), dev_methods=False)
-    yield client
-    client.api.close()
-    chain.close()
+    with running_api(dev_methods=False) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -47,11 +43,8 @@ def test_accounts_stay_when_it_is_turned_off(without: ApiClient) -> None:
 
 @pytest.fixture
 def locked() -> Iterator[ApiClient]:
-    chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS, locked="strangers listen"))
-    yield client
-    client.api.close()
-    chain.close()
+    with running_api(locked="strangers listen") as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -97,9 +90,6 @@ def test_the_first_account_sends_if_none_is_named(client: ApiClient) -> None:
 def test_nobody_sends_for_others_where_strangers_listen(
     locked: str | None, dev_methods: bool, code: int
 ) -> None:
-    chain = open_chain()
-    client = ApiClient(chain, keyring=Keyring(ACCOUNTS, locked=locked), dev_methods=dev_methods)
-    rejection = client.error("eth_sendUnsignedTransaction", {"from": STRANGER, "to": str(NOBODY)})
-    assert rejection.code == code
-    client.api.close()
-    chain.close()
+    unsigned = {"from": STRANGER, "to": str(NOBODY)}
+    with running_api(locked=locked, dev_methods=dev_methods) as client:
+        assert client.error("eth_sendUnsignedTransaction", unsigned).code == code

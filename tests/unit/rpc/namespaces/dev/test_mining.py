@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -148,11 +149,8 @@ def test_a_block_that_was_reverted_meanwhile_is_left_out() -> None:
     pending = PendingTransactions(chain.pool, chain.filler.priority)
     rendered = Reverting(270, chain.blocks, pending, chain.builder.pending_block)
     client = NamespaceClient(MineDetailed("evm", chain, InlineSequencer(chain), rendered))
-    try:
+    with closing(chain), closing(client):
         blocks = client("evm_mine_detailed", {"blocks": 3})
-    finally:
-        client.close()
-        chain.close()
     assert [block["number"] for block in blocks] == ["0x1", "0x3"]
 
 

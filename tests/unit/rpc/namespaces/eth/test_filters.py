@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -111,13 +112,10 @@ def test_both_layers_reject_a_range_without_blocks(
     chain = EmittingChain.begin()
     components = L2Components(FeeModel(), None) if is_layer_two else None
     api = Api(chain, InlineSequencer(chain), wake=lambda: None, layer_two=components)
-    try:
+    with closing(chain), closing(api):
         client = DispatcherClient(api.dispatcher)
         client("evm_mine")
         rejection = client.error("eth_getLogs", wanted)
         assert (rejection.code, rejection.message) == (-32602, problem)
         assert client("eth_getLogs", {"fromBlock": "latest", "toBlock": "0x0"}) == []
         assert client("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x99"}) == []
-    finally:
-        api.close()
-        chain.close()

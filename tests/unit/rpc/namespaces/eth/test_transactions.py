@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -112,13 +112,6 @@ def test_a_timeout_of_such_a_transaction_returns_its_hash(client: ApiClient) -> 
 SECONDS = 0.05
 
 
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    opened = open_chain()
-    yield opened
-    opened.close()
-
-
 async def taken(chain: Chain, seconds: float, *, fails: bool = False) -> float:
     """Return how long a response takes that is there at once."""
     loop = asyncio.get_running_loop()
@@ -151,11 +144,8 @@ def test_nothing_is_held_unless_blocks_are_sealed_at_once(chain: Chain) -> None:
 
 
 def test_without_a_time_the_response_is_the_same() -> None:
-    chain = open_chain()
-    try:
+    with closing(open_chain()) as chain:
         response = asyncio.sleep(0, "sent")
         held = ResponseHold(chain, 0.0).hold(response)
         assert held is response
         assert asyncio.run(response) == "sent"
-    finally:
-        chain.close()

@@ -10,7 +10,7 @@ from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.dev.reverts import Reverts
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
-from tests.support.chain.dev_chain import NOBODY, open_chain
+from tests.support.chain.dev_chain import NOBODY
 from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient
 
@@ -38,13 +38,6 @@ def test_the_contracts_of_both_layers_are_reported() -> None:
     assert bridges["l1Erc20DefaultBridge"] == str(ON_L1.legacy_bridge)
     assert bridges["l1SharedDefaultBridge"] == str(ON_L1.asset_router)
     zks.close()
-
-
-@pytest.fixture
-def chain() -> Iterator[Chain]:
-    chain = open_chain()
-    yield chain
-    chain.close()
 
 
 @pytest.fixture

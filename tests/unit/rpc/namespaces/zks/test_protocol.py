@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -69,9 +70,8 @@ def test_the_root_of_the_genesis_follows_from_the_rest_of_it(
         )
         for address, account in genesis["initial_accounts"].items()
     }
-    again = Chain.open(None, ChainRules.layer_2(), Genesis(chain_id=270, alloc=alloc))
-    try:
+    with closing(
+        Chain.open(None, ChainRules.layer_2(), Genesis(chain_id=270, alloc=alloc))
+    ) as again:
         assert str(again.blocks.header(0).state_root) == genesis["genesis_root"]
         assert again.ledger.head_hash == chain.ledger.head_hash
-    finally:
-        again.close()

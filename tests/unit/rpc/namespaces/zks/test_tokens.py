@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -104,22 +105,16 @@ def test_an_empty_account_has_no_balances(zks: NamespaceClient) -> None:
 def test_another_base_token_has_its_address_on_l1() -> None:
     l2 = LayerTwo(base_token=L1_TOKEN)
     zks = NamespaceClient(ZksTokens(BlockResolver(l2.chain)))
-    try:
+    with closing(l2), closing(zks):
         (token,) = zks("zks_getConfirmedTokens", 0, 1)
         assert token["l1Address"] == str(L1_TOKEN)
         assert int(token["l2Address"], 16) == 0x800A
         assert set(zks("zks_getAllAccountBalances", str(ALICE))) == {token["l2Address"]}
-    finally:
-        zks.close()
-        l2.close()
 
 
 def test_a_chain_without_system_contracts_has_no_tokens() -> None:
     chain = open_chain()
     zks = NamespaceClient(ZksTokens(BlockResolver(chain)))
-    try:
+    with closing(chain), closing(zks):
         assert zks("zks_getConfirmedTokens", 0, 255) == []
         assert zks("zks_getAllAccountBalances", str(ALICE)) == {}
-    finally:
-        zks.close()
-        chain.close()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.chain.dev_chain import BOB, LOGGER, transaction
 from tests.support.chain.traced_chain import INNER, OUTER, REVERTER
-from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
@@ -20,13 +20,6 @@ CALLS = [
     {},
     {"tracer": "prestateTracer"},
 ]
-
-
-@pytest.fixture(scope="module")
-def past() -> Iterator[PastBlocks]:
-    """Return the chain below the fork."""
-    with past_blocks() as blocks:
-        yield blocks
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked
 from tests.support.rpc_client import RpcError
-
-
-@pytest.fixture(scope="module")
-def past() -> Iterator[PastBlocks]:
-    """Return the chain below the fork."""
-    with past_blocks() as blocks:
-        yield blocks
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
@@ -191,11 +192,8 @@ def edited() -> Iterator[EditedFork]:
             for number in range(4):
                 chain.latest.slot(STORAGE, number.to_bytes(32))
         api = Api(chain, InlineSequencer(chain), wake=lambda: None, remote=Silent())
-        try:
+        with closing(chain), closing(api):
             yield EditedFork(chain, DispatcherClient(api.dispatcher))
-        finally:
-            api.close()
-            chain.close()
 
 
 def test_eth_get_proof_proves_what_the_fork_changed(edited: EditedFork) -> None:

@@ -12,19 +12,12 @@ from entresol.rpc.services.past import logs
 from entresol.rpc.services.past.logs import narrower
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE, LOGGER, transaction
-from tests.support.fork.past import ForkClient, PastBlocks, forked, past_blocks
+from tests.support.fork.past import ForkClient, PastBlocks, forked
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
 ANCHOR = 6
 """It has a log itself."""
-
-
-@pytest.fixture(scope="module")
-def past() -> Iterator[PastBlocks]:
-    """Return the chain below the fork, with a log in each block from 2 to 7."""
-    with past_blocks() as blocks:
-        yield blocks
 
 
 @pytest.fixture

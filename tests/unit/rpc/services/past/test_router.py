@@ -15,15 +15,8 @@ from entresol.rpc.jsonrpc.method import Past
 from entresol.rpc.services.past import router
 from entresol.rpc.services.past.remote import block_of
 from tests.support.chain.dev_chain import ALICE, LOGGER
-from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked, past_blocks
+from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked
 from tests.support.rpc_client import RpcError
-
-
-@pytest.fixture(scope="module")
-def past() -> Iterator[PastBlocks]:
-    """Return the chain below the fork."""
-    with past_blocks() as blocks:
-        yield blocks
 
 
 @pytest.fixture
