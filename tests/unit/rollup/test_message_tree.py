@@ -8,11 +8,7 @@ from entresol._native import keccak256
 from entresol.errors import BatchOverflow
 from entresol.primitives.l2_to_l1_logs import DEFAULT_LEAF, L2ToL1Log
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.message_tree import (
-    CAPACITY,
-    EMPTY_ROOTS,
-    MessageTree,
-)
+from entresol.rollup.message_tree import CAPACITY, EMPTY_ROOTS, MessageTree
 from tests.support.contracts.merkle_trees import message_log
 
 BASE_TOKEN = Address.parse("0x000000000000000000000000000000000000800a")

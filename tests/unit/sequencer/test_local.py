@@ -27,13 +27,6 @@ from entresol.storage.block_rows import rows_of
 from tests.support.chain.dev_chain import balance, deposit, long_transaction, transaction
 from tests.support.virtual_time import run_in_virtual_time
 
-HEAVY = 30_000_000
-
-
-def enqueue_heavy(chain: Chain, count: int, first: int = 0) -> None:
-    for number in range(first, first + count):
-        chain.enqueue(deposit(number, gas_limit=HEAVY))
-
 
 async def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
@@ -46,7 +39,8 @@ async def test_a_block_is_built_again_if_the_chain_changes_meanwhile(
 
     monkeypatch.setattr(chain.builder, "open_block", counted)
     sealer = BlockSealer(chain)
-    enqueue_heavy(chain, 2)
+    for number in range(2):
+        chain.enqueue(deposit(number, gas_limit=30_000_000))
     sealing = asyncio.create_task(sealer.seal())
     await asyncio.sleep(0)
     chain.builder.seal(limit=0)

@@ -5,18 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from entresol.chain.fees import FeeModel
-from entresol.node.api.api import Api
-from entresol.node.settlement.l2_components import L2Components
 from entresol.offload import POLICY, Offload
-from entresol.rollup.batcher import Batcher
-from entresol.rollup.batches import SealingPolicy
 from entresol.rpc.cache import ResponseKind
-from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import ApiClient, send
-from tests.support.coroutines import completed
-from tests.support.rollup.settling_chain import SettlingChain
-from tests.support.rpc_client import DispatcherClient
 
 
 def test_a_replaced_block_is_invalidated(client: ApiClient) -> None:
@@ -38,28 +29,6 @@ def test_a_tag_means_another_block_after_the_next_one(client: ApiClient, tag: st
     client("evm_mine")
     second = client("eth_getBlockByNumber", tag, False)
     assert int(second["number"], 16) == int(first["number"], 16) + 1
-
-
-def test_a_block_and_its_receipts_name_their_batch_once_it_is_sealed() -> None:
-    chain = SettlingChain.begin()
-    batcher = Batcher(chain.blocks, chain.batches, SealingPolicy(max_age=10.0**9))
-    api = Api(
-        chain, InlineSequencer(chain), wake=lambda: None, layer_two=L2Components(FeeModel(), None)
-    )
-    client = DispatcherClient(api.dispatcher)
-    chain.seal_messages(1)
-    for _ in range(2):
-        block = client("eth_getBlockByNumber", "0x1", False)
-        (receipt,) = client("eth_getBlockReceipts", "0x1")
-        assert block["l1BatchNumber"] is receipt["l1BatchNumber"] is None
-    batch = completed(batcher.seal(0.0))
-    assert batch is not None
-    api.batch_sealed(batch)
-    assert client("eth_getBlockByNumber", "0x1", False)["l1BatchNumber"] == "0x1"
-    (receipt,) = client("eth_getBlockReceipts", "0x1")
-    assert receipt["l1BatchNumber"] == "0x1"
-    api.close()
-    chain.close()
 
 
 def test_a_long_response_that_is_cached_is_copied_by_a_thread(client: ApiClient) -> None:

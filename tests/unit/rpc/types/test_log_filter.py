@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from entresol.chain.finality import BlockTag
-from entresol.errors import EntresolError, InvalidFilter, MalformedValue, TooManyAlternatives
+from entresol.errors import InvalidFilter, MalformedValue, TooManyAlternatives
 from entresol.rpc.types.log_filter import MAX_ALTERNATIVES, LogFilter, parse_query
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.log_emitter import DOUBLE, SINGLE
@@ -75,20 +72,6 @@ def test_a_problem_names_its_path(value: object, problem: str) -> None:
     with pytest.raises(MalformedValue) as caught:
         LogFilter.parse(value)
     assert str(caught.value) == problem
-
-
-_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just(ONE),
-    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(), inner),
-    max_leaves=10,
-)
-_keys = st.sampled_from(["fromBlock", "toBlock", "blockHash", "address", "topics", "other"])
-
-
-@given(_json | st.dictionaries(_keys, _json))
-def test_any_json_is_read_or_rejected(value: object) -> None:
-    with contextlib.suppress(EntresolError):
-        assert isinstance(LogFilter.parse(value), LogFilter)
 
 
 @pytest.mark.parametrize("tag", BlockTag)

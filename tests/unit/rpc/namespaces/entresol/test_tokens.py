@@ -172,16 +172,15 @@ def test_a_token_that_lies_in_its_logs_makes_nobody_rich(tokens: Tokens) -> None
     assert moved["values"] == [hex(2**256 - 1)]
 
 
-def test_an_answer_of_ten_megabytes_is_none(tokens: Tokens) -> None:
-    assert tokens.client("entresol_getToken", str(BOASTER))["name"] is None
-
-
-def test_a_token_that_loops_is_stopped(tokens: Tokens) -> None:
-    assert tokens.client("entresol_getToken", str(HOSTILE))["symbol"] is None
-
-
-def test_a_name_may_be_of_32_bytes(tokens: Tokens) -> None:
-    assert tokens.client("entresol_getToken", str(OLD))["symbol"] == "OLD"
+@pytest.mark.parametrize(
+    ("token", "symbol"),
+    [(BOASTER, None), (HOSTILE, None), (OLD, "OLD")],
+    ids=["10 MB", "loop", "word"],
+)
+def test_what_a_token_says_is_bounded_and_may_be_a_word(
+    tokens: Tokens, token: Address, symbol: str | None
+) -> None:
+    assert tokens.client("entresol_getToken", str(token))["symbol"] == symbol
 
 
 def test_items_have_no_sum(tokens: Tokens) -> None:
@@ -211,27 +210,21 @@ def test_tokens_are_found_by_symbol_and_name(tokens: Tokens) -> None:
     assert len(client("entresol_getTokens")["tokens"]) == 6
 
 
+PAGED = [
+    *("entresol_getTokenHolders", "entresol_getTokenTransfers"),
+    *("entresol_getAccountTokens", "entresol_getAccountTransfers"),
+]
+
+
 @pytest.mark.parametrize("limit", [0, 101])
-@pytest.mark.parametrize(
-    "method",
-    [
-        *("entresol_getTokenHolders", "entresol_getTokenTransfers"),
-        *("entresol_getAccountTokens", "entresol_getAccountTransfers"),
-    ],
-)
+@pytest.mark.parametrize("method", PAGED)
 def test_a_page_has_a_limit(tokens: Tokens, method: str, limit: int) -> None:
     with pytest.raises(RpcError, match="from 1 to 100") as caught:
         tokens.client(method, str(ALICE), None, limit)
     assert caught.value.code == -32602
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        *("entresol_getTokenHolders", "entresol_getTokenTransfers"),
-        *("entresol_getAccountTokens", "entresol_getAccountTransfers"),
-    ],
-)
+@pytest.mark.parametrize("method", PAGED)
 def test_a_cursor_is_of_an_earlier_page(tokens: Tokens, method: str) -> None:
     with pytest.raises(RpcError, match="cursor") as caught:
         tokens.client(method, str(tokens.coin), "0x1234")

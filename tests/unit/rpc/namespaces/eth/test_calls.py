@@ -247,6 +247,9 @@ TOO_MANY: list[Any] = [{} for _ in range(257)]
         (([calls({"to": CONTRACT, "gas": "0x10000000"})], {}), -38015),
         (([calls({"to": CONTRACT, "maxFeePerGas": "0x" + "ff" * 17})], {}), -32602),
         (([{"blockOverrides": {"time": "0x" + "ff" * 8}}, {}], {}), -32602),
+        (([calls({"from": str(ALICE), "data": "0x" + "00" * 50_000})], {}), -38025),
+        (([{**validated(nonce="0x0")[0][0], "stateOverrides": {str(ALICE): {"nonce": "0x5"}}}],
+          {"validation": True}), -38010),
         (validated(nonce="0x7"), -38011),
         (validated(maxFeePerGas="0x1"), -38012),
         (validated(value=hex(10**30)), -38014),
@@ -261,20 +264,6 @@ def test_errors_have_the_codes_of_the_specification(
     blocks, options = question
     with pytest.raises(RpcError, match=str(code)):
         simulate(client, *blocks, **options)
-
-
-def test_a_nonce_that_was_used_is_too_low(client: ApiClient) -> None:
-    blocks, options = validated(nonce="0x0")
-    blocks[0]["stateOverrides"] = {str(ALICE): {"nonce": "0x5"}}
-    with pytest.raises(RpcError, match="nonce too low") as error:
-        simulate(client, *blocks, **options)
-    assert error.value.code == -38010
-
-
-def test_init_code_that_is_too_long_is_rejected(client: ApiClient) -> None:
-    with pytest.raises(RpcError) as error:
-        simulate(client, calls({"from": str(ALICE), "data": "0x" + "00" * 50_000}))
-    assert error.value.code == -38025
 
 
 def test_an_unknown_block_is_named(client: ApiClient) -> None:

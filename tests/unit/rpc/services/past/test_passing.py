@@ -169,8 +169,6 @@ class Reorganised(Recorder):
                 raise RemoteRejected(self.host, _method, -32602, "invalid argument 1")
             if named["blockHash"] != str(self.now):
                 raise RemoteRejected(self.host, _method, -32000, "header for hash not found")
-        elif _method in {"eth_getBlockByHash", "eth_getBlockReceipts"}:
-            return Raw(b"null")
         return Raw(b'"0x7"')
 
     def hash_at(self, _number: int) -> Hash32:  # type: ignore[override]
@@ -187,9 +185,6 @@ class Reads:
 
     @method()
     def get_block_by_number(self, block: BlockId, full: bool) -> None: ...
-
-    @method()
-    def get_block_receipts(self, block: BlockId) -> None: ...
 
 
 READS = methods_of([Reads()])

@@ -150,11 +150,6 @@ def test_the_latest_block_of_a_fork_without_blocks_is_the_remotes(
     assert fork("eth_getBlockByNumber", "finalized", True) == expected
 
 
-def test_what_is_settled_of_a_fork_of_an_l2_is_never_below_the_anchor(fork: ForkClient) -> None:
-    for tag in ("safe", "finalized"):
-        assert fork("eth_getBlockByNumber", tag, False)["number"] == hex(ANCHOR)
-
-
 NUMBER_CODE = "0x435f5260205ff3"
 """Init code that returns the number of its block."""
 
