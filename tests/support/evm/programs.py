@@ -41,11 +41,6 @@ def store_if_gas(gas: int, slot: int) -> Step:
     )
 
 
-def spend_down_to(gas: int) -> Step:
-    """Go round until no more than this much gas is left."""
-    return lambda at: bytes.fromhex(f"5b 63{gas:08x} 5a 11 61{at:04x} 57")
-
-
 def call_to(target: bytes, *, value: int = 0, gas: int | None = None, checked: bool = True) -> Step:
     """Call `target` with all gas or with some, and revert if that fails, or do not care."""
     sent = GAS if gas is None else f"63{gas:08x}"

@@ -100,7 +100,6 @@ class PricedLayerOne:
     def __init__(self, *prices: tuple[int, int]) -> None:
         self.prices = list(prices)
         self.fork = 0
-        self.calls = 0
         self.takes_hashes = True
         self.is_reachable = True
         self.lies: list[int] = []
@@ -124,7 +123,6 @@ class PricedLayerOne:
 
     async def call(self, to: Address, data: bytes, *, block: int | Hash32 | None = None) -> bytes:
         assert to == CHAIN
-        self.calls += 1
         if isinstance(block, Hash32):
             if not self.takes_hashes:
                 raise LayerOneRejected("eth_call", -32602, "invalid block number")

@@ -19,7 +19,6 @@ from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.published.limits import MAX_BLOCK_GAS, MAX_BLOCKS
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.derivation.l1_events import BatchClaim
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.publication.publication import MAX_BLOCK_BYTES
 from tests.support.chain.dev_chain import deposit
@@ -205,7 +204,7 @@ class Edited:
         self.edits = PublishedEdits(record.edits, (CODE,))
         chain.edit(EDITED, lambda state: state.set_balance(EDITED, 1))
         self.operator.seal()
-        self.second: BatchClaim = self.operator.seal_batch()
+        self.operator.seal_batch()
 
     def derived(self, found: bytes | None) -> tuple[DerivedChain, Elsewhere]:
         """Return a chain with the first batch, and whom it asks for edits."""

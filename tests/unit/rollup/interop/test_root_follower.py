@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -91,13 +91,6 @@ def scenario() -> Iterator[Scenario]:
     made = Scenario()
     yield made
     made.chain.close()
-
-
-def run(play: Awaitable[None]) -> None:
-    async def whole() -> None:
-        await play
-
-    asyncio.run(whole())
 
 
 async def test_roots_are_imported_oldest_first_one_for_each_block_in_which_another_chain_has_appended(
