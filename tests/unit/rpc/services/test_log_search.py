@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from entresol.errors import InvalidFilter, TooManyBlocks, TooManyResults, UnknownBlock
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.log_search import BlockRange, LogLimits, LogSearch, resolve_range
 from entresol.rpc.types.log_filter import LogFilter
 from tests.support.chain.log_emitter import EMITTERS, EmittingChain, read
@@ -173,15 +173,12 @@ def quick(chain: EmittingChain, **wanted: object) -> int | None:
     return None if found is None else len(found)
 
 
-def test_a_value_that_few_of_many_blocks_have_is_searched_at_once(
-    long_chain: EmittingChain,
+@pytest.mark.parametrize(
+    ("emitters", "found"),
+    [(EMITTERS[1:2], 1), (EMITTERS[:1], None), (EMITTERS[1:3], None)],
+    ids=["in one block", "in each block", "several"],
+)
+def test_one_value_that_few_of_many_blocks_have_is_searched_at_once(
+    long_chain: EmittingChain, emitters: Sequence[Address], found: int | None
 ) -> None:
-    assert quick(long_chain, address=str(EMITTERS[1])) == 1
-
-
-def test_a_value_that_many_blocks_have_is_searched_on_a_worker(long_chain: EmittingChain) -> None:
-    assert quick(long_chain, address=str(EMITTERS[0])) is None
-
-
-def test_several_values_are_searched_on_a_worker_in_many_blocks(long_chain: EmittingChain) -> None:
-    assert quick(long_chain, address=[str(EMITTERS[1]), str(EMITTERS[2])]) is None
+    assert quick(long_chain, address=[str(emitter) for emitter in emitters]) == found

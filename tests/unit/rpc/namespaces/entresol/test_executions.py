@@ -181,18 +181,21 @@ def test_an_unknown_transaction_is_an_error(client: ApiClient, method: str) -> N
         client(method, "0x" + "11" * 32, *([0, 1] if method.endswith("Steps") else []))
 
 
-def test_sources_that_come_later_are_seen() -> None:
+@pytest.mark.parametrize(
+    "name", ["A", "\u202egnp.<script>" + "x" * 10_000], ids=["plain", "hostile"]
+)
+def test_sources_that_come_later_are_seen_and_names_returned_as_they_are(name: str) -> None:
     with running_api() as client:
         sent = ran(client, "0x60015f5500")
         assert client("entresol_getExecution", sent)["frames"][0]["contract"] is None
         code = {"object": "60015f5500", "sourceMap": "0:9:0:-"}
         output = {
-            "sources": {"A.sol": {"id": 0}},
-            "contracts": {"A.sol": {"A": {"abi": [], "evm": {"deployedBytecode": code}}}},
+            "sources": {name: {"id": 0}},
+            "contracts": {name: {name: {"abi": [], "evm": {"deployedBytecode": code}}}},
         }
-        text = {"sources": {"A.sol": {"content": "contract A { fallback() external {} }"}}}
+        text = {"sources": {name: {"content": "contract A { fallback() external {} }"}}}
         client("hardhat_addCompilationResult", "0.8.30", text, output)
-        assert client("entresol_getExecution", sent)["frames"][0]["contract"] == "A"
+        assert client("entresol_getExecution", sent)["frames"][0]["contract"] == name
 
 
 def test_of_memory_the_beginning_is_returned(client: ApiClient) -> None:
@@ -293,17 +296,3 @@ def test_an_execution_is_that_of_the_block_which_has_it_now(client: ApiClient) -
     again = client("entresol_getExecution", sent)
     assert again["blockHash"] != before["blockHash"]
     assert (before["steps"], again["steps"]) == (4, 6)
-
-
-def test_names_that_are_hostile_are_returned_as_they_are() -> None:
-    name = "\u202egnp.<script>" + "x" * 10_000
-    with running_api() as client:
-        code = {"object": "60015f5500", "sourceMap": "0:36:0:-"}
-        output = {
-            "sources": {name: {"id": 0}},
-            "contracts": {name: {name: {"abi": [], "evm": {"deployedBytecode": code}}}},
-        }
-        text = {"sources": {name: {"content": "contract A { fallback() external {} }"}}}
-        client("hardhat_addCompilationResult", "0.8.30", text, output)
-        overview = client("entresol_getExecution", ran(client, "0x60015f5500"))
-        assert overview["frames"][0]["contract"] == name
