@@ -28,6 +28,7 @@ from tests.support.clients.ecosystem import (
     running_ecosystem,
 )
 from tests.support.clients.javascript import Results
+from tests.support.run.examples import tries_many
 
 pytestmark = [
     pytest.mark.clients,
@@ -37,7 +38,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The log with transaction hash:UserWarning"),
 ]
 
-FILES: Final = ("ecosystem-zksync-ethers.mjs", "ecosystem-viem.mjs", "ecosystem-zksync-js.mjs")
+OTHERS: Final = ("ecosystem-viem.mjs", "ecosystem-zksync-js.mjs")
+FILES: Final = ("ecosystem-zksync-ethers.mjs", *(OTHERS if tries_many() else ()))
 PAIR: Final = CHAINS[:2]
 """What differs with decimals is tested with web3.py."""
 

@@ -12,11 +12,12 @@ import pytest
 from tests.support.clients.javascript import Results, checks_of, run_checks
 from tests.support.clients.layers import running_layers
 from tests.support.inprocess_node import inprocess_anvil
+from tests.support.run.examples import tries_many
 
 pytestmark = pytest.mark.clients
 
 FILE: Final = "ethers-defaults.mjs"
-CHAINS: Final = ("L2", "L1", "entresol anvil")
+CHAINS: Final = ("L2", "L1", *(("entresol anvil",) if tries_many() else ()))
 
 
 @contextlib.contextmanager

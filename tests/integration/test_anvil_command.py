@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,17 +19,22 @@ from tests.support.inprocess_node import inprocess_anvil, run_command
 from tests.support.node_process import ENTRESOL
 from tests.support.rpc_client import RpcError
 
-COMMAND = (*ENTRESOL, "anvil")
 GENESIS_SECONDS = 1_700_000_000
 DEPLOYER = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
 STRANGER = "0x00000000000000000000000000000000000000aa"
 
 
-@contextmanager
-def ours(*flags: str) -> Iterator[Anvil]:
+Start: TypeAlias = Callable[..., AbstractContextManager[Anvil]]
+
+
+def ours(*flags: str) -> AbstractContextManager[Anvil]:
+    """Start `entresol anvil`."""
+    return inprocess_anvil("anvil", *flags)
+
+
+def as_anvil(*flags: str) -> AbstractContextManager[Anvil]:
     """Start `entresol anvil` as a script would start anvil."""
-    with inprocess_anvil("anvil", *flags) as node:
-        yield node
+    return running_anvil(*flags, program=(*ENTRESOL, "anvil"))
 
 
 @contextmanager
@@ -147,9 +152,10 @@ def test_the_genesis_is_made_now() -> None:
 
 def test_the_file_has_the_keys_of_anvils(tmp_path: Path) -> None:
     written = {}
-    for name, program in (("node", COMMAND), ("anvil", None)):
+    starts: dict[str, Start] = {"node": ours, "anvil": running_anvil}
+    for name, start in starts.items():
         path = tmp_path / f"{name}.json"
-        with running_anvil("--config-out", str(path), "--timestamp", "5", program=program):
+        with start("--config-out", str(path), "--timestamp", "5"):
             written[name] = json.loads(path.read_text(encoding="utf-8"))
     same = written["anvil"].keys() - {"gas_price", "gas_limit"}
     assert {key: written["node"][key] for key in same} == {
@@ -195,8 +201,9 @@ def test_every_account_is_impersonated_if_the_flag_says_so() -> None:
 @pytest.mark.peer
 def test_anvil_and_the_command_continue_each_others_chain(tmp_path: Path) -> None:
     path = str(tmp_path / "state.json")
-    for program, expected in ((COMMAND, 1), (None, 2), (COMMAND, 3)):
-        with running_anvil("--state", path, program=program) as client:
+    starts: tuple[Start, ...] = (ours, running_anvil, ours)
+    for expected, start in enumerate(starts, 1):
+        with start("--state", path) as client:
             client.receipt(pay(client)[0])
             assert int(client("eth_getBalance", STRANGER, "latest"), 16) == expected
             assert int(client("eth_blockNumber"), 16) == expected
@@ -212,8 +219,9 @@ def test_a_genesis_file_is_started_from(tmp_path: Path) -> None:
     }
     genesis = {"config": {"chainId": 99}, "gasLimit": "0x1312d00", "alloc": alloc}
     path.write_text(json.dumps(genesis), encoding="utf-8")
-    for program in (None, COMMAND):
-        with running_anvil("--init", str(path), program=program) as node:
+    starts: tuple[Start, ...] = (as_anvil, running_anvil)
+    for start in starts:
+        with start("--init", str(path)) as node:
             assert node("eth_chainId") == "0x63"
             assert node("eth_getBalance", STRANGER, "latest") == "0x11"
             accounts = node("eth_accounts")

@@ -1,4 +1,4 @@
-"""Settings of a client that outlive `anvil_reset` of a fork, beside anvil's."""
+"""Settings of a client that outlive `anvil_reset` of a fork, its tags and its proofs, beside anvil's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ pytestmark = pytest.mark.peer
 
 SOMEBODY = "0x" + "ab" * 20
 BLOCK = 3
+BLOCKS = 50
 INTERVAL = 1_000
 
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[Anvil]:
     with inprocess_anvil("anvil", "--chain-id", "99", "--timestamp", "1700000000") as node:
-        node("anvil_mine", "0x5")
+        node("anvil_mine", hex(BLOCKS))
         yield node
 
 
@@ -54,6 +55,22 @@ def again(fork: Anvil, remote: Anvil) -> Iterator[None]:
     fork("anvil_autoImpersonateAccount", False)
     fork("anvil_stopImpersonatingAccount", SOMEBODY)
     fork("anvil_reset", {"forking": {"jsonRpcUrl": remote.url, "blockNumber": BLOCK}})
+
+
+def test_an_edit_is_in_the_proof_of_the_latest_block_before_the_next(fork: Anvil) -> None:
+    fork("anvil_setBalance", SOMEBODY, "0x7")
+    assert fork("eth_getProof", SOMEBODY, [], "latest")["balance"] == "0x7"
+
+
+def test_safe_and_finalized_are_32_and_64_blocks_before_the_head(
+    remote: Anvil, fork: Anvil
+) -> None:
+    fork("anvil_reset", {"forking": {"jsonRpcUrl": remote.url, "blockNumber": BLOCKS}})
+    for number, names in ((BLOCKS, (18, 0)), (BLOCKS + 20, (38, 6))):
+        fork("anvil_mine", hex(number - int(fork("eth_blockNumber"), 16)))
+        for tag, expected in zip(("safe", "finalized"), names, strict=True):
+            block = fork("eth_getBlockByNumber", tag, False)
+            assert block["hash"] == remote("eth_getBlockByNumber", hex(expected), False)["hash"]
 
 
 def mined(fork: Anvil) -> dict[str, Any]:

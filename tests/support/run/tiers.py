@@ -20,6 +20,18 @@ _CLUSTER: Final = (
     "another case of a cluster, for which nodes are started; `make test` has one of each kind"
 )
 _WORKERS: Final = "another way in which a worker is lost; `make test` has a kill and a stop"
+_RECIPES: Final = "the recipe of another tool; `make test` runs those of Foundry and of Hardhat 3"
+_FOUNDRY: Final = (
+    "another command of Foundry; `make test` runs a script, tests on a fork and a replay"
+)
+_CAST: Final = "another command of cast; `make test` sends, deposits and reads a reason with it"
+_PAGES: Final = "another program of a page; `make test` runs the tests of its tutorial"
+_ANVIL: Final = "starts anvil once more for a variation of the same comparison"
+_PROCESSES: Final = "starts processes for a variation that `make test` has once"
+_LIES: Final = "another method that L1 lies about; `make test` has blocks, logs and sends"
+_INSTALLS: Final = (
+    "installs or builds the wheel once more; `make test` follows the tutorial with it"
+)
 
 LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
@@ -54,10 +66,46 @@ LONG: Final[dict[str, str]] = {
             "workers_go_on_while_their_node_takes_over",
         )
     },
+    f"{_INTEGRATION}/test_cluster.py::test_operators_see_the_nodes_and_go_back_to_a_block": (
+        "operators go back with the rights of their role in `make test`"
+    ),
+    f"{_INTEGRATION}/test_cluster_replicas.py::test_a_replica_waits_for_a_receipt": _CLUSTER,
+    f"{_INTEGRATION}/test_interop_workers.py::test_a_worker_that_replaces_another": _WORKERS,
+    f"{_INTEGRATION}/test_request_fuzzing.py::test_any_request_has_a_response_and_the_chain_goes_on[ws]": (
+        "the same requests over a WebSocket"
+    ),
+    f"{_INTEGRATION}/test_cli.py::test_a_terminal_gets_colours_unless_disabled[environment1": _PROCESSES,
+    f"{_INTEGRATION}/test_real_token_tutorial.py": _PAGES,
+    **{
+        f"{_INTEGRATION}/test_testing_pages.py::test_{name}": _PAGES
+        for name in (
+            "wrong_tests_of_the_tutorial_show_what_it_says",
+            "a_program_prints_what_the_page_shows",
+            "the_tests_of_the_page_for_users_of_eth_tester_pass",
+        )
+    },
+    f"{_INTEGRATION}/test_tutorials.py::test_the_pages_of_several_chains_print_what_they_show[docs/interop.md]": _PAGES,
+    f"{_INTEGRATION}/test_readme.py::test_a_program_prints_what_the_page_shows[js": _PAGES,
+    **{
+        f"{_INTEGRATION}/test_lying_l1.py::test_after_any_wrong_value_in_any_field_everything_goes_on[{name}": _LIES
+        for name in (
+            *("eth_call", "eth_chainId", "eth_blockNumber", "eth_estimateGas", "eth_getBalance"),
+            *("eth_getTransaction", "eth_maxPriorityFeePerGas"),
+        )
+    },
+    **{
+        f"{_INTEGRATION}/test_anvil_command.py::test_a_fresh_chain_is_that_of_anvil[{flags}": _ANVIL
+        for flags in ("no flags", "-a")
+    },
+    **{
+        f"tests/peers/test_blobs.py::test_older_forks_have_no_blobs[{fork}]": _ANVIL
+        for fork in ("london", "paris")
+    },
     **{
         f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
         for name in (
-            "the_end_of_the_producer_ends_all[True]",
+            "the_end_of_the_producer_ends_all",
+            "a_port_that_another_node_has_is_reported_and_lines_of_workers_are_whole",
             "a_worker_that_does_not_read_costs_a_bounded_number_of_bytes",
             "a_worker_that_hangs_is_reported_and_replaced",
             "many_requests_for_the_metrics_are_answered_by_few_collections",
@@ -104,21 +152,49 @@ LONG: Final[dict[str, str]] = {
             "its_example_passes_on_a_node_that_runs",
             "its_example_passes_on_the_second_of_two_chains",
             "a_setting_that_does_not_exist_is_named",
+            "a_fork_has_what_its_remote_has",
         )
     },
     "tests/clients/test_javascript_forks.py::test_a_client_works_between_two_forks[bridge-zksync-ethers.mjs]": (
         "the bridge of a fork by another client than viem"
     ),
-    "tests/clients/test_recipes.py::test_a_recipe_does_what_it_shows[Ape": (
-        "Ape starts for seconds; `make test` runs its example"
-    ),
+    **{
+        f"tests/clients/test_recipes.py::test_a_recipe_does_what_it_shows[{tool}]": _RECIPES
+        for tool in ("Ape", "titanoboa", "Moccasin", "Hardhat 2", "Hardhat 3 with viem")
+    },
+    **{
+        f"tests/clients/test_foundry.py::test_{name}": _FOUNDRY
+        for name in (
+            *("a_contract_is_created", "a_call_is_traced", "a_quoted_number_is_taken"),
+            "a_transaction_is_traced_by_the_node",
+        )
+    },
+    **{
+        f"tests/clients/test_cast.py::test_{name}": _CAST
+        for name in (
+            *("a_query_has_its_result", "a_transaction_is_sent_and_its_receipt_awaited[delegation"),
+            *("a_transaction_is_signed_first_and_published_later", "a_call_may_assume"),
+            *("the_node_signs_for_an_unlocked_account", "logs_are_found_by_signature_and_topic"),
+            *("a_contract_is_deployed_written_and_read", "what_is_sent_without_waiting"),
+        )
+    },
     "tests/clients/test_javascript.py::test_a_client_works[accounts-viem.mjs": (
         "the accounts and paymasters of zksync-ethers, by another client"
     ),
     "tests/clients/test_titanoboa.py::test_contracts_are_used_without_a_warning[L1]": (
         "the layer that is more like other chains"
     ),
+    "tests/clients/test_javascript.py::test_a_client_works[zk-transactions-viem.mjs": (
+        "the transactions of zksync-ethers, by another client"
+    ),
+    "tests/clients/test_javascript_bridges.py::test_a_client_works_between_two_layers[bridge-zksync-js.mjs": (
+        "the bridge by a third client; `make test` has zksync-js between chains"
+    ),
     "tests/packaging/test_web3_versions.py": "installs several versions of web3.py",
+    "tests/packaging/test_action.py::test_a_wheel_is_installed_and_started": _INSTALLS,
+    "tests/packaging/test_action.py::test_a_wrong_input_is_named[inputs0": _PROCESSES,
+    "tests/packaging/test_action.py::test_a_wrong_flag_fails_with_the_log": _PROCESSES,
+    "tests/packaging/test_wheel.py::test_the_source_distribution_builds_the_wheel": _INSTALLS,
 }
 """Where the names of tests begin that are long, with the reason. At most a tenth of all tests."""
 
