@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from web3.exceptions import ContractCustomError
 
 from entresol import devnet
 from entresol.errors import BridgeFailed
 from entresol.inprocess.bridge import Bridge
 from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.devnet_settings import SettingValue
-from entresol.primitives import abi
 from entresol.primitives.base_token import ETH_TOKEN, asset_id
 from entresol.primitives.values import Address
 
@@ -42,10 +39,6 @@ def started() -> Iterator[Devnet]:
 def net(started: Devnet) -> Iterator[Devnet]:
     with started.isolated():
         yield started
-
-
-def selector(error: str) -> str:
-    return "0x" + abi.selector(error).hex()
 
 
 def books(bridge: Bridge, token: str | None = None) -> int:
@@ -84,63 +77,6 @@ def test_the_vault_starts_with_exactly_what_the_genesis_of_each_chain_allocates(
 
     assert allocated == 13 * 10_000 * UNITS[index]
     assert books(bridge) == on_l1(bridge, bridge.l1_vault.address) == allocated
-
-
-def approve(bridge: Bridge, amount: int, sender: str) -> None:
-    """Let the router collect so much of what pays for gas."""
-    token = bridge.l1_token(bridge.base_token_on_l1)
-    sent = token.functions.approve(bridge.l1_asset_router.address, amount).transact(
-        {"from": sender}
-    )
-    bridge.l1.eth.wait_for_transaction_receipt(sent)
-
-
-def direct(bridge: Bridge, paid: int, sender: str) -> Any:
-    chain_id = bridge.l2.eth.chain_id
-    request: tuple[Any, ...] = (chain_id, paid, sender, 0, b"", GAS, 800, [], sender)
-    return bridge.bridgehub.functions.requestL2TransactionDirect(request)
-
-
-def fee_of(bridge: Bridge) -> int:
-    chain_id, price = bridge.l2.eth.chain_id, bridge.l1.eth.gas_price
-    fee: int = bridge.bridgehub.functions.l2TransactionBaseCost(chain_id, price, GAS, 800).call()
-    return fee
-
-
-@PAID_IN_TOKENS
-def test_the_base_token_is_rejected_as_a_second_token(net: Devnet, index: int) -> None:
-    bridge, sender = net.bridges[index], net.accounts[0].address
-    approve(bridge, 10**6 * UNITS[index], sender)
-    token = Address.parse(bridge.base_token_on_l1)
-    burn = abi.encode("(uint256,address,address)", (1, Address.parse(sender), token))
-    data = b"\x01" + abi.encode("(bytes32,bytes)", (asset_id(L1_CHAIN, token), burn))
-    router, fee = bridge.l1_asset_router.address, fee_of(bridge)
-    request = (bridge.l2.eth.chain_id, fee, 0, GAS, 800, sender, router, 0, data)
-    call = bridge.bridgehub.functions.requestL2TransactionTwoBridges(request)
-
-    with pytest.raises(ContractCustomError, match=selector("AssetIdNotSupported(bytes32)")):
-        call.call({"from": sender})
-
-
-@PAID_IN_TOKENS
-def test_ether_sent_with_a_direct_deposit_is_rejected(net: Devnet, index: int) -> None:
-    bridge, sender = net.bridges[index], net.accounts[0].address
-    approve(bridge, fee_of(bridge), sender)
-
-    with pytest.raises(ContractCustomError, match=selector("MsgValueMismatch(uint256,uint256)")):
-        direct(bridge, fee_of(bridge), sender).call({"from": sender, "value": 1})
-
-
-@PAID_IN_TOKENS
-def test_a_deposit_without_the_fee_in_its_allowance_is_rejected(net: Devnet, index: int) -> None:
-    bridge, sender = net.bridges[index], net.accounts[0].address
-    paid = 2 * fee_of(bridge)
-    approve(bridge, paid - 1, sender)
-
-    with pytest.raises(ContractCustomError):
-        direct(bridge, paid, sender).call({"from": sender})
-    approve(bridge, paid, sender)
-    direct(bridge, paid, sender).call({"from": sender})
 
 
 @EACH

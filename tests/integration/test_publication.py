@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,9 @@ from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives.published.body import PublishedBatch
 from entresol.primitives.published.edits import EditsByHash
 from entresol.rollup.publication.backlog import MAX_COMMITS
-from tests.support.anvil import Anvil
-from tests.support.clients.accounts import signed_transfer
-from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import eventually
 from tests.support.published.on_layer_one import PublishedOnL1
-from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rpc_client import HttpRpcClient, get
+from tests.support.rpc_client import get
 
 ETHER = 10**18
 RECEIVER = f"0x{'11' * 20}"
@@ -73,13 +69,6 @@ def traffic(net: Devnet) -> None:
     transfer(net.l2, **{"from": EDITED})
     net.l2.request("anvil_stopImpersonatingAccount", EDITED)
     transfer(net.l2)
-
-
-def test_every_published_batch_decodes_to_the_blocks_of_the_chain() -> None:
-    with publishing() as net:
-        traffic(net)
-        net.bridge.finalize(net.bridge.withdraw(ETHER // 2))
-        checked(net)
 
 
 def test_a_chain_that_stopped_before_its_genesis_was_on_l1_publishes_it_later(
@@ -256,22 +245,3 @@ def test_the_pool_is_closed_while_l1_is_behind_and_deposits_go_on() -> None:
         eventually(lambda: json.loads(get(f"{net.l2.url}/health"))["backlog"] is None)
         transfer(net.l2)
         checked(net)
-
-
-@pytest.mark.peer
-def test_a_chain_on_another_l1_publishes_and_goes_on_after_a_restart(
-    anvil: Anvil, tmp_path: Path
-) -> None:
-    flags = (
-        *("--l1-url", anvil.url, "--operator-key", str(ACCOUNTS[0].secret), "--deploy-l1"),
-        *("--accounts", "10", "--l1-confirmations", "0", "--data-dir", str(tmp_path)),
-        *("--data-availability", "calldata", "--settle-interval", "0.05"),
-    )
-    for start in range(2):
-        with inprocess_node(*flags) as node, closing(HttpRpcClient(node.url)) as l2:
-            for nonce in range(3 * start, 3 * start + 3):
-                l2.receipt(l2("eth_sendRawTransaction", signed_transfer(nonce)))
-            published = PublishedOnL1(anvil, l2)
-            published.wait()
-            blocks = [block for batch in published.check().values() for block in batch.blocks]
-            assert sum(len(block.transactions) for block in blocks) == 3 * start + 3

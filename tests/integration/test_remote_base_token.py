@@ -28,7 +28,6 @@ from tests.support.ecosystem.interrupted_start import completed, killed_at_each_
 from tests.support.ecosystem.residents import Resident
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node, run_command
-from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rollup.pair import ETHER, USER, Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -145,28 +144,6 @@ def test_chains_with_two_tokens_are_one_deployment_that_may_be_killed_between_an
     # Two tokens are registered, two operators get ether, and each chain is told of the others.
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")
     assert int(sent, 16) == STEPS + 2 * 3 + 2 + 2 + 3 * 2
-
-
-def test_a_second_node_registers_a_chain_with_a_token_of_its_own(
-    anvil: Anvil, tmp_path: Path
-) -> None:
-    (first,), _ = opened(configured(anvil, deploy_l1=True))
-    token, info = create_token(anvil), tmp_path / "info.json"
-    flags = (
-        *("--l1-url", anvil.url, "--bridgehub", str(first.contracts.bridgehub)),
-        *("--bridgehub-owner-key", str(OPERATOR.secret), "--operator-key", str(SECOND.secret)),
-        *("--chain-id", "271", "--base-token", str(token), "--config-out", str(info)),
-        *("--l1-confirmations", "0", *DEVELOPMENT_FLAGS),
-    )
-    with inprocess_node(*flags, info=info), contextlib.closing(Pair.connect(info)) as pair:
-        contracts = json.loads(info.read_text())["l1"]["contracts"]
-        named = {name: Address.parse(it) for name, it in contracts.items()}
-        resident = Resident(Pair(pair.l1, pair.l2, named, 271))
-        assert resident.base_token == token
-        resident.approve(token)
-        before = resident.balance(token)
-        resident.deposit(token, 5)
-        assert resident.balance(token) >= before + 5
 
 
 def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(

@@ -1,20 +1,18 @@
-"""A node over WebSockets: responses that are longer than what an idle client may leave unread, and reorgs."""
+"""A node over WebSockets: responses that are longer than what an idle client may leave unread."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support.clients.accounts import ALICE
 from tests.support.inprocess_node import inprocess_node
 from tests.support.polling import PATIENCE_SECONDS
 
-LOOPER, EMITTER = ("0x" + digits * 20 for digits in ("a2", "a3"))
+LOOPER = "0x" + "a2" * 20
 MIB = 1024 * 1024
 
 
@@ -58,17 +56,3 @@ def test_a_trace_of_more_than_32_mib_arrives() -> None:
         call = {"to": LOOPER, "gas": hex(2_200_000)}
         assert len(request(client, "debug_traceCall", call, "latest")) > 32 * MIB
         assert '"result":"0x0"' in request(client, "eth_blockNumber")
-
-
-def test_a_subscriber_sees_the_logs_that_a_reorg_removes() -> None:
-    with connected() as client:
-        request(client, "anvil_setCode", EMITTER, "0x5f5fa0")
-        sender = {"from": ALICE.address, "to": EMITTER}
-        request(client, "eth_sendTransaction", sender)
-        request(client, "eth_subscribe", "logs", {"address": EMITTER})
-        client.send(
-            json.dumps({"jsonrpc": "2.0", "id": 2, "method": "anvil_reorg", "params": [1, []]})
-        )
-        messages: list[dict[str, Any]] = [json.loads(receive(client)) for _ in range(2)]
-        (removed,) = [message["params"]["result"] for message in messages if "params" in message]
-        assert (removed["removed"], removed["blockNumber"]) == (True, "0x1")

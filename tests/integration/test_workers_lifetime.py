@@ -259,12 +259,12 @@ def test_long_calls_of_clients_that_leave_a_worker_end_on_the_producer() -> None
     flags = ("--workers", "2", "--call-gas-cap", str(2**50), "--call-seconds", "600")
     with running_node(*flags, "--log-level", "warning") as node, clients_of(node) as clients:
         clients[0]("anvil_setCode", ALICE.address, "0x5b5f56")
-        before = processor_seconds(node.process.pid)
+        before = cpu_seconds(node.process.pid)
         leaving = [connect_to(node.url, workers_of(node)[0]) for _ in range(2)]
         for connected in leaving:
             # Two for each: a client has three of the four threads at most.
             connected.sendall(batch_request([("eth_call", [endless, "pending"])] * 2))
-        eventually(lambda: processor_seconds(node.process.pid) > before + 1)
+        eventually(lambda: cpu_seconds(node.process.pid) > before + 1)
         for connected in leaving:
             connected.close()
         # It needs a thread, too, and has one once they end.
@@ -278,9 +278,3 @@ def batch_request(calls: list[tuple[str, list[object]]]) -> bytes:
     body = json.dumps(batch).encode()
     head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
-
-
-def processor_seconds(pid: int) -> float:
-    """Return how long a process has had a processor."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -105,27 +105,7 @@ def test_signed_transactions_are_the_same(both: Both, price: dict[str, object]) 
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        ("evm_mine", []),
-        ("evm_mine", [{"blocks": 2, "timestamp": 4_000_000_000}]),
-        ("evm_mine", [4_000_000_000]),
-        ("evm_mine", ["0xee6b2800"]),
-        ("anvil_mine", [2, 3]),
-        ("evm_setNextBlockTimestamp", [4_000_000_000]),
-        ("anvil_setNextBlockTimestamp", [4_000_000_000]),
-        ("anvil_getAutomine", []),
-        ("hardhat_getAutomine", []),
-        ("anvil_getIntervalMining", []),
         ("evm_setAutomine", [False]),
-        ("anvil_setAutomine", [False]),
-        ("evm_revert", ["0x999"]),
-        ("anvil_revert", ["0x999"]),
-        ("anvil_impersonateAccount", [STRANGER]),
-        ("anvil_stopImpersonatingAccount", [STRANGER]),
-        ("anvil_autoImpersonateAccount", [False]),
-        ("anvil_setBalance", [STRANGER, "0x1"]),
-        ("anvil_setNonce", [STRANGER, "0x1"]),
-        ("anvil_setCode", [STRANGER, "0x00"]),
-        ("anvil_setStorageAt", [STRANGER, "0x1", SLOT]),
         ("eth_getWork", []),
         ("eth_getUncleCountByBlockNumber", ["0x0"]),
         ("eth_getUncleByBlockNumberAndIndex", ["0x0", "0x0"]),
@@ -140,14 +120,6 @@ def test_signed_transactions_are_the_same(both: Both, price: dict[str, object]) 
 )
 def test_results_are_the_same(both: Both, method: str, params: list[object]) -> None:
     both.agree(method, *params)
-
-
-def test_as_many_blocks_are_sealed(both: Both) -> None:
-    both("evm_mine", {"blocks": 3, "timestamp": 4_000_000_000})
-    both("anvil_mine", 2, 60)
-    both("hardhat_mine", "0x2")
-    both.agree("eth_blockNumber")
-    both.agree("eth_getBlockTransactionCountByNumber", "latest")
 
 
 def test_a_pool_looks_the_same(both: Both) -> None:
