@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients.accounts import ALICE, NOBODY, signed_transfer
+from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.cluster.nodes import ClusterProcesses, running_cluster
 from tests.support.cluster.postgres import Postgres
 from tests.support.cluster.skewed_clock import SkewedClock
@@ -30,25 +30,6 @@ def nonce(client: RpcClient) -> int:
 
 def number(client: RpcClient, tag: str) -> int:
     return int(client("eth_getBlockByNumber", tag, False)["number"], 16)
-
-
-def balance(client: RpcClient) -> int:
-    return int(client("eth_getBalance", NOBODY, "latest"), 16)
-
-
-def test_any_node_takes_a_transaction_and_sees_it_at_once(cluster: ClusterProcesses) -> None:
-    producer = cluster.producer()
-    (replica,) = [node for node in cluster.nodes if node is not producer]
-    for number in range(6):
-        node = (producer, replica)[number % 2]
-        sent = node.client("eth_sendRawTransaction", signed_transfer(number))
-        assert node.client("eth_getTransactionReceipt", sent)["status"] == "0x1"
-        assert balance(node.client) == number + 1
-    eventually(lambda: replica.client("eth_getTransactionReceipt", sent))
-    heads = [node.client("eth_getBlockByNumber", "latest", False) for node in cluster.nodes]
-    assert heads[0] == heads[1]
-    assert producer.health()["role"] == "producer"
-    assert replica.health()["role"] == "replica"
 
 
 def test_another_node_takes_over_with_the_chain_and_the_pool(cluster: ClusterProcesses) -> None:

@@ -123,7 +123,7 @@ def test_waiting_for_the_past_does_not_hold_up_others(
     remote: RemoteAnvil, fork: Anvil, proxy: FaultyProxy
 ) -> None:
     """Two hundred calls of the past wait for a slow remote, while local ones are served."""
-    proxy.latency = 1.0
+    proxy.latency = 0.2
     try:
         with ThreadPoolExecutor(1) as pool, closing(HttpRpcClient(fork.url)) as slow:
             calls = [("eth_getBalance", [f"0x{number:040x}", "0x3"]) for number in range(1, 200)]

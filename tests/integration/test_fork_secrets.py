@@ -38,7 +38,7 @@ SECRETS: Final = (
     *(HEADER, CLIENTS, BASIC),
 )
 PAGES: Final = ("/health", "/metrics", "/openrpc.json", "/")
-QUICK: Final = ("--fork-timeout", "1000", "--fork-retries", "0")
+QUICK: Final = ("--fork-timeout", "500", "--fork-retries", "0")
 """In milliseconds, as anvil has them."""
 
 

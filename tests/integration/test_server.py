@@ -333,11 +333,6 @@ def test_endless_trailers_are_rejected(serve: Serve) -> None:
         assert client.response().status == 413
 
 
-@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:3050", "app.localhost"])
-def test_hosts_of_loopback_are_accepted(client: RawConnection, host: str) -> None:
-    assert client.post(HELLO, f"Host: {host}").status == 200
-
-
 def test_a_handler_that_raises_is_logged_and_reported_without_internals(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -56,7 +56,7 @@ def started(stack: ExitStack, *flags: str) -> Peers:
 
 
 # Both nodes read the trusted setup of each fork, which takes longer than all else.
-FORKS = ("cancun", "prague", "osaka") if tries_many() else ("cancun", "osaka")
+FORKS = ("cancun", "prague", "osaka") if tries_many() else ("osaka",)
 
 
 @pytest.fixture(scope="module", params=FORKS)

@@ -6,67 +6,20 @@ import contextlib
 import logging
 import random
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.robustness.cluster.load import History
 from tests.support.cluster.nodes import ClusterNodeProcess, ClusterProcesses
 from tests.support.cluster.proxy import PostgresProxy
 from tests.support.cluster.skewed_clock import SkewedClock
+from tests.support.fork.faults import dropped
+from tests.support.fork.proxy import FaultyProxy
 from tests.support.node_process import run_entresol
 from tests.support.polling import eventually
 from tests.support.rpc_client import HttpRpcClient, health_of
 from tests.support.small_disk import SmallDisk
-
-
-class L1Proxy:
-    """Forwards requests to an L1, unless it is away."""
-
-    def __init__(self, upstream: str) -> None:
-        proxy = self
-        self.is_away = False
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            # Otherwise a response waits for the acknowledgement of its head.
-            disable_nagle_algorithm = True
-            wbufsize = -1
-
-            def do_POST(self) -> None:  # its name
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if proxy.is_away:
-                    self.close_connection = True
-                    return
-                with contextlib.closing(HttpRpcClient(upstream)) as client:
-                    answer = client.post_bytes(body)
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def handle(self) -> None:
-                # Nodes are killed again and again.
-                with contextlib.suppress(OSError):
-                    super().handle()
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self) -> None:
-        """Stop, and hang up on everybody."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
 
 Repair = Callable[[], None]
 """What ends a fault, once the chain goes on in spite of it."""
@@ -77,7 +30,7 @@ class NodeTargets(NamedTuple):
 
     node: ClusterNodeProcess
     postgres: PostgresProxy
-    l1: L1Proxy
+    l1: FaultyProxy
     clock: SkewedClock
     disk: SmallDisk | None
     """None where no file system can be mounted."""
@@ -276,12 +229,12 @@ _FORBIDDEN = re.compile(r"batch \d+ ends at block (\d+)")
 def away(targets: Targets) -> Repair:
     """Kill the producer while no node reaches L1."""
     for node in targets.nodes:
-        node.l1.is_away = True
+        node.l1.fault = dropped
     targets.producer().node.kill()
 
     def repair() -> None:
         for node in targets.nodes:
-            node.l1.is_away = False
+            node.l1.fault = None
 
     return repair
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.robustness.cluster.checker import check
-from tests.robustness.cluster.faults import Faults, Injected, L1Proxy, NodeTargets, Targets
+from tests.robustness.cluster.faults import Faults, Injected, NodeTargets, Targets
 from tests.robustness.cluster.load import FAILURES, History, Reader, Sender
 from tests.support.cluster.nodes import OPERATOR, ClusterProcesses, node_name, running_cluster
 from tests.support.cluster.postgres import running_postgres
 from tests.support.cluster.proxy import PostgresProxy, socket_of
 from tests.support.cluster.skewed_clock import SkewedClock
+from tests.support.fork.proxy import faulty_proxy
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient, RpcError
 from tests.support.small_disk import SmallDisk, disk_if_possible
@@ -62,7 +63,7 @@ def started(
     clock = SkewedClock(cluster.folder / f"{node_name(number)}.clock")
     with (
         PostgresProxy(socket_of(cluster.url)).running() as postgres,
-        contextlib.closing(L1Proxy(cluster.l1_url)) as l1,
+        faulty_proxy(cluster.l1_url) as l1,
     ):
         flags = ("--cluster", cluster.url_by_port(postgres.port), "--l1-url", l1.url)
         node = cluster.add(*flags, "--forward-seconds", FORWARD_SECONDS, command=clock.command)

@@ -75,6 +75,18 @@ LONG: Final[dict[str, str]] = {
         "the same requests over a WebSocket"
     ),
     f"{_INTEGRATION}/test_cli.py::test_a_terminal_gets_colours_unless_disabled[environment1": _PROCESSES,
+    f"{_INTEGRATION}/test_fork_misses.py::test_blocks_are_read_alike": (
+        "every read of a block; `make test` has those of transactions, accounts and calls"
+    ),
+    **{
+        f"{_INTEGRATION}/test_node_parts.py::test_a_node_whose_part_fails_to_start_leaves_nothing_open[{node}-": (
+            "the parts of another node; `make test` has those of a pair and of a member"
+        )
+        for node in ("remote", "layer_one", "worker")
+    },
+    f"{_INTEGRATION}/test_settlement_on_anvil.py::test_a_settlement_transaction_that_l1_does_not_include": (
+        "waits until fees were raised again and again"
+    ),
     f"{_INTEGRATION}/test_real_token_tutorial.py": _PAGES,
     **{
         f"{_INTEGRATION}/test_testing_pages.py::test_{name}": _PAGES
@@ -187,9 +199,12 @@ LONG: Final[dict[str, str]] = {
     "tests/clients/test_javascript.py::test_a_client_works[zk-transactions-viem.mjs": (
         "the transactions of zksync-ethers, by another client"
     ),
-    "tests/clients/test_javascript_bridges.py::test_a_client_works_between_two_layers[bridge-zksync-js.mjs": (
-        "the bridge by a third client; `make test` has zksync-js between chains"
-    ),
+    **{
+        f"tests/clients/test_javascript_bridges.py::test_a_client_works_between_two_layers[bridge-{client}.mjs": (
+            "the bridge by another client than viem; `make test` has them on several chains"
+        )
+        for client in ("zksync-ethers", "zksync-js")
+    },
     "tests/packaging/test_web3_versions.py": "installs several versions of web3.py",
     "tests/packaging/test_action.py::test_a_wheel_is_installed_and_started": _INSTALLS,
     "tests/packaging/test_action.py::test_a_wrong_input_is_named[inputs0": _PROCESSES,
