@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
@@ -15,6 +13,7 @@ from entresol import devnet
 from entresol.errors import MethodFailed
 from entresol.inprocess.devnet import Devnet
 from tests.support.fork.remote_pair import L1_CHAIN_ID, L2_CHAIN_ID, RemotePair, remote_pair
+from tests.support.rpc_client import get, health_of
 
 STRANGER = "0x" + "99" * 20
 
@@ -25,19 +24,8 @@ def remotes() -> Iterator[RemotePair]:
         yield found
 
 
-def page(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as response:
-        found: str = response.read().decode()
-    return found
-
-
-def health(url: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(page(f"{url}/health"))
-    return found
-
-
 def metrics(url: str) -> dict[str, float]:
-    lines = page(f"{url}/metrics").splitlines()
+    lines = get(f"{url}/metrics").decode().splitlines()
     return {
         line.split(" ")[0]: float(line.split(" ")[1]) for line in lines if not line.startswith("#")
     }
@@ -49,7 +37,7 @@ def test_each_layer_names_its_own_fork(remotes: RemotePair) -> None:
         "l1_fork_url": f"{remotes.l1.url}?key=secret",
     }
     with devnet(**urls, no_storage_caching=True) as net:
-        l1, l2 = health(net.l1.url), health(net.l2.url)
+        l1, l2 = health_of(net.l1.url)[1], health_of(net.l2.url)[1]
         assert (l1["status"], l2["status"]) == ("ready", "ready")
         number, _ = remotes.l1.latest
         assert l1["fork"] == l2["l1Fork"] | {
@@ -95,7 +83,7 @@ def test_a_fork_whose_remote_is_gone_says_how_long() -> None:
 def _check_away(net: Devnet) -> None:
     with pytest.raises(MethodFailed, match=r"127\.0\.0\.1"):
         net.l1.request("eth_getBalance", STRANGER, "latest")
-    found = health(net.l1.url)["fork"]
+    found = health_of(net.l1.url)[1]["fork"]
     assert (found["reachable"], found["unreachableSeconds"] > 0) == (False, True)
     counted = metrics(net.l1.url)
     assert counted['entresol_fork_errors_total{kind="remote_unreachable"}'] == 1
@@ -106,15 +94,13 @@ def test_the_explorer_is_told_what_was_read_and_no_url(remotes: RemotePair) -> N
         fork_url=remotes.l2.url, l1_fork_url=remotes.l1.url, no_storage_caching=True, explorer=True
     ) as net:
         net.l2.request("eth_getBalance", STRANGER, "latest")
-        text = page(f"{net.l2.url}/explorer/fork.json")
+        text = get(f"{net.l2.url}/explorer/fork.json").decode()
         assert "127.0.0.1" not in text
         found = json.loads(text)
         assert [entry["chainId"] for entry in found.values()] == [L2_CHAIN_ID, L1_CHAIN_ID]
         newest = found["fork"]["reads"][0]
         assert (newest["what"], newest["which"], newest["kept"]) == ("account", STRANGER, True)
-        assert (
-            json.loads(page(f"{net.l1.url}/explorer/fork.json"))["fork"]["chainId"] == L1_CHAIN_ID
-        )
-        names = json.loads(page(f"{net.l2.url}/explorer/node.json"))["l1"].values()
+        assert json.loads(get(f"{net.l1.url}/explorer/fork.json"))["fork"]["chainId"] == L1_CHAIN_ID
+        names = json.loads(get(f"{net.l2.url}/explorer/node.json"))["l1"].values()
         assert "ForkVerifier" in names
         assert "DevelopmentVerifier" not in names

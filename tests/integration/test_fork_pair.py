@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from entresol import devnet
 from entresol.errors import InvalidConfig
-from tests.support.anvil import Anvil
 from tests.support.fork.remote_anvil import (
     CHAIN_ID,
     RemoteAnvil,
     remote_anvil,
 )
 from tests.support.inprocess_node import inprocess_anvil, run_command
-from tests.support.rpc_client import RpcError
+from tests.support.rpc_client import RpcError, health_of
 
 FLAGS = ("--l1-port", "0", "--no-storage-caching")
 
@@ -28,12 +25,6 @@ FLAGS = ("--l1-port", "0", "--no-storage-caching")
 def remote() -> Iterator[RemoteAnvil]:
     with remote_anvil(is_real=False) as found:
         yield found
-
-
-def health(node: Anvil) -> dict[str, Any]:
-    with urllib.request.urlopen(node.url + "/health", timeout=60) as response:
-        found: dict[str, Any] = json.load(response)
-    return found
 
 
 def test_the_l2_is_a_copy_and_settles_on_the_development_l1(
@@ -47,7 +38,7 @@ def test_the_l2_is_a_copy_and_settles_on_the_development_l1(
             remote.number,
         )
         assert "--workers: a fork is served by one process" in output.read_text()
-        assert health(node)["fork"]["blockNumber"] == remote.number
+        assert health_of(node.url)[1]["fork"]["blockNumber"] == remote.number
         account = node("eth_accounts")[0]
         sent = node("eth_sendTransaction", {"from": account, "to": remote.counter})
         receipt = node("eth_getTransactionReceipt", sent)

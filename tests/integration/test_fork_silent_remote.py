@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
 
-from entresol import Devnet, devnet
+from entresol import devnet
 from entresol.sequencer import warming
 from tests.support.fork.proxy import faulty_proxy
 from tests.support.polling import PATIENCE_SECONDS, eventually
+from tests.support.rpc_client import health_of
 
 STRANGER: Final = "0x" + "12" * 20
 """An account that only the remote knows of."""
 SILENCE_SECONDS: Final = 1_000.0
-
-
-def health(net: Devnet) -> dict[str, Any]:
-    """Return what `/health` of the L2 says."""
-    try:
-        with urllib.request.urlopen(f"{net.l2.url}/health") as response:
-            found: dict[str, Any] = json.load(response)
-    except urllib.error.HTTPError as error:
-        found = json.load(error)
-    return found
 
 
 def test_a_deposit_on_a_silent_remote_is_named_and_blocks_go_on(
@@ -40,8 +28,8 @@ def test_a_deposit_on_a_silent_remote_is_named_and_blocks_go_on(
         with devnet(fork_url=[proxy.url], no_storage_caching=True, **settings) as net:
             proxy.latency = SILENCE_SECONDS
             deposit = thread.submit(net.bridge.deposit, 10**16, to=STRANGER, gas=1_000_000)
-            eventually(lambda: health(net)["status"] == "degraded")
-            reason = health(net)["reason"]
+            eventually(lambda: health_of(net.l2.url)[1]["status"] == "degraded")
+            reason = health_of(net.l2.url)[1]["reason"]
             assert reason.startswith("deposit 0x")
             assert proxy.url in reason
             sender, to = (account.address for account in net.accounts[1:3])
@@ -54,4 +42,4 @@ def test_a_deposit_on_a_silent_remote_is_named_and_blocks_go_on(
             proxy.latency = 0.0
             deposit.result(PATIENCE_SECONDS)
             assert net.l2.request("eth_getBalance", STRANGER, "latest") == hex(10**16)
-            eventually(lambda: health(net)["status"] == "ready")
+            eventually(lambda: health_of(net.l2.url)[1]["status"] == "ready")

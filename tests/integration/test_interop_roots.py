@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from entresol.primitives import abi
+from tests.support.ecosystem.bundles import MESSAGE_ROOT, has_root, proof_of
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains, several_config
 from tests.support.polling import eventually
 from tests.support.rollup.pair import USER, Pair
 
 VERIFICATION = "0x0000000000000000000000000000000000010009"
-ROOTS = "0x0000000000000000000000000000000000010008"
 PROVE = "proveL2MessageInclusionShared(uint256,uint256,uint256,(uint16,address,bytes),bytes32[])"
-MESSAGE_ROOT = "messageRoot"
 
 
 @pytest.fixture
@@ -26,22 +25,6 @@ def chains() -> Iterator[SeveralChains]:
 
 def numbers(chains: SeveralChains) -> list[int]:
     return [int(pair.l2("eth_blockNumber"), 16) for pair in chains.pairs]
-
-
-def proof_of(pair: Pair, sent: str, index: int = 0) -> dict[str, Any]:
-    """Wait for the proof of a message to another L2."""
-    found: dict[str, Any] = eventually(
-        lambda: pair.l2("zks_getL2ToL1LogProof", sent, index, MESSAGE_ROOT)
-    )
-    return found
-
-
-def has_root(pair: Pair, proof: dict[str, Any]) -> bool:
-    """Return whether a chain has imported the root of a proof."""
-    block = proof["gatewayBlockNumber"]
-    call = abi.encode_call("interopRoots(uint256,uint256)", 31337, block)
-    imported: str = pair.l2("eth_call", {"to": ROOTS, "data": "0x" + call.hex()})
-    return imported == str(proof["root"])
 
 
 def is_accepted(pair: Pair, source: Pair, sent: str, message: bytes, proof: dict[str, Any]) -> bool:

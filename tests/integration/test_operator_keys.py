@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.pair import ETHER, Pair
-from tests.support.rpc_client import get
+from tests.support.rpc_client import get, health_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -64,11 +62,6 @@ def settlement_transactions(anvil: Anvil) -> list[tuple[str, str]]:
         for transaction in block["transactions"]
     ]
     return [entry for entry in found if entry[0] in SELECTORS]
-
-
-def health(url: str) -> dict[str, Any]:
-    response: dict[str, Any] = json.loads(get(f"{url}/health"))
-    return response
 
 
 def balances(url: str) -> dict[str, tuple[str, int]]:
@@ -119,11 +112,11 @@ def test_a_key_without_ether_does_not_stop_the_others(anvil: Anvil, tmp_path: Pa
         eventually(lambda: pair.totals()[1] == int(pair.l2("zks_L1BatchNumber"), 16) > 0)
         assert pair.totals()[2] == 0
         name = f"the operator that executes, {EXECUTOR.address.checksummed()}, has "
-        eventually(lambda: name in (health(node.url)["operator"] or ""))
-        eventually(lambda: name in (health(node.url)["settlement"] or ""))
+        eventually(lambda: name in (health_of(node.url)[1]["operator"] or ""))
+        eventually(lambda: name in (health_of(node.url)[1]["settlement"] or ""))
         anvil("anvil_setBalance", str(EXECUTOR.address), hex(ETHER))
         assert all(pair.proven(transaction) for transaction in sent)
-        eventually(lambda: health(node.url)["settlement"] is None)
+        eventually(lambda: health_of(node.url)[1]["settlement"] is None)
         pair.close()
         assert node.stop() == 0
 

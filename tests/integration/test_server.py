@@ -8,11 +8,10 @@ import json
 import logging
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Awaitable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from http import HTTPStatus
-from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -31,12 +30,12 @@ from tests.support.http_server import (
     RunningServer,
     echo,
     post_request,
-    running_server,
+)
+from tests.support.http_server import (
+    running_server as serve,
 )
 from tests.support.polling import PATIENCE_SECONDS, eventually
 from tests.support.run.examples import examples
-
-Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
 
 CHUNKED = post_request(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
 PARSE_ERROR = {
@@ -47,12 +46,7 @@ PARSE_ERROR = {
 
 
 @pytest.fixture
-def serve() -> Serve:
-    return running_server
-
-
-@pytest.fixture
-def client(serve: Serve) -> Iterator[RawConnection]:
+def client() -> Iterator[RawConnection]:
     """Return a client of a server that echoes."""
     pages = {
         "/health": lambda: (503, "application/json", b'{"ready":false}'),
@@ -89,12 +83,12 @@ class Gate:
 # Framing.
 
 
-def test_a_notification_gets_an_empty_response(serve: Serve) -> None:
+def test_a_notification_gets_an_empty_response() -> None:
     with serve(lambda _body, _connection: None) as server, server.client() as client:
         assert client.post()[::2] == (200, b"")
 
 
-def test_pipelined_requests_get_responses_in_order(serve: Serve) -> None:
+def test_pipelined_requests_get_responses_in_order() -> None:
     bodies = [b'{"later":%d}' % n if n % 3 else b'{"now":%d}' % n for n in range(50)]
     with serve(sometimes_later) as server, server.client() as client:
         client.send(b"".join(map(post_request, bodies)))
@@ -116,7 +110,7 @@ KINDS = ("once", "late", "long", "none", "fail")
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_requests_with_the_same_head_get_their_own_responses(serve: Serve, zipped: bool) -> None:
+def test_requests_with_the_same_head_get_their_own_responses(zipped: bool) -> None:
     accepted = ["Accept-Encoding: gzip"] if zipped else []
     kinds = [kind for first in KINDS for second in KINDS for kind in (first, second, "once")]
     with serve(of_any_kind) as server, server.client() as client:
@@ -142,7 +136,7 @@ def _send_received(server: RunningServer, client: RawConnection, data: bytes) ->
 
 @pytest.mark.parametrize("pieces", [1, 2])
 @pytest.mark.parametrize("known", [0, 1, 2])
-def test_a_body_may_follow_its_head(serve: Serve, known: int, pieces: int) -> None:
+def test_a_body_may_follow_its_head(known: int, pieces: int) -> None:
     head, half = post_request(HELLO)[: -len(HELLO)], len(HELLO) // pieces
     with serve(echo) as server, server.client() as client:
         for _ in range(known):
@@ -156,7 +150,7 @@ def test_a_body_may_follow_its_head(serve: Serve, known: int, pieces: int) -> No
 
 
 @pytest.mark.parametrize("known", [0, 1, 2])
-def test_what_follows_a_head_is_checked(serve: Serve, known: int) -> None:
+def test_what_follows_a_head_is_checked(known: int) -> None:
     with serve(echo) as server, server.client() as client:
         for _ in range(known):
             assert client.post().body == HELLO
@@ -167,7 +161,7 @@ def test_what_follows_a_head_is_checked(serve: Serve, known: int) -> None:
 
 
 @pytest.mark.parametrize("known", [0, 1, 2])
-def test_a_head_whose_body_does_not_follow_times_out(serve: Serve, known: int) -> None:
+def test_a_head_whose_body_does_not_follow_times_out(known: int) -> None:
     with serve(echo, body_seconds=0.2) as server, server.client() as client:
         for _ in range(known):
             assert client.post().body == HELLO
@@ -177,7 +171,7 @@ def test_a_head_whose_body_does_not_follow_times_out(serve: Serve, known: int) -
 
 
 @pytest.mark.parametrize("known", [0, 1, 2])
-def test_stopping_waits_for_the_body_that_follows_a_head(serve: Serve, known: int) -> None:
+def test_stopping_waits_for_the_body_that_follows_a_head(known: int) -> None:
     with serve(echo) as server, server.client() as client:
         for _ in range(known):
             assert client.post().body == HELLO
@@ -235,7 +229,7 @@ def test_http_1_0_may_request_keep_alive(client: RawConnection) -> None:
         assert client.response().headers["connection"] == "keep-alive"
 
 
-def test_the_handler_sees_path_and_host(serve: Serve) -> None:
+def test_the_handler_sees_path_and_host() -> None:
     def tell(_body: bytes, connection: ClientConnection) -> bytes:
         return f"{connection.transport} {connection.path} {connection.host}".encode()
 
@@ -321,12 +315,12 @@ def test_a_body_that_is_no_object_or_array_is_a_bad_request(
     assert (status, json.loads(response)) == (400, PARSE_ERROR)
 
 
-def test_a_client_that_sends_a_long_body_first_still_reads_the_rejection(serve: Serve) -> None:
+def test_a_client_that_sends_a_long_body_first_still_reads_the_rejection() -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         assert client.post(b" " * 8_000_000).status == 413
 
 
-def test_endless_trailers_are_rejected(serve: Serve) -> None:
+def test_endless_trailers_are_rejected() -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         client.send(CHUNKED + b"2\r\n[]\r\n0\r\n")
         client.send(b"x: y\r\n" * 100_000)
@@ -334,7 +328,7 @@ def test_endless_trailers_are_rejected(serve: Serve) -> None:
 
 
 def test_a_handler_that_raises_is_logged_and_reported_without_internals(
-    serve: Serve, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def fail_later() -> bytes:
         raise ValueError("secret")
@@ -352,7 +346,7 @@ def test_a_handler_that_raises_is_logged_and_reported_without_internals(
     assert caplog.text.count("ValueError: secret") == 2
 
 
-def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
+def test_a_connection_over_the_limit_is_rejected() -> None:
     with serve(echo, connection_limit=2) as server, server.client() as first:
         with server.client() as second:
             assert first.post().status == second.post().status == 200
@@ -368,7 +362,7 @@ def test_a_connection_over_the_limit_is_rejected(serve: Serve) -> None:
 # Time.
 
 
-def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
+def test_a_byte_now_and_then_does_not_extend_the_time() -> None:
     with serve(echo, header_seconds=1.0) as server, server.client() as client:
         client.send(b"POST / HTTP/1.1\r\nX: ")
         client.socket.setblocking(False)
@@ -386,7 +380,7 @@ def test_a_byte_now_and_then_does_not_extend_the_time(serve: Serve) -> None:
         assert client.response().status == 408
 
 
-def test_a_connection_that_repeats_a_request_is_not_idle(serve: Serve) -> None:
+def test_a_connection_that_repeats_a_request_is_not_idle() -> None:
     with serve(echo) as server, server.client() as client:
         for _ in range(3):
             assert client.post().status == 200
@@ -403,12 +397,12 @@ def _expire_all(server: Server) -> None:
         connection.expire()
 
 
-def test_a_connection_that_never_sends_a_request_is_closed(serve: Serve) -> None:
+def test_a_connection_that_never_sends_a_request_is_closed() -> None:
     with serve(echo, header_seconds=0.1) as server, server.client() as client:
         assert client.rest() == b""
 
 
-def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
+def test_a_slow_handler_is_not_a_slow_client() -> None:
     # No less, since even this client needs a moment to send.
     times = {"idle_seconds": 1.0, "header_seconds": 1.0, "body_seconds": 1.0}
     gate = Gate()
@@ -422,7 +416,7 @@ def test_a_slow_handler_is_not_a_slow_client(serve: Serve) -> None:
         assert client.response().body == HELLO
 
 
-def test_a_client_that_never_reads_is_disconnected(serve: Serve) -> None:
+def test_a_client_that_never_reads_is_disconnected() -> None:
     response = b"[" + b"1" * 1_000_000 + b"]"
     limits = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
     with (
@@ -469,7 +463,7 @@ def test_endless_headers_are_rejected(client: RawConnection, piece: bytes) -> No
     assert client.response().status == 431
 
 
-def test_a_half_closed_client_that_waits_for_long_gets_its_response(serve: Serve) -> None:
+def test_a_half_closed_client_that_waits_for_long_gets_its_response() -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
         client.send(post_request(HELLO))
@@ -483,7 +477,7 @@ def test_a_half_closed_client_that_waits_for_long_gets_its_response(serve: Serve
         assert response.body == HELLO
 
 
-def test_a_client_that_is_gone_is_noticed_while_its_request_runs(serve: Serve) -> None:
+def test_a_client_that_is_gone_is_noticed_while_its_request_runs() -> None:
     gate, closed = Gate(), []
 
     def handle(body: bytes, connection: ClientConnection) -> Awaitable[bytes]:
@@ -499,7 +493,7 @@ def test_a_client_that_is_gone_is_noticed_while_its_request_runs(serve: Serve) -
         server.call(gate.event.set)
 
 
-def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:
+def test_half_a_request_before_eof_is_dropped() -> None:
     with serve(echo) as server, server.client() as client:
         client.send(post_request(HELLO)[:-1])
         client.socket.shutdown(socket.SHUT_WR)
@@ -507,7 +501,7 @@ def test_half_a_request_before_eof_is_dropped(serve: Serve) -> None:
         eventually(lambda: server.server.state.counters.connections_open == 0)
 
 
-def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
+def test_the_request_of_a_disconnected_client_finishes() -> None:
     left = asyncio.Event()
     finished = []
 
@@ -526,7 +520,7 @@ def test_the_request_of_a_disconnected_client_finishes(serve: Serve) -> None:
         eventually(lambda: finished == [True])
 
 
-def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
+def test_thousands_of_idle_connections_stay_open() -> None:
     count = 2000
     assert allow_open_files(2 * count + 200) >= 2 * count + 200
     # However long it takes to connect all of them.
@@ -539,7 +533,7 @@ def test_thousands_of_idle_connections_stay_open(serve: Serve) -> None:
 # Start and stop.
 
 
-def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
+def test_stopping_lets_requests_in_progress_finish() -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as busy, server.client() as idle:
         busy.send(post_request(HELLO))
@@ -554,7 +548,7 @@ def test_stopping_lets_requests_in_progress_finish(serve: Serve) -> None:
         stopped()
 
 
-def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
+def test_stopping_ends_at_the_deadline() -> None:
     gate = Gate()
     with serve(gate) as server, server.client() as client:
         client.send(post_request(HELLO))
@@ -564,7 +558,7 @@ def test_stopping_ends_at_the_deadline(serve: Serve) -> None:
             client.response()
 
 
-def test_a_server_on_two_ports_serves_the_same_on_both(serve: Serve) -> None:
+def test_a_server_on_two_ports_serves_the_same_on_both() -> None:
     with serve(echo) as server:
         twice = Server(echo, JSON_RPC, ServerConfig(port=0), extra_port=0)
         server.begin(twice.start())()
@@ -579,7 +573,7 @@ def test_a_server_on_two_ports_serves_the_same_on_both(serve: Serve) -> None:
             server.begin(twice.stop(0))()
 
 
-def test_a_busy_second_port_is_named_and_the_first_one_is_free_again(serve: Serve) -> None:
+def test_a_busy_second_port_is_named_and_the_first_one_is_free_again() -> None:
     with serve(echo) as server:
         again = Server(echo, JSON_RPC, ServerConfig(port=0), extra_port=server.port)
         with pytest.raises(
@@ -609,7 +603,7 @@ STREAM = (
 @pytest.fixture(scope="module")
 def splitting() -> Iterator[tuple[RunningServer, bytes]]:
     """Return a server, and its response to the whole stream in one chunk."""
-    with running_server(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
+    with serve(echo, pages={"/health": lambda: (200, "text/plain", b"well")}) as server:
         with server.client() as client:
             client.send(STREAM)
             whole = client.rest()
@@ -629,7 +623,7 @@ def test_it_does_not_matter_how_the_bytes_are_split(
         assert client.rest() == whole
 
 
-def test_files_are_served_from_memory_with_tags(serve: Serve) -> None:
+def test_files_are_served_from_memory_with_tags() -> None:
     page = StaticFile.of(b"<p>floors</p>", "text/html")
     style = StaticFile.of(b"p { }" * 1000, "text/css")
     with (

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable
 from functools import partial
-from typing import TypeAlias
 
 import pytest
 from websockets.frames import Frame, Opcode
@@ -16,20 +14,14 @@ from websockets.sync.client import connect
 from entresol.server.handler import ClientConnection, Outbox
 from tests.support.http_server import (
     HELLO,
-    RunningServer,
     echo,
     post_request,
-    running_server,
     upgrade_request,
 )
+from tests.support.http_server import (
+    running_server as serve,
+)
 from tests.support.polling import eventually
-
-Serve: TypeAlias = Callable[..., AbstractContextManager[RunningServer]]
-
-
-@pytest.fixture
-def serve() -> Serve:
-    return running_server
 
 
 class Subscriptions:
@@ -73,20 +65,20 @@ class Batches:
         return all(it.send(data or b"[%d]" % number) for number, it in enumerate(self.outboxes))
 
 
-def test_an_unmodified_client_is_served(serve: Serve) -> None:
+def test_an_unmodified_client_is_served() -> None:
     with serve(echo) as server, connect(f"ws://127.0.0.1:{server.port}/path") as client:
         for message in ('{"n":1}', b'{"n":2}', "[" + " " * 100_000 + "]"):
             client.send(message)
             assert client.recv() == message
 
 
-def test_messages_are_not_compressed(serve: Serve) -> None:
+def test_messages_are_not_compressed() -> None:
     with serve(echo) as server, server.client() as client:
         response = client.open_websocket("Sec-WebSocket-Extensions: permessage-deflate")
         assert "sec-websocket-extensions" not in response.headers
 
 
-def test_fragments_are_assembled_around_control_frames(serve: Serve) -> None:
+def test_fragments_are_assembled_around_control_frames() -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, b'{"a', fin=False)
@@ -97,14 +89,14 @@ def test_fragments_are_assembled_around_control_frames(serve: Serve) -> None:
         assert client.frame() == (Opcode.TEXT, b'{"a":1}')
 
 
-def test_frames_behind_the_handshake_are_read(serve: Serve) -> None:
+def test_frames_behind_the_handshake_are_read() -> None:
     with serve(echo) as server, server.client() as client:
         client.send(upgrade_request() + Frame(Opcode.TEXT, HELLO).serialize(mask=True))
         assert client.response().status == 101
         assert client.frame() == (Opcode.TEXT, HELLO)
 
 
-def test_requests_run_concurrently(serve: Serve) -> None:
+def test_requests_run_concurrently() -> None:
     gate = asyncio.Event()
 
     async def wait(body: bytes) -> bytes:
@@ -126,7 +118,7 @@ def test_requests_run_concurrently(serve: Serve) -> None:
         assert [client.frame()[1] for _ in range(6)] == [b'"slow"'] * 6
 
 
-def test_documents_are_pushed_as_text(serve: Serve) -> None:
+def test_documents_are_pushed_as_text() -> None:
     handler = Subscriptions()
     with serve(handler) as server, server.client() as client:
         client.open_websocket()
@@ -136,7 +128,7 @@ def test_documents_are_pushed_as_text(serve: Serve) -> None:
         assert client.frame() == (Opcode.TEXT, b"[1]")
 
 
-def test_an_outbox_sends_after_the_response_to_its_request(serve: Serve) -> None:
+def test_an_outbox_sends_after_the_response_to_its_request() -> None:
     handler = Batches()
     with serve(handler) as server, server.client() as client:
         client.open_websocket()
@@ -152,7 +144,7 @@ def test_an_outbox_sends_after_the_response_to_its_request(serve: Serve) -> None
         assert [client.frame()[1] for _ in range(3)] == [b"[0]", b"[1]", b"[2]"]
 
 
-def test_a_client_is_closed_if_too_much_is_held_for_its_response(serve: Serve) -> None:
+def test_a_client_is_closed_if_too_much_is_held_for_its_response() -> None:
     handler = Batches()
     with (
         serve(handler, queue_bytes=1_000_000) as server,
@@ -167,7 +159,7 @@ def test_a_client_is_closed_if_too_much_is_held_for_its_response(serve: Serve) -
         server.call(handler.gate.set)
 
 
-def test_what_is_held_counts_among_the_unsent_bytes_of_all(serve: Serve) -> None:
+def test_what_is_held_counts_among_the_unsent_bytes_of_all() -> None:
     handler = Batches()
     limits = {"unsent_limit_bytes": 1_000_000}
     with serve(handler, **limits) as server, server.client() as client:
@@ -180,7 +172,7 @@ def test_what_is_held_counts_among_the_unsent_bytes_of_all(serve: Serve) -> None
         server.call(handler.gate.set)
 
 
-def test_close_callbacks_run_once(serve: Serve) -> None:
+def test_close_callbacks_run_once() -> None:
     handler = Subscriptions()
     with serve(handler) as server:
         with server.client() as client:
@@ -193,7 +185,7 @@ def test_close_callbacks_run_once(serve: Serve) -> None:
         assert server.server.state.counters.websockets_total == 1
 
 
-def test_a_subscriber_that_never_reads_is_disconnected(serve: Serve) -> None:
+def test_a_subscriber_that_never_reads_is_disconnected() -> None:
     handler = Subscriptions()
     limits = {"queue_bytes": 1_000_000, "linger_seconds": 0.1}
     with serve(handler, **limits) as server, server.client(receive_buffer=4096) as client:
@@ -204,7 +196,7 @@ def test_a_subscriber_that_never_reads_is_disconnected(serve: Serve) -> None:
         eventually(lambda: handler.ended == 1)
 
 
-def test_a_clean_close_is_acknowledged(serve: Serve) -> None:
+def test_a_clean_close_is_acknowledged() -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.CLOSE, (1000).to_bytes(2, "big") + b"bye")
@@ -212,7 +204,7 @@ def test_a_clean_close_is_acknowledged(serve: Serve) -> None:
         assert client.rest() == b""
 
 
-def test_a_message_over_the_limit_closes(serve: Serve) -> None:
+def test_a_message_over_the_limit_closes() -> None:
     with serve(echo, body_limit_bytes=1000) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, b" " * 600, fin=False)
@@ -231,7 +223,7 @@ def test_a_message_over_the_limit_closes(serve: Serve) -> None:
         b"\x89\xfe\x00\x80" + bytes(132),  # a ping that is too long
     ],
 )
-def test_an_invalid_frame_closes(serve: Serve, wrong: bytes) -> None:
+def test_an_invalid_frame_closes(wrong: bytes) -> None:
     with serve(echo) as server, server.client() as client:
         client.open_websocket()
         client.send(wrong)
@@ -239,14 +231,14 @@ def test_an_invalid_frame_closes(serve: Serve, wrong: bytes) -> None:
         assert client.rest() == b""
 
 
-def test_a_silent_client_is_pinged_and_then_closed(serve: Serve) -> None:
+def test_a_silent_client_is_pinged_and_then_closed() -> None:
     with serve(echo, ping_seconds=0.1) as server, server.client() as client:
         client.open_websocket()
         assert client.frame() == (Opcode.PING, b"")
         assert client.close_code() == 1011
 
 
-def test_a_client_that_sends_a_pong_is_pinged_again(serve: Serve) -> None:
+def test_a_client_that_sends_a_pong_is_pinged_again() -> None:
     def is_pinged_again() -> bool:
         # Who responses too late is closed, and comes back.
         with server.client() as client:
@@ -259,7 +251,7 @@ def test_a_client_that_sends_a_pong_is_pinged_again(serve: Serve) -> None:
         eventually(is_pinged_again)
 
 
-def test_a_bad_handshake_is_rejected(serve: Serve) -> None:
+def test_a_bad_handshake_is_rejected() -> None:
     with serve(echo) as server, server.client() as client:
         client.send(
             b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
@@ -268,7 +260,7 @@ def test_a_bad_handshake_is_rejected(serve: Serve) -> None:
         assert client.rest() == b""
 
 
-def test_an_upgrade_behind_pending_requests_is_rejected(serve: Serve) -> None:
+def test_an_upgrade_behind_pending_requests_is_rejected() -> None:
     async def later(body: bytes, _connection: ClientConnection) -> bytes:
         return body
 
@@ -281,9 +273,7 @@ def test_an_upgrade_behind_pending_requests_is_rejected(serve: Serve) -> None:
         assert client.response().status == 400
 
 
-def test_a_handler_that_raises_gets_an_error_response(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_handler_that_raises_gets_an_error_response(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(_body: bytes, _connection: ClientConnection) -> bytes:
         raise ValueError("secret")
 
@@ -294,7 +284,7 @@ def test_a_handler_that_raises_gets_an_error_response(
     assert "secret" in caplog.text
 
 
-def test_stopping_finishes_requests_in_progress_and_closes_as_going_away(serve: Serve) -> None:
+def test_stopping_finishes_requests_in_progress_and_closes_as_going_away() -> None:
     gate = asyncio.Event()
 
     async def wait(body: bytes, _connection: ClientConnection) -> bytes:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +18,7 @@ from tests.support.rollup.layer_consistency import check_agreement
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.node_crashes import CrashingNode, Traffic, operator_nonce
 from tests.support.rollup.pair import ETHER, Pair
-from tests.support.rpc_client import get
+from tests.support.rpc_client import get, health_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 
@@ -49,11 +47,6 @@ def l1_config(anvil: RestartableAnvil) -> L1Config:
     return L1Config(l1_url=anvil.url, operator_key=str(OPERATOR.secret))
 
 
-def health(url: str) -> dict[str, Any]:
-    response: dict[str, Any] = json.loads(get(f"{url}/health"))
-    return response
-
-
 def metric(url: str, name: str) -> int:
     """Return the value of a metric, of its first sample if it has several."""
     metrics = get(f"{url}/metrics").decode()
@@ -80,15 +73,15 @@ def test_the_node_retries_an_l1_that_is_down_and_goes_on(
         anvil.stop()
         sent = [pair.withdraw(number) for number in range(1, 4)]
         assert all(pair.l2.receipt(transaction)["status"] == "0x1" for transaction in sent)
-        eventually(lambda: health(node.url)["settlement"])
-        eventually(lambda: health(node.url)["deposits"])
+        eventually(lambda: health_of(node.url)[1]["settlement"])
+        eventually(lambda: health_of(node.url)[1]["deposits"])
         anvil.start()
         pair.arrived(last_seen)
         pair.arrived(pair.deposit(8))
         for transaction in sent:
             assert pair.l1.receipt(pair.claim(transaction))["status"] == "0x1"
         pair.settled()
-        assert health(node.url)["settlement"] is None
+        assert health_of(node.url)[1]["settlement"] is None
         pair.close()
         assert node.stop() == 0
     check_agreement(tmp_path / "data", [token], l1=l1_config(anvil), nonce=nonce)
@@ -189,14 +182,14 @@ def test_a_settlement_transaction_that_l1_does_not_include_is_reported(
         assert 0 < metric(node.url, "settlement_pending_fee_wei") <= 500 * 10**9
         assert metric(node.url, "settlement_fee_limited") == 0
         pair.l1("anvil_setBalance", str(OPERATOR.address), "0x1")
-        eventually(lambda: "send it some" in (health(node.url)["settlement"] or ""))
-        eventually(lambda: "--operator-low-balance" in (health(node.url)["operator"] or ""))
+        eventually(lambda: "send it some" in (health_of(node.url)[1]["settlement"] or ""))
+        eventually(lambda: "--operator-low-balance" in (health_of(node.url)[1]["operator"] or ""))
         assert metric(node.url, "operator_balance_wei") == 1
         pair.l1("anvil_setBalance", str(OPERATOR.address), hex(ETHER))
         pair.l1("evm_setAutomine", True)
         pair.l1("evm_mine")
         pair.settled()
-        eventually(lambda: health(node.url)["settlement"] is None)
+        eventually(lambda: health_of(node.url)[1]["settlement"] is None)
         assert metric(node.url, "settlement_pending_attempts") == 0
         pair.close()
         assert node.stop() == 0
@@ -208,7 +201,7 @@ def test_a_reorg_of_an_executed_deposit_is_reported_also_after_a_restart(
     info = tmp_path / "info.json"
 
     def reports(url: str) -> bool:
-        return "a reorg" in (health(url)["deposits"] or "")
+        return "a reorg" in (health_of(url)[1]["deposits"] or "")
 
     with inprocess_node(*arguments(anvil, tmp_path), info=info) as node:
         pair = Pair.connect(info)
@@ -225,7 +218,7 @@ def test_a_reorg_of_an_executed_deposit_is_reported_also_after_a_restart(
         eventually(lambda: reports(node.url), node.printed)
         assert pair.l2("eth_getTransactionReceipt", replaced) is None
         # L1 rejects a batch with the deposit that it does not have.
-        eventually(lambda: "execute of" in (health(node.url)["settlement"] or ""))
+        eventually(lambda: "execute of" in (health_of(node.url)[1]["settlement"] or ""))
         # What was acknowledged stays, and users of the L2 are served.
         assert pair.l2("eth_getTransactionReceipt", executed)["status"] == "0x1"
         assert pair.l2.receipt(pair.send_message(b"still here"))["status"] == "0x1"
