@@ -167,7 +167,7 @@ LONG: Final[dict[str, str]] = {
             "a_fork_has_what_its_remote_has",
         )
     },
-    "tests/clients/test_javascript_forks.py::test_a_client_works_between_two_forks[bridge-zksync-ethers.mjs]": (
+    "tests/clients/test_javascript.py::test_a_client_works_between_two_forks[bridge-zksync-ethers.mjs]": (
         "the bridge of a fork by another client than viem"
     ),
     **{
@@ -200,7 +200,7 @@ LONG: Final[dict[str, str]] = {
         "the transactions of zksync-ethers, by another client"
     ),
     **{
-        f"tests/clients/test_javascript_bridges.py::test_a_client_works_between_two_layers[bridge-{client}.mjs": (
+        f"tests/clients/test_javascript.py::test_a_client_works_between_two_layers[bridge-{client}.mjs": (
             "the bridge by another client than viem; `make test` has them on several chains"
         )
         for client in ("zksync-ethers", "zksync-js")
