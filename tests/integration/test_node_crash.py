@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from entresol.storage import tables
+from entresol.storage.store import Store
+from tests.support.chain.records import dump
 from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.node_process import ENTRESOL, RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
@@ -20,6 +23,10 @@ from tests.support.rpc_client import HttpRpcClient
 # ENTRESOL_NODE_KILLS=200 for the long run.
 KILLS = int(os.environ.get("ENTRESOL_NODE_KILLS", "20"))
 SIGNED_AHEAD = 150
+INDEXES = (
+    *(tables.RECORD, tables.HASH_OF_NUMBER, tables.TRANSACTION_LOCATION, tables.HASH_OF_NONCE),
+    *(tables.ACCOUNT, tables.SLOT, tables.LOGS),
+)
 MAX_SENT = 40
 
 pytestmark = pytest.mark.slow
@@ -83,6 +90,21 @@ def test_what_was_acknowledged_survives_a_node_that_is_killed(tmp_path: Path) ->
         [*ENTRESOL, "verify", *directory[:2]], check=False, timeout=PATIENCE_SECONDS
     )
     assert verified.returncode == 0
+    check_indexes(tmp_path / "chain")
+
+
+def check_indexes(directory: Path) -> None:
+    """Check that a store indexes its blocks as one does that is given the records anew."""
+    store, follower = Store.open(directory), Store.temporary()
+    for record in store.records():
+        follower.append(record, [])
+    indexed, derived = (
+        {key: value for key, value in dump(either).items() if key.startswith(INDEXES)}
+        for either in (store, follower)
+    )
+    store.close()
+    follower.close()
+    assert indexed == derived
 
 
 def check(node: RunningNode, transactions: list[str], blocks: dict[str, str]) -> None:

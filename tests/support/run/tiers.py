@@ -39,7 +39,6 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_fork_crash.py::test_kills_while_reading_and_caching_lose_nothing[10]": _KILLS,
     f"{_INTEGRATION}/test_node_crash.py": _KILLS,
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
-    f"{_INTEGRATION}/test_storage_crash.py": _KILLS,
     "tests/properties/test_interop_traffic.py::test_kills_lose_and_double_no_bundle": _KILLS,
     "tests/properties/test_interop_traffic.py::test_bundles_of_any_length_of_time": "traffic for as long as is asked for",
     "tests/properties/test_fork_soak.py::test_a_soak_of_any_length_of_time": "a fork for as long as is asked for",
