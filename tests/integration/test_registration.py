@@ -140,13 +140,6 @@ def test_a_chain_is_registered_once_and_found_again(deployed: Deployed, tmp_path
     assert counts[1] == 4
 
 
-def test_several_chains_are_registered_by_a_second_node(deployed: Deployed) -> None:
-    key = str(OWNER.secret)
-    layers = opened(deployed.second(chains="2", bridgehub_owner_key=key))
-    assert len({layer.contracts.chain for layer in (deployed.first, *layers)}) == 3
-    assert len({layer.operator_keys.deployer.address for layer in layers}) == 2
-
-
 def test_without_the_owners_key_the_error_has_the_call_to_make(
     deployed: Deployed, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -404,7 +405,7 @@ def test_a_connection_that_never_sends_a_request_is_closed() -> None:
 
 def test_a_slow_handler_is_not_a_slow_client() -> None:
     # No less, since even this client needs a moment to send.
-    times = {"idle_seconds": 1.0, "header_seconds": 1.0, "body_seconds": 1.0}
+    times: dict[str, Any] = {"idle_seconds": 1.0, "header_seconds": 1.0, "body_seconds": 1.0}
     gate = Gate()
     with serve(gate, **times) as server, server.client() as client, server.client() as idle:
         client.send(post_request(HELLO))
@@ -418,7 +419,7 @@ def test_a_slow_handler_is_not_a_slow_client() -> None:
 
 def test_a_client_that_never_reads_is_disconnected() -> None:
     response = b"[" + b"1" * 1_000_000 + b"]"
-    limits = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
+    limits: dict[str, Any] = {"write_seconds": 0.2, "write_buffer_bytes": 100_000}
     with (
         serve(lambda _body, _connection: response, **limits) as server,
         server.client(receive_buffer=4096) as client,

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable
 from functools import partial
+from typing import Any
 
 import pytest
 from websockets.frames import Frame, Opcode
@@ -161,7 +162,7 @@ def test_a_client_is_closed_if_too_much_is_held_for_its_response() -> None:
 
 def test_what_is_held_counts_among_the_unsent_bytes_of_all() -> None:
     handler = Batches()
-    limits = {"unsent_limit_bytes": 1_000_000}
+    limits: dict[str, Any] = {"unsent_limit_bytes": 1_000_000}
     with serve(handler, **limits) as server, server.client() as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, b'"slow"')
@@ -187,7 +188,7 @@ def test_close_callbacks_run_once() -> None:
 
 def test_a_subscriber_that_never_reads_is_disconnected() -> None:
     handler = Subscriptions()
-    limits = {"queue_bytes": 1_000_000, "linger_seconds": 0.1}
+    limits: dict[str, Any] = {"queue_bytes": 1_000_000, "linger_seconds": 0.1}
     with serve(handler, **limits) as server, server.client(receive_buffer=4096) as client:
         client.open_websocket()
         client.send_frame(Opcode.TEXT, HELLO)

@@ -60,13 +60,6 @@ def test_the_gas_limit_holds_without_rules_too(node: tuple[HttpRpcClient, bool])
         send(client, Script((use_nonce(0),), ending=EAT_GAS))
 
 
-def test_an_account_that_keeps_the_rules_sends_with_and_without_them(
-    node: tuple[HttpRpcClient, bool],
-) -> None:
-    client, _ = node
-    assert client.receipt(send(client, Script((use_nonce(0),), output=AGREES)))["status"] == "0x1"
-
-
 def test_every_method_counts_against_the_budget_of_an_account(
     node: tuple[HttpRpcClient, bool],
 ) -> None:
