@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.anvil import Anvil
 from tests.support.fork.remote_anvil import CHAIN_ID, remote_anvil
 from tests.support.inprocess_node import inprocess_anvil
 from tests.support.rpc_client import RpcError
@@ -43,49 +41,6 @@ def test_a_fork_runs_from_its_file_and_names_what_is_missing(tmp_path: Path) -> 
             node("eth_getBalance", "0x" + "77" * 20, "latest")
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
-
-
-NOBODY_KNOWS = "0x" + "ab" * 32
-
-
-def test_what_the_remote_did_not_have_is_null_without_it_too(tmp_path: Path) -> None:
-    file = tmp_path / "fork.sqlite"
-    with remote_anvil(is_real=False) as remote:
-        first, above = remote.block(1), remote.block(remote.number + 1)
-        asked: list[tuple[Any, ...]] = [
-            ("eth_getTransactionByHash", NOBODY_KNOWS),
-            ("eth_getTransactionReceipt", NOBODY_KNOWS),
-            ("eth_getBlockByHash", NOBODY_KNOWS, True),
-            ("eth_getBlockTransactionCountByHash", NOBODY_KNOWS),
-            ("eth_getRawTransactionByHash", NOBODY_KNOWS),
-            ("eth_getHeaderByHash", NOBODY_KNOWS),
-            ("eth_getTransactionByBlockHashAndIndex", first["hash"], "0x63"),
-            ("eth_getTransactionByBlockNumberAndIndex", "0x1", "0x63"),
-            ("eth_getTransactionByBlockNumberAndIndex", hex(remote.number), "0x63"),
-            ("eth_getUncleByBlockNumberAndIndex", "0x1", "0x0"),
-            ("trace_transaction", NOBODY_KNOWS),
-            # The remote has these, above the anchor.
-            ("eth_getTransactionByHash", remote.calls[-1]),
-            ("eth_getTransactionReceipt", remote.calls[-1]),
-            ("eth_getBlockByHash", above["hash"], False),
-            ("eth_getBlockReceipts", above["hash"]),
-        ]
-        url = f"{remote.url}@{remote.number}"
-        with inprocess_anvil("anvil", "--fork-url", url, "--fork-cache", str(file)) as node:
-            recorded = [outcome(node, *call) for call in asked]
-    with inprocess_anvil("anvil", "--offline", "--fork-cache", str(file)) as node:
-        assert [outcome(node, *call) for call in asked] == recorded
-        assert set(map(str, recorded)) <= {"None", "[]"}
-        with pytest.raises(RpcError, match=r"eth_getTransactionByHash .* is not in the cache"):
-            node("eth_getTransactionByHash", "0x" + "cd" * 32)
-
-
-def outcome(node: Anvil, method: str, *params: object) -> object:
-    """Return the result of a method, or the text of its error."""
-    try:
-        return node(method, *params)
-    except RpcError as error:
-        return str(error)
 
 
 def test_the_first_block_of_a_transaction_is_executed_without_the_remote(tmp_path: Path) -> None:

@@ -167,10 +167,7 @@ def test_the_chain_of_a_cluster_is_paid_in_a_token_of_its_l1(
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("ZOO", "--base-token: ZOO would be a new token of the development L1: give the address"),
         ("0x" + "12" * 20, "--base-token: there is no contract at 0x1212"),
-        ("bridgehub", "--base-token: the contract at 0x.* is not a token with a name"),
-        ("31 decimals", "--base-token: the token at 0x.* has 31 decimals, and at most 30"),
         ("long", "--base-token: the token at 0x.* has a name of more than 64 characters"),
     ],
 )
@@ -179,11 +176,7 @@ def test_what_is_no_token_is_rejected_before_anything_is_sent(
 ) -> None:
     (first,), _ = opened(configured(anvil, deploy_l1=True))
     bridgehub, key = str(first.contracts.bridgehub), str(OPERATOR.secret)
-    given = {
-        "bridgehub": lambda: bridgehub,
-        "31 decimals": lambda: str(create_token(anvil, decimals=31)),
-        "long": lambda: str(create_token(anvil, "Z" * 64)),
-    }.get(name, lambda: name)()
+    given = str(create_token(anvil, "Z" * 64)) if name == "long" else name
     where = {"bridgehub": bridgehub, "bridgehub_owner_key": key}
     sent = anvil("eth_getTransactionCount", str(OPERATOR.address), "latest")
     with pytest.raises(EntresolError, match=problem):

@@ -14,21 +14,17 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import InvalidConfig, LayerOneMismatch
-from entresol.l1.deployment import SettlementContracts, addresses_of
+from entresol.l1.deployment import SettlementContracts
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
 )
-from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
-from entresol.primitives.values import Address
 from entresol.server.config import ServerConfig
 from tests.support.anvil import Anvil, free_port, running_anvil
 from tests.support.cluster.skewed_clock import SkewedClock
@@ -202,13 +198,6 @@ def test_a_node_that_settles_on_request_notices_a_reorg_of_l1(anvil: Anvil) -> N
         l2.close()
 
 
-def test_only_the_accounts_of_a_custom_mnemonic_are_funded_on_a_remote_l1(anvil: Anvil) -> None:
-    mnemonic = "legal winner thank year wave sausage worth useful legal winner thank yellow"
-    chain = ChainConfig(accounts=2, mnemonic=mnemonic)
-    with contextlib.closing(layer_two(configured(anvil, chain=chain))) as opened_chain:
-        assert funded(opened_chain) == {account.address for account in derive(mnemonic, 2)}
-
-
 def test_a_directory_without_funded_accounts_is_verified_without_flags(
     anvil: Anvil, tmp_path: Path
 ) -> None:
@@ -216,17 +205,6 @@ def test_a_directory_without_funded_accounts_is_verified_without_flags(
     opened(configured(anvil, directory, deploy_l1=True))
     verified = run_command("verify", "--data-dir", directory)
     assert (verified.returncode, verified.stderr) == (0, "layer 2: verified 1 of 1 blocks\n")
-
-
-def layer_two(config: NodeConfig) -> Chain:
-    contracts = addresses_of(OPERATOR.address)
-    return open_layer_two(config, 31337, contracts)[0]
-
-
-def funded(chain: Chain) -> set[Address]:
-    """Return who has something in the genesis, but for what backs bundles."""
-    alloc = chain.genesis.alloc
-    return {address for address in alloc if alloc[address].balance and address != BASE_TOKEN_HOLDER}
 
 
 @pytest.mark.parametrize("is_mined", [True, False])
