@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.anvil import Anvil, fresh_anvil, running_anvil
+from tests.support.anvil import Anvil, running_anvil
 from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError
 
@@ -44,6 +44,12 @@ def layers(tmp_path: Path) -> Iterator[Layers]:
         yield Layers(l1, l2)
         l1.close()
         l2.close()
+
+
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Anvil]:
+    with running_anvil() as anvil:
+        yield anvil
 
 
 def work(peer: RpcClient) -> str:
@@ -93,7 +99,7 @@ def view(peer: RpcClient, contract: str) -> dict[str, Any]:
 
 
 def test_the_l1_reads_what_anvil_writes(layers: Layers) -> None:
-    with fresh_anvil() as anvil:
+    with running_anvil() as anvil:
         contract = work(anvil)
         theirs = view(anvil, contract)
         assert layers.l1("anvil_loadState", anvil("anvil_dumpState")) is True
@@ -115,7 +121,7 @@ def test_a_file_of_an_earlier_anvil_is_read(layers: Layers, recorded: Path) -> N
 
 def test_the_page_has_the_versions_whose_files_are_read() -> None:
     (row,) = re.findall(r"\| 55 \|.*", (ROOT / "docs" / "anvil.md").read_text())
-    with fresh_anvil() as anvil:
+    with running_anvil() as anvil:
         current = anvil("web3_clientVersion")
     versions = [json.loads(path.read_text())["client"] for path in EARLIER] + [current]
     assert re.findall(r"[\d.]+\d", row.partition("before 1.3")[2].partition("|")[0]) == [
@@ -124,7 +130,7 @@ def test_the_page_has_the_versions_whose_files_are_read() -> None:
 
 
 def test_transactions_without_a_signature_have_the_hashes_of_anvil(layers: Layers) -> None:
-    with fresh_anvil() as anvil:
+    with running_anvil() as anvil:
         sent = []
         for sender in (STRANGER, "0x" + "cd" * 20):
             anvil("anvil_setBalance", sender, hex(10**18))
@@ -146,7 +152,7 @@ def test_transactions_without_a_signature_have_the_hashes_of_anvil(layers: Layer
 
 
 def test_states_of_earlier_blocks_are_read(layers: Layers) -> None:
-    with fresh_anvil() as anvil:
+    with running_anvil() as anvil:
         work(anvil)
         theirs = [anvil("eth_getBalance", ALICE, hex(number)) for number in range(4)]
         layers.l1("anvil_loadState", anvil("anvil_dumpState", True))
@@ -156,7 +162,7 @@ def test_states_of_earlier_blocks_are_read(layers: Layers) -> None:
 @pytest.mark.parametrize("historical", [False, True])
 def test_anvil_reads_what_the_l1_writes(layers: Layers, historical: bool) -> None:
     contract = work(layers.l1)
-    with fresh_anvil() as anvil:
+    with running_anvil() as anvil:
         assert anvil("anvil_loadState", layers.l1("anvil_dumpState", historical)) is True
         assert view(anvil, contract) == view(layers.l1, contract)
         if historical:
@@ -209,11 +215,15 @@ def test_anvil_starts_with_a_file_of_the_l1_and_back(tmp_path: Path) -> None:
     ],
 )
 def test_the_same_request_has_the_same_effect(
-    layers: Layers, method: str, params: list[Any]
+    layers: Layers, kept: Anvil, method: str, params: list[Any]
 ) -> None:
-    # A reset forgets the snapshot that brings a shared one back.
-    with running_anvil() if method == "anvil_reset" else fresh_anvil() as anvil:
-        compare((layers.l1, anvil), method, params)
+    if method == "anvil_reset":
+        # It forgets the snapshot that would bring the other one back.
+        with running_anvil() as anvil:
+            compare((layers.l1, anvil), method, params)
+    else:
+        with kept.isolated():
+            compare((layers.l1, kept), method, params)
 
 
 def compare(peers: tuple[HttpRpcClient, Anvil], method: str, params: list[Any]) -> None:
