@@ -98,7 +98,6 @@ class RestartableAnvil:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it where it stopped."""
         self._process = subprocess.Popen(
             self._command, stdin=subprocess.DEVNULL, env=tool_environment()
         )

@@ -31,8 +31,6 @@ _RECORDED: Final[dict[Form, Iterable[int]]] = {"blob proofs": range(10), "cell p
 
 
 class SampleSidecar(NamedTuple):
-    """Blobs with their commitments and proofs."""
-
     blobs: tuple[bytes, ...]
     commitments: tuple[bytes, ...]
     proofs: tuple[bytes, ...]
@@ -40,7 +38,6 @@ class SampleSidecar(NamedTuple):
 
     @property
     def hashes(self) -> list[bytes]:
-        """The versioned hashes of the blobs."""
         return [versioned_hash(commitment) for commitment in self.commitments]
 
     def items(self) -> list[Any]:
@@ -49,7 +46,6 @@ class SampleSidecar(NamedTuple):
         return [*version, list(self.blobs), list(self.commitments), list(self.proofs)]
 
     def json(self) -> dict[str, list[str]]:
-        """Return the fields of a transaction object."""
         return {
             name: ["0x" + part.hex() for part in getattr(self, name)]
             for name in ("blobs", "commitments", "proofs")
@@ -63,7 +59,6 @@ def versioned_hash(commitment: bytes) -> bytes:
 
 @cache
 def sample_blob(seed: int) -> bytes:
-    """Return a blob whose field elements depend on `seed`."""
     return b"".join(
         (seed * FIELD_ELEMENTS + number).to_bytes(32) for number in range(FIELD_ELEMENTS)
     )
@@ -71,7 +66,6 @@ def sample_blob(seed: int) -> bytes:
 
 @cache
 def sample_sidecar(*seeds: int, form: Form = "blob proofs") -> SampleSidecar:
-    """Return a sidecar with a blob for each seed."""
     parts = [_proven(seed, form) for seed in seeds]
     return SampleSidecar(
         tuple(map(sample_blob, seeds)),

@@ -44,7 +44,6 @@ class CheatCode(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The name of the test."""
         return f"{self.method}-{str(self.params)[:40]}"
 
 

@@ -104,7 +104,6 @@ class _Strict:
         return parsed
 
     def _chosen(self, kind: type[Choice]) -> str:
-        """Return which shape of a choice the request asks for."""
         if kind is TracerResult:
             tracer = next(
                 (option["tracer"] for option in self._options if option.get("tracer")), None

@@ -42,7 +42,6 @@ HELLO = b'{"hello":1}'
 
 
 def echo(body: bytes, connection: ClientConnection) -> bytes:
-    """Return the body of the request."""
     assert connection.peer.startswith(("127.0.0.1:", "::1:"))
     return body
 
@@ -87,7 +86,6 @@ class RawConnection:
         self.socket.sendall(data)
 
     def read(self, size: int) -> bytes:
-        """Return exactly `size` bytes."""
         while len(self.unread) < size:
             data = self.socket.recv(1 << 20)
             if not data:
@@ -104,7 +102,6 @@ class RawConnection:
         return data
 
     def response(self, *, to_head: bool = False) -> Response:
-        """Return the next response."""
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += self.read(1)
@@ -136,7 +133,6 @@ class RawConnection:
         return Opcode(first & 0x0F), self.read(size)
 
     def close_code(self) -> int:
-        """Skip to the close frame and return its code."""
         while True:
             opcode, data = self.frame()
             if opcode is Opcode.CLOSE:
@@ -161,7 +157,6 @@ def raw_response(port: int, data: bytes) -> bytes:
 
 
 def post_request(body: bytes, *headers: str, path: str = "/") -> bytes:
-    """Return a request as clients make it."""
     lines = [f"POST {path} HTTP/1.1", *headers, f"Content-Length: {len(body)}"]
     given = "\n".join(headers).lower()
     if "host:" not in given:
@@ -172,7 +167,6 @@ def post_request(body: bytes, *headers: str, path: str = "/") -> bytes:
 
 
 def upgrade_request(*headers: str) -> bytes:
-    """Return a request to go on as a WebSocket."""
     lines = [
         "GET / HTTP/1.1",
         "Host: localhost",
@@ -186,8 +180,6 @@ def upgrade_request(*headers: str) -> bytes:
 
 
 class RunningServer:
-    """A server at work in another thread."""
-
     def __init__(self, loop: asyncio.AbstractEventLoop, server: Server) -> None:
         self.loop = loop
         self.server = server
@@ -202,8 +194,6 @@ class RunningServer:
         return lambda: future.result(PATIENCE_SECONDS)
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` on the server's loop."""
-
         async def work() -> T:
             return function()
 

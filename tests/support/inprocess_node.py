@@ -47,11 +47,9 @@ class InprocessNode:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return urlsplit(self.url).port or 0
 
     def printed(self) -> str:
-        """Return everything that it has printed so far."""
         return os.pread(self._log.fileno(), 1 << 24, 0).decode()
 
     def stop(self) -> int:
@@ -135,7 +133,6 @@ def _logging_to(log: NodeLog, level: int) -> Iterator[None]:
 
 
 def _parsed(*arguments: str) -> tuple[NodeConfig, OpenNode]:
-    """Return what the command line would run."""
     found: list[tuple[NodeConfig, OpenNode]] = []
 
     def run(config: NodeConfig, open_node: OpenNode) -> int:

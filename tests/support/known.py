@@ -8,6 +8,5 @@ T = TypeVar("T")
 
 
 def known(found: T | None) -> T:
-    """Return what was found."""
     assert found is not None
     return found

@@ -20,7 +20,6 @@ class LoopTime:
         self.longest = 0.0
 
     def run(self, callback: Callable[[], None]) -> None:
-        """Run a callback, and measure it."""
         started = time.thread_time()
         try:
             callback()

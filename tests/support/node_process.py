@@ -23,8 +23,6 @@ _LISTENING = re.compile(rb"Listening on ([^\s\"]+)[\s\"]")
 
 
 class RunningNode:
-    """A node that was started for a test."""
-
     def __init__(self, process: subprocess.Popen[bytes], log: int, url: str = "") -> None:
         self.process = process
         self.url = url
@@ -34,15 +32,12 @@ class RunningNode:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return urlsplit(self.url).port or 0
 
     def printed(self) -> str:
-        """Return everything that it has printed so far."""
         return _read(self._log).decode()
 
     def ready(self, info: Path | None = None) -> RunningNode:
-        """Return the node once it is ready."""
         url = _wait_for_url(self.process, self._log, info)
         return RunningNode(self.process, self._log, url)
 
@@ -86,7 +81,6 @@ def starting_node(
 
 
 def run_entresol(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the program until it ends by itself."""
     return subprocess.run(
         [*ENTRESOL, *arguments],
         capture_output=True,

@@ -37,14 +37,12 @@ class RpcClient(ABC):
     """The server's address, if there is one."""
 
     def __call__(self, method: str, *params: object) -> Any:
-        """Return the result of a method, or raise its `RpcError`."""
         outcome = _outcome(self.post(_request(1, method, params)))
         if isinstance(outcome, RpcError):
             raise outcome
         return outcome
 
     def error(self, method: str, *params: object) -> RpcError:
-        """Return the error of a method, which must have one."""
         outcome = _outcome(self.post(_request(1, method, params)))
         assert isinstance(outcome, RpcError), outcome
         return outcome
@@ -73,14 +71,11 @@ class RpcClient(ABC):
 
 
 class DispatcherClient(RpcClient):
-    """A client of a dispatcher."""
-
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """The methods that the dispatcher serves."""
         return self._dispatcher.methods
 
     def post(self, document: object) -> Any:
@@ -91,7 +86,6 @@ class DispatcherClient(RpcClient):
         return response
 
     async def handle(self, body: bytes) -> bytes:
-        """Return the bytes of the response to a request."""
         response = self._dispatcher.handle(body, LocalConnection())
         handled = response if isinstance(response, bytes) or response is None else await response
         assert handled is not None
@@ -111,31 +105,24 @@ def native_response(dispatcher: Dispatcher, body: bytes) -> bytes | None:
 
 
 class LeavingClient(LocalConnection):
-    """A client that can disconnect."""
-
     def __init__(self) -> None:
         super().__init__()
         self._callbacks: list[Callable[[], object]] = []
 
     def on_close(self, callback: Callable[[], object]) -> None:
-        """Note what is to be called."""
         self._callbacks.append(callback)
 
     def disconnect_now(self) -> None:
-        """Close the connection."""
         for callback in self._callbacks:
             callback()
 
 
 class NamespaceClient(DispatcherClient):
-    """A client of some namespaces, without the rest of a node."""
-
     def __init__(self, *namespaces: Namespace) -> None:
         self._threads = ClientThreads(1)
         super().__init__(Dispatcher(list(namespaces), threads=self._threads))
 
     def close(self) -> None:
-        """End the workers."""
         self._threads.close(wait=True)
 
 
@@ -151,7 +138,6 @@ class HttpRpcClient(RpcClient):
         return msgspec.json.decode(self.post_bytes(msgspec.json.encode(document)))
 
     def post_bytes(self, body: bytes) -> bytes:
-        """Return the body of the response to a request."""
         headers = {"Content-Type": "application/json"}
         try:
             self._connection.request("POST", "/", body, headers)
@@ -170,7 +156,6 @@ class CheckedRpcClient(HttpRpcClient):
     """A connection to a node of the same sources: every response must be as its method declares it."""
 
     def post(self, document: object) -> Any:
-        """Return the whole response to any JSON document."""
         body = msgspec.json.encode(document)
         response = msgspec.json.decode(self.post_bytes(body))
         check_response(declared_methods(), msgspec.json.decode(body), response)
@@ -178,7 +163,6 @@ class CheckedRpcClient(HttpRpcClient):
 
 
 def get(url: str) -> bytes:
-    """Return a page of a server."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)
     try:

@@ -13,13 +13,10 @@ import pytest
 
 
 class SmallDisk:
-    """A directory on a file system of its own."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def fill(self) -> None:
-        """Use all the space that is left."""
         with (self.path / "ballast").open("wb", buffering=0) as ballast:
             for size in (1 << 20, 1 << 12):
                 try:
@@ -29,16 +26,13 @@ class SmallDisk:
                     continue
 
     def free(self) -> None:
-        """Give back what `fill` has used."""
         (self.path / "ballast").unlink()
 
     def enlarge(self, megabytes: int) -> None:
-        """Make the file system that large."""
         remount = ["mount", "-o", f"remount,size={megabytes}m", str(self.path)]
         subprocess.run(remount, check=True)
 
     def protect(self) -> None:
-        """Let nothing be written any more."""
         subprocess.run(["mount", "-o", "remount,ro", str(self.path)], check=True)  # noqa: S607
 
 

@@ -17,7 +17,6 @@ MAX_CONNECTIONS = 400
 
 
 def workers_of(node: RunningNode) -> list[int]:
-    """Return the process ids of a node's workers."""
     pid = node.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     return sorted(map(int, children))
@@ -29,14 +28,11 @@ def processes_of(node: RunningNode) -> list[int]:
 
 
 class ProcessClient(CheckedRpcClient):
-    """A connection to one process of a node."""
-
     def __init__(self, url: str, pid: int) -> None:
         super().__init__(url)
         self._connection.sock = connect_to(url, pid)
 
     def get(self, path: str) -> bytes:
-        """Return a page."""
         self._connection.request("GET", path)
         return self._connection.getresponse().read()
 
@@ -80,7 +76,6 @@ def _serving(connected: socket.socket, candidates: list[int]) -> int | None:
 
 
 def _inode(connected: socket.socket) -> str | None:
-    """Return the inode of the other end, once it is accepted."""
     ours, theirs = connected.getsockname()[1], connected.getpeername()[1]
     for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
         fields = line.split()

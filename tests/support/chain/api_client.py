@@ -29,8 +29,6 @@ REVERT = (
 
 
 class ApiClient(DispatcherClient):
-    """Calls every method of a chain's API."""
-
     def __init__(
         self,
         chain: Chain,

@@ -25,12 +25,10 @@ BENEFICIARY = Address(b"\xbe" * 20)
 
 
 def secret(name: int) -> bytes:
-    """Return one of many secret keys."""
     return name.to_bytes(32)
 
 
 def sender(name: int) -> Address:
-    """Return the address of a secret key."""
     return Address(_address_of(public_key(secret(name))))
 
 
@@ -59,14 +57,12 @@ class Producer:
 
     @property
     def head(self) -> Header:
-        """The last header."""
         assert self.store.head_number is not None
         record = self.store.get_record(self.store.head_number)
         assert record is not None
         return record.header()
 
     def begin(self) -> BlockExecutor:
-        """Return a block on top of the head."""
         parent = self.head
         env = BlockEnv(
             number=parent.number + 1,
@@ -80,7 +76,6 @@ class Producer:
         return BlockExecutor(self.rules, self.snapshot, env, on)
 
     def finish(self, executor: BlockExecutor) -> ExecutedBlock:
-        """Seal a block and store it."""
         executed = executor.finish(self.trie)
         self.store.append(executed.record, executed.nodes)
         self.snapshot = executed.overlay.seal(HistoricalState(self.store, executed.header.number))
@@ -92,7 +87,6 @@ class Producer:
         edits: Iterable[StoredChange] = (),
         codes: Iterable[bytes] = (),
     ) -> ExecutedBlock:
-        """Seal a block with these transactions."""
         executor = self.begin()
         executor.edit(edits, codes)
         for transaction in transactions:
@@ -100,7 +94,6 @@ class Producer:
         return self.finish(executor)
 
     def balance(self, address: bytes) -> int:
-        """Return what an account has after the head."""
         account = self.snapshot.account(address)
         return 0 if account is None else account.balance
 
@@ -131,7 +124,6 @@ def call(
     gas_limit: int = 200_000,
     fee: int = GWEI,
 ) -> Transaction:
-    """Return a signed transaction."""
     payload = FeeMarketTransaction(
         chain_id=CHAIN_ID,
         nonce=nonce,
@@ -174,7 +166,6 @@ def priority(
 
 
 def set_balance(address: bytes, balance: int, *, nonce: int = 0, code_hash: bytes) -> StoredChange:
-    """Return an edit of an account by hand."""
     account = stored_account(Account(nonce, balance, code_hash))
     return StoredChange(address, account, destroyed=False, slots=())
 
@@ -189,7 +180,6 @@ def sums(changes: Changes) -> int:
 
 
 def changes_of(overlay: Overlay) -> list[tuple[object, ...]]:
-    """Return what an overlay changed, to compare it with another."""
     return [
         (account.address, account.before, account.after, account.destroyed, account.storage)
         for account in overlay.changes().accounts

@@ -76,12 +76,10 @@ def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> Prior
 
 
 def open_chain(path: Path | None = None) -> Chain:
-    """Open the chain in memory, or in a directory."""
     return Chain.open(path, RULES, GENESIS, clock=Clock(lambda: 1_000.0))
 
 
 def execute_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
-    """Execute the next block of a ledger, without appending it."""
     env = ledger.next_block_env(timestamp=ledger.head.timestamp + 1)
     executor = BlockExecutor(ledger.rules.evm_rules(), ledger.latest, env, ledger.parent)
     for sent in transactions:
@@ -90,14 +88,12 @@ def execute_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
 
 
 def seal_block(ledger: Ledger, *transactions: Transaction) -> ExecutedBlock:
-    """Append a block of these transactions to a ledger."""
     executed = execute_block(ledger, *transactions)
     ledger.append(executed, ledger.rules.fees.prices())
     return executed
 
 
 def balance(chain: Chain | Ledger, address: Address, block: int | None = None) -> int:
-    """Return what an account has after a block, or now."""
     state = chain.latest if block is None else chain.state_after(block)
     account = state.account(address)
     return 0 if account is None else account.balance

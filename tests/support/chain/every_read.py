@@ -83,7 +83,6 @@ def reads_of_block(
 def reads_of_transaction(
     transaction: dict[str, Any], tracers: Sequence[dict[str, Any]] = TRACERS
 ) -> Iterator[Call]:
-    """Yield calls about a transaction that is in a block."""
     identity, index = transaction["hash"], transaction["transactionIndex"]
     for name in (
         "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash",
@@ -119,7 +118,6 @@ def reads_of_pending(identity: str) -> Iterator[Call]:
 
 
 def reads_of_address(address: str, block: str) -> Iterator[Call]:
-    """Yield calls about an account after a block."""
     slots = ["0x0", "0x1"]
     for name in (
         "eth_getAccount", "eth_getAccountInfo", "eth_getBalance", "eth_getCode", "eth_getTransactionCount",
@@ -138,7 +136,6 @@ def reads_of_address(address: str, block: str) -> Iterator[Call]:
 def calls_of(
     sender: str, to: str, block: str, tracers: Sequence[dict[str, Any]] = TRACERS
 ) -> Iterator[Call]:
-    """Yield what runs a call, by each method that runs one."""
     call = {"from": sender, "to": to, "gas": "0x1e8480", "data": "0x01020304"}
     for name in ("eth_call", "eth_estimateGas", "eth_createAccessList"):
         yield name, [call, block]

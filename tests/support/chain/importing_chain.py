@@ -27,7 +27,6 @@ IMPORTING = msgspec.structs.replace(
 
 
 def root(number: int) -> InteropRoot:
-    """Return the root of a block of L1."""
     value = Hash32(keccak256(b"root" + number.to_bytes(8)))
     return InteropRoot.of(L1_CHAIN_ID, number, 1_000 + number, value)
 
@@ -38,7 +37,6 @@ def roots(count: int, first: int = 1) -> list[InteropRoot]:
 
 
 def open_importing(path: Path | None = None, *, gas_limit: int | None = None) -> Chain:
-    """Open the chain in memory, or in a directory."""
     rules = RULES if gas_limit is None else msgspec.structs.replace(RULES, gas_limit=gas_limit)
     return Chain.open(path, rules, IMPORTING, clock=Clock(lambda: 1_000.0))
 
@@ -51,7 +49,6 @@ def stored_root(chain: Chain, number: int) -> Hash32:
 
 
 def system_nonce(chain: Chain) -> int:
-    """Return the salt of the next import."""
     account = chain.latest.account(SYSTEM_SENDER)
     assert account is not None
     return account.nonce

@@ -48,16 +48,12 @@ def emission(
 
 
 def read(texts: Iterable[object]) -> list[dict[str, Any]]:
-    """Return logs as a client understands them."""
     return [json.loads(text) for text in texts if isinstance(text, bytes)]
 
 
 class EmittingChain(Chain):
-    """A chain that seals on request."""
-
     @classmethod
     def begin(cls) -> EmittingChain:
-        """Open a temporary one."""
         chain = cls.open(None, ChainRules.layer_2(), _GENESIS, clock=Clock(lambda: 1_000.0))
         chain.schedule.seal_on_request()
         return chain
@@ -65,7 +61,6 @@ class EmittingChain(Chain):
     def emit(
         self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
     ) -> Transaction:
-        """Submit a transaction that emits a log."""
         nonce = self.pool.next_nonce(SENDERS[by])
         sent = emission(nonce, emitter, topics, by=by)
         self.add(sent)
@@ -74,7 +69,6 @@ class EmittingChain(Chain):
     def seal_emission(
         self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2)
     ) -> Transaction:
-        """Seal a block with one log."""
         sent = self.emit(emitter, topics)
         self.builder.seal()
         return sent

@@ -33,7 +33,6 @@ class Accounts:
 
     @property
     def state(self) -> Snapshot:
-        """The state as it is at any time."""
         return Snapshot(self, cache_entries=0)
 
     def account(self, address: bytes) -> Account:
@@ -69,7 +68,6 @@ def transfer(
     value: int = 0,
     size: int = 110,
 ) -> Transaction:
-    """Return a transfer that costs `21_000 * fee_cap + value` at most."""
     payload = FeeMarketTransaction(
         nonce=nonce,
         gas_limit=21_000,

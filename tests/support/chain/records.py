@@ -26,12 +26,10 @@ Log = tuple[bytes, tuple[bytes, ...], bytes]
 
 
 def address(name: int) -> Address:
-    """Return one of many addresses."""
     return Address(keccak256(b"address" + name.to_bytes(4))[:20])
 
 
 def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transaction:
-    """Return a signed transfer."""
     return sign(
         FeeMarketTransaction(
             chain_id=270,
@@ -47,7 +45,6 @@ def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transa
 
 
 def deposit(nonce: int, *, value: int = 1) -> Transaction:
-    """Return a transaction that came from L1."""
     return Transaction.from_l1(
         priority_transaction(nonce, sender=address(8), to=address(9), value=value)
     )
@@ -151,7 +148,6 @@ def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
 
 
 def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
-    """Return records whose parts are given block by block."""
     chain: list[BlockRecord] = []
     for parts in blocks:
         chain.append(record_after(chain[-1] if chain else None, **parts))  # type: ignore[arg-type]
@@ -159,7 +155,6 @@ def chain_of(*blocks: dict[str, object]) -> list[BlockRecord]:
 
 
 def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
-    """Append records with their nodes."""
     for record in chain:
         store.append(record, nodes_of(record))
 

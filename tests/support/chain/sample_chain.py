@@ -109,7 +109,6 @@ def payloads() -> dict[str, SignedPayload]:
 
 
 def deposit() -> PriorityTransaction:
-    """Return a transaction from L1."""
     return priority_transaction(7, sender=SENDERS[8], to=LOGGER, value=9, fee=FEE, to_mint=ETHER)
 
 
@@ -138,41 +137,34 @@ class SampleChain:
 
     @property
     def record(self) -> BlockRecord:
-        """The record of block 2."""
         return self.chain.blocks.record(2)
 
     def index(self, name: str) -> int:
-        """Return where a transaction is in block 2."""
         place = self.chain.blocks.locate_transaction(self.hashes[name])
         assert place is not None
         assert place[0] == 2
         return place[1]
 
     def logs(self) -> list[bytes]:
-        """Return the logs of block 2."""
         logs = self.rendered.log_cache.logs_of(2)
         assert logs is not None
         return list(logs.matching(LogQuery()))
 
     def transaction(self, name: str) -> dict[str, Any]:
-        """Return a transaction object."""
         shown: dict[str, Any] = parsed(self.rendered.transaction(self.hashes[name]))
         return shown
 
     def receipt(self, name: str) -> dict[str, Any]:
-        """Return a receipt object."""
         shown: dict[str, Any] = parsed(self.rendered.receipt(self.hashes[name]))
         return shown
 
     def block(self, number: int = 2, *, full: bool = False) -> dict[str, Any]:
-        """Return a block object."""
         shown: dict[str, Any] = parsed(self.rendered.block(number, full=full))
         return shown
 
 
 @contextmanager
 def sample_chain() -> Iterator[SampleChain]:
-    """Build the chain, and close it at the end."""
     sample = SampleChain()
     try:
         yield sample

@@ -47,13 +47,11 @@ class TracedChain:
 
 
 def created_by(creator: Address, nonce: int) -> Address:
-    """Return the address of a contract that `creator` makes with this nonce."""
     encoded = rlp_encode([bytes(creator), nonce.to_bytes((nonce.bit_length() + 7) // 8)])
     return Address(keccak256(encoded)[12:])
 
 
 @contextmanager
 def traced_chain() -> Iterator[TracedChain]:
-    """Build the chain, and close it at the end."""
     with running_api() as client:
         yield TracedChain(client)

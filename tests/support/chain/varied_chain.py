@@ -93,7 +93,6 @@ CODES: Final = {
 
 
 def varied_genesis(chain_id: int) -> Genesis:
-    """Return the genesis of the chain."""
     codes = {
         address: GenesisAccount(code=bytes.fromhex(code), nonce=1, balance=1000)
         for address, code in CODES.items()
@@ -126,7 +125,6 @@ class VariedChain:
         self.chain.add(sign(late, SECRETS[0]))
 
     def close(self) -> None:
-        """Close the chain."""
         self.client.api.close()
         self.chain.close()
 
@@ -218,7 +216,6 @@ def ethereum_payloads(chain_id: int) -> Iterator[SignedPayload]:
 
 @contextmanager
 def varied_chain(rules: ChainRules) -> Iterator[VariedChain]:
-    """Build the chain, and close it at the end."""
     varied = VariedChain(rules)
     try:
         yield varied

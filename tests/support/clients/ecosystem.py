@@ -59,12 +59,10 @@ class Ecosystem:
         self._keys = iter(known["private_keys"])
 
     def chain(self, name: str) -> ClientChain:
-        """Return a chain, with an account of its own for the caller."""
         known = self._chains[name]
         return ClientChain(name, known["http_url"], self.l1_url, next(self._keys), known)
 
     def run_checks(self, file: str, names: Sequence[str]) -> Results:
-        """Run a file of checks on some of the chains, and return what is wrong."""
         chains = [self.chain(name) for name in names]
         described = [{**chain.known, "name": chain.name, "key": chain.key} for chain in chains]
         return run_checks(
@@ -77,7 +75,6 @@ class Ecosystem:
 
 
 def on_each(file: str, names: Sequence[str]) -> list[str]:
-    """Return the checks of a file by the chains that they are run on."""
     of_tokens = [
         f"{check} [{name}]"
         for name in names
@@ -102,6 +99,5 @@ def running_ecosystem() -> Iterator[Ecosystem]:
 
 
 def _base_token(token: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the token that gas is paid in, or nothing if that is ether."""
     address = Web3.to_checksum_address(token["l1_address"])
     return None if address == ETHER_ADDRESS else {**token, "l1_address": address}

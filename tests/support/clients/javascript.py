@@ -27,7 +27,6 @@ _TOKEN_CHECK: Final = re.compile(r'^checkWithToken\("(.+?)",', re.MULTILINE)
 
 
 def checks_of(name: str, folder: Path = FOLDER) -> list[str]:
-    """Return what a file checks, in order."""
     names = _CHECK.findall((folder / name).read_text())
     assert len(names) == len(set(names)) > 0
     return names

@@ -27,7 +27,6 @@ Send: TypeAlias = Callable[[str, Requests, int | None], list[dict[str, Any]]]
 
 
 def in_one_batch(url: str, requests: Requests, pid: int | None = None) -> list[dict[str, Any]]:
-    """Send all requests in one batch."""
     with closing(HttpRpcClient(url) if pid is None else ProcessClient(url, pid)) as client:
         responses: list[dict[str, Any]] = client.post(requests)
     return responses
@@ -48,7 +47,6 @@ def over_one_websocket(
 
 
 def calls(*sent: tuple[str, Any]) -> Requests:
-    """Return the requests of calls with one parameter each."""
     return [
         {"jsonrpc": "2.0", "id": number, "method": method, "params": [given]}
         for number, (method, given) in enumerate(sent)
@@ -72,7 +70,6 @@ class OrderedSender:
         return self.nonce - 1
 
     def raw(self, method: str = "eth_sendRawTransaction") -> tuple[str, str]:
-        """Return a transfer that is signed here."""
         payload = FeeMarketTransaction(
             chain_id=self.chain_id,
             nonce=self._next(),
@@ -99,7 +96,6 @@ class OrderedSender:
         return "eth_sendRawTransaction", "0x" + raw.hex()
 
     def validated(self, method: str = "eth_sendRawTransaction") -> tuple[str, str]:
-        """Return a transaction that a paymaster has to agree to."""
         general = b"\x8c\x5a\x34\x45" + bytes(31) + b"\x20" + bytes(32)
         payload = ZkTransaction(
             nonce=self._next(),
@@ -115,7 +111,6 @@ class OrderedSender:
         return method, "0x" + sign_by(payload, self.secret).encode().hex()
 
     def nonces_of(self, responses: list[dict[str, Any]]) -> list[int]:
-        """Return the nonces of what was sent, each of which is in a block."""
         found = []
         for response in responses:
             assert "error" not in response, response

@@ -30,7 +30,6 @@ class Subscriber:
         return message["result"]
 
     def next(self) -> Any:
-        """Return the result of the next notification."""
         if self.notifications:
             return self.notifications.pop(0)
         return self._receive()["params"]["result"]

@@ -56,7 +56,6 @@ def foundry() -> dict[str, str]:
 
 
 def hardhat(project: Path, packages: Path) -> dict[str, str]:
-    """Return the environment of Hardhat in a project, which gets the packages of a folder."""
     (project / "node_modules").symlink_to(packages, target_is_directory=True)
     programs = project / ".programs"
     programs.mkdir()

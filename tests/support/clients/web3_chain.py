@@ -52,8 +52,6 @@ class Prepared(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A prepared chain, and its clients."""
-
     url: str
     w3: Web3
     async_w3: AsyncWeb3[Any]

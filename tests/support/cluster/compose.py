@@ -28,7 +28,6 @@ _VARIABLE = re.compile(r"\$\{POSTGRES_PASSWORD:\?[^}]*\}")
 
 
 def read_compose() -> dict[str, Any]:
-    """Return the file, with its anchors resolved."""
     document: dict[str, Any] = YAML(typ="safe").load(COMPOSE.read_text(encoding="utf-8"))
     return document
 
@@ -85,7 +84,6 @@ class ComposedCluster:
                 process.wait()
 
     def close(self) -> None:
-        """Stop everything."""
         self._stack.close()
 
     def _environment(self, name: str, port: int = 0) -> dict[str, str]:
@@ -103,5 +101,4 @@ class ComposedCluster:
 
 
 def find_haproxy() -> str | None:
-    """Return HAProxy, if this machine has it."""
     return shutil.which(os.environ.get("HAPROXY", "haproxy"))

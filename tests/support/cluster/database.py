@@ -21,25 +21,20 @@ LEASE_SECONDS = 60.0
 
 
 class EmptyCluster:
-    """The tables of a cluster in a database of their own."""
-
     def __init__(self, url: str) -> None:
         self.database = ClusterDatabase(ClusterAddress(url), LEASE_SECONDS)
 
     @contextlib.asynccontextmanager
     async def connected(self) -> AsyncIterator[asyncpg.Connection[Any]]:
-        """Connect, and close the connection at the end."""
         async with self.database.session() as connection:
             yield connection
 
     async def writer(self, connection: asyncpg.Connection[Any], holder: str = "a") -> LogWriter:
-        """Take the lease, and return what writes."""
         held = await take_lease(connection, holder, f"http://{holder}", LEASE_SECONDS)
         assert held is not None
         return LogWriter(connection, held, LEASE_SECONDS)
 
     async def expire(self, connection: asyncpg.Connection[Any]) -> None:
-        """Let the lease expire now."""
         await connection.execute("update lease set valid_until = '-infinity'")
 
     async def producer(

@@ -51,7 +51,6 @@ class ClusterNodeProcess:
 
     @property
     def running(self) -> RunningNode:
-        """The process that was started last."""
         assert self._running is not None
         return self._running
 
@@ -63,7 +62,6 @@ class ClusterNodeProcess:
 
     @property
     def client(self) -> HttpRpcClient:
-        """A client of the node, for one thread."""
         if self._client is None:
             self._client = HttpRpcClient(self.url)
             self._stack.callback(self._client.close)
@@ -71,33 +69,27 @@ class ClusterNodeProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process."""
         return self._running is not None and self._running.process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
         assert self._running is not None
         return self._running.process.pid
 
     @property
     def data_dir(self) -> Path:
-        """The directory of its store."""
         return self._cluster.folder / self.name
 
     def start(self) -> None:
-        """Start the node, and return once it listens."""
         data = ("--data-dir", str(self.data_dir))
         arguments = (*self._cluster.flags, *data, *self.flags)
         starting = starting_node(*arguments, command=self._command)
         self._running = self._stack.enter_context(starting).ready()
 
     def health(self) -> dict[str, Any]:
-        """Return what the node says of itself."""
         return health_of(self.url)[1]
 
     def printed(self) -> str:
-        """Return everything that it has printed so far."""
         with contextlib.suppress(OSError):
             self._printed = self._printed if self._running is None else self._running.printed()
         return f"{self.name}:\n{self._before}{self._printed}"
@@ -116,19 +108,15 @@ class ClusterNodeProcess:
         return self._running.stop()
 
     def pause(self) -> None:
-        """Stop the process where it is."""
         assert self._running is not None
         self._running.process.send_signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let a paused process go on."""
         assert self._running is not None
         self._running.process.send_signal(signal.SIGCONT)
 
 
 class ClusterProcesses:
-    """The processes of one cluster, with a chain of its own."""
-
     def __init__(self, postgres: Postgres, l1_url: str, folder: Path, url: str) -> None:
         self.postgres = postgres
         self.l1_url = l1_url
@@ -138,7 +126,6 @@ class ClusterProcesses:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags that every node is started with."""
         return (
             *("--cluster", self.url, "--l1-url", self.l1_url),
             *("--operator-key", str(OPERATOR.secret)),
@@ -146,15 +133,12 @@ class ClusterProcesses:
         )
 
     def add(self, *flags: str, command: Sequence[str] = ENTRESOL) -> ClusterNodeProcess:
-        """Start another node."""
         node = ClusterNodeProcess(self, node_name(len(self.nodes)), flags, command)
         self.nodes.append(node)
         node.start()
         return node
 
     def producer(self) -> ClusterNodeProcess:
-        """Return the node that produces, once there is one."""
-
         def found() -> ClusterNodeProcess | None:
             for node in self.nodes:
                 with contextlib.suppress(OSError):
@@ -172,7 +156,6 @@ class ClusterProcesses:
 
     @property
     def lease_seconds(self) -> float:
-        """How long a lease is valid."""
         return LEASE_SECONDS
 
     def url_by_port(self, port: int) -> str:
@@ -181,27 +164,22 @@ class ClusterProcesses:
         return f"postgresql://postgres@127.0.0.1:{port}{name}"
 
     def contracts(self) -> dict[str, Address]:
-        """Return the contracts on L1."""
         document = self.fetch_value("select settlement::text from entresol.chain")
         contracts = json.loads(document)["contracts"]
         return {name: Address.parse(text) for name, text in contracts.items()}
 
     def fetch_value(self, query: str) -> Any:
-        """Return the one value of a query in the cluster's database."""
         return asyncio.run(fetch_value(self.url, query))
 
     def execute(self, statement: str) -> None:
-        """Execute a statement in the cluster's database."""
         asyncio.run(execute(self.url, statement))
 
     def close(self) -> None:
-        """Kill what is running."""
         for node in self.nodes:
             node.kill()
 
 
 def node_name(number: int) -> str:
-    """Return the name of a node, which its directory has, too."""
     return f"node-{number}"
 
 
@@ -239,7 +217,6 @@ class ChainTemplate:
 
     @property
     def is_free(self) -> bool:
-        """Whether no cluster is on this L1."""
         return not self._is_used
 
     @contextlib.contextmanager

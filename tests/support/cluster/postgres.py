@@ -47,7 +47,6 @@ class Postgres:
         asyncio.run(execute(self.url, statement))
 
     def url_of(self, database: str) -> str:
-        """Return the URL of a database."""
         parts = urlsplit(self.url)
         # Without a host, urlunsplit would drop the slashes.
         return urlunsplit(parts._replace(path="")).replace(
@@ -70,7 +69,6 @@ class Postgres:
         self._server.stop()
 
     def start(self) -> None:
-        """Start it again."""
         self._server.ensure_postgres_running()
 
 
@@ -100,7 +98,6 @@ def running_postgres() -> Iterator[Postgres]:
 
 
 async def execute(url: str, statement: str) -> None:
-    """Execute a statement in a database."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(statement)
@@ -109,7 +106,6 @@ async def execute(url: str, statement: str) -> None:
 
 
 async def fetch_value(url: str, query: str) -> Any:
-    """Return the one value of a query."""
     connection = await asyncpg.connect(url)
     try:
         return await connection.fetchval(query)

@@ -33,11 +33,9 @@ class PostgresProxy:
         self.port = 0
 
     def set_mode(self, mode: Mode) -> None:
-        """Change what happens to bytes from now on."""
         self._loop.call_soon_threadsafe(self._set_mode, mode)
 
     def cut(self) -> None:
-        """Close every connection, wherever it is."""
         self._loop.call_soon_threadsafe(self._cut)
 
     def _set_mode(self, mode: Mode) -> None:
@@ -60,7 +58,6 @@ class PostgresProxy:
         self._writers -= {writer, back}
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass bytes on in one direction."""
         line: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(MAX_DELAYED)
         delivery = asyncio.create_task(self._deliver(line, writer))
         data = b" "
@@ -76,7 +73,6 @@ class PostgresProxy:
     async def _deliver(
         self, line: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter
     ) -> None:
-        """Write what is read from a line when it is due, until its end."""
         is_open = True
         while True:
             due, data = await line.get()
@@ -96,7 +92,6 @@ class PostgresProxy:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[PostgresProxy]:
-        """Listen on a free port until the end."""
         ready = threading.Event()
 
         async def serve() -> None:

@@ -13,15 +13,12 @@ _SECONDS = struct.Struct("=d")
 
 
 class SkewedClock:
-    """The clock of a node in another process."""
-
     def __init__(self, path: Path) -> None:
         self._path = path
         path.write_bytes(_SECONDS.pack(0.0))
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command of a node that has this clock."""
         return (sys.executable, "-m", "tests.support.cluster.skewed_clock", str(self._path))
 
     def set(self, seconds: float) -> None:

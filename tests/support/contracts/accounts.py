@@ -79,12 +79,10 @@ def approval_based(token: Address, amount: int, inner: bytes = b"") -> bytes:
 
 
 def use_nonce(nonce: int) -> Call:
-    """Return the call by which an account uses its nonce."""
     return NONCE_HOLDER, 0, calldata("incrementMinNonceIfEquals(uint256)", nonce)
 
 
 def pay(wei: int) -> Call:
-    """Return the call by which somebody pays a fee."""
     return BOOTLOADER, wei, b""
 
 
@@ -107,7 +105,6 @@ class ScriptedWorld(LayerTwo):
         is_logged: bool = True,
         may_fail: bool = False,
     ) -> None:
-        """Set what a contract does in a function."""
         selector = SELECTORS[function] if isinstance(function, str) else function
         data = calldata(
             "script(bytes4,(address,uint256,bytes,bool)[],uint8,bytes,bool)",
@@ -120,7 +117,6 @@ class ScriptedWorld(LayerTwo):
         assert self.send(contract, data).succeeded
 
     def do(self, contract: Address, *calls: Call) -> TransactionResult:
-        """Let a scripted contract make calls."""
         self.script(contract, b"do!!", *calls)
         return self.send(contract, b"do!!")
 
@@ -146,7 +142,6 @@ class ScriptedWorld(LayerTwo):
         return address
 
     def set_version(self, account: Address, version: int) -> TransactionResult:
-        """Let a contract say that it is an account, or is not."""
         call = (CONTRACT_DEPLOYER, 0, calldata("updateAccountVersion(uint8)", version))
         return self.do(account, call)
 
@@ -169,7 +164,6 @@ class ScriptedWorld(LayerTwo):
         return account
 
     def token(self, owner: Address = ALICE, amount: int = 1_000) -> Address:
-        """Deploy a token, and mint some of it."""
         token = self.deploy(TOKEN, "(string,string,uint8)", "Crown", "CRWN", 18)
         assert self.send(token, calldata("mint(address,uint256)", owner, amount)).succeeded
         return token
@@ -183,7 +177,6 @@ class ScriptedWorld(LayerTwo):
         return self.last()
 
     def open(self) -> BlockExecutor:
-        """Return the next block, empty."""
         return self.chain.filler.open(self.chain.head.timestamp + 1)
 
     def nonce(self, address: Address) -> int:
@@ -192,7 +185,6 @@ class ScriptedWorld(LayerTwo):
         return 0 if account is None else account.nonce
 
     def min_nonce(self, account: Address) -> int:
-        """Return the first unused nonce of a contract account."""
         nonce: int = self.read(NONCE_HOLDER, "getMinNonce(address)(uint256)", account)
         return nonce
 
@@ -203,25 +195,21 @@ class ScriptedWorld(LayerTwo):
         return decode_transaction(payload.encode())
 
     def from_key(self, by: int = 0, **fields: object) -> Transaction:
-        """Return a signed transaction of Alice's, or of Bob's."""
         sender = (ALICE, BOB)[by]
         fields.setdefault("nonce", self.nonce(sender))
         return sign(fill(sender, **fields), SECRETS[by])
 
     def is_signed(self, account: Address, digest: bytes, signature: bytes) -> bool:
-        """Return whether an account says that a signature is its own (ERC-1271)."""
         function = "isValidSignature(bytes32,bytes)(bytes4)"
         magic: bytes = self.read(account, function, digest, signature)
         return magic == bytes.fromhex("1626ba7e")
 
     def supply(self) -> int:
-        """Return the ether of all accounts."""
         state = self.chain.latest
         known = map(state.account, self.chain.ledger.store.state_keys.addresses())
         return sum(account.balance for account in known if account is not None)
 
     def trace(self, options: bytes = b'{"tracer":"callTracer"}') -> dict[str, Any]:
-        """Return the trace of the only transaction of the head."""
         block = self.chain.ledger.sealed_block(self.chain.number)
         ran = trace_transaction(block, 0, options, TraceBudget(TraceLimits()))
         trace: dict[str, Any] = json.loads(ran.trace or b"{}")
@@ -229,7 +217,6 @@ class ScriptedWorld(LayerTwo):
 
 
 def fill(sender: Address, **fields: object) -> ZkTransaction:
-    """Return a transaction with valid fields where none are given."""
     paymaster = fields.pop("paymaster", None)
     message = fields.pop("paymaster_input", GENERAL)
     payload = ZkTransaction(
@@ -319,7 +306,6 @@ class Script(NamedTuple):
 
 
 def deploy_account(client: RpcClient, scripts: dict[str, Script]) -> Address:
-    """Deploy an account with an ether that does what the scripts say."""
     code = artifact_for_tests("ScriptedContract").bytecode
     account = Address.parse(_send(client, data=code)["contractAddress"])
     version = (CONTRACT_DEPLOYER, 0, calldata("updateAccountVersion(uint8)", 1))
@@ -331,7 +317,6 @@ def deploy_account(client: RpcClient, scripts: dict[str, Script]) -> Address:
 
 
 def set_scripts(client: RpcClient, account: Address, scripts: dict[str, Script]) -> None:
-    """Let an account do what the scripts say."""
     for name, script in scripts.items():
         _set_script(client, account, SELECTORS[name], script)
 

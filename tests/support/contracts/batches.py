@@ -23,8 +23,6 @@ NONE = bytes(32)
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """A batch, with valid fields by default."""
-
     number: int
     chain_id: int = 270
     state: bytes = b""
@@ -45,7 +43,6 @@ class Batch:
         return self.state or keccak256(b"state %d" % self.number)
 
     def da_input(self) -> bytes:
-        """Return the data that goes with the commit."""
         if self.da_scheme == 1:
             return NONE
         return b"".join([self._da_header(), b"\0", self.pubdata, NONE])
@@ -54,7 +51,6 @@ class Batch:
         return NONE if self.da_scheme == 1 else keccak256(self._da_header())
 
     def commitment(self) -> bytes:
-        """Return what the batch claims, in one hash."""
         if self.number == 0:
             return (1).to_bytes(32)
         return keccak256(
@@ -75,7 +71,6 @@ class Batch:
         )
 
     def stored(self) -> tuple[object, ...]:
-        """Return what the contract remembers."""
         return (
             self.number,
             self.state_hash,
@@ -89,7 +84,6 @@ class Batch:
         )
 
     def committed(self) -> tuple[object, ...]:
-        """Return what the operator commits to."""
         return (
             self.number,
             self.state_hash,
@@ -108,7 +102,6 @@ class Batch:
         )
 
     def public_input(self, previous: Batch) -> int:
-        """Return what a proof of the batch is about."""
         claim = previous.state_hash + self.state_hash + self.commitment()
         return int.from_bytes(keccak256(claim)) >> 32
 

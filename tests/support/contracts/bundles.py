@@ -29,8 +29,6 @@ CHAIN_LEAF = keccak256(b"zkSync:ChainIdLeaf")
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A call of a bundle."""
-
     to: Address
     sender: Address
     value: int = 0
@@ -39,14 +37,11 @@ class Call:
     shadow_account: bool = False
 
     def encoded(self) -> tuple[object, ...]:
-        """Return the values that are encoded."""
         return (self.version, self.shadow_account, self.to, self.sender, self.value, self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainBundle:
-    """Calls to another chain."""
-
     calls: Sequence[Call]
     base_token: Hash32
     source: int = CHAIN_ID
@@ -56,7 +51,6 @@ class PlainBundle:
     attributes: tuple[bytes, bytes, bool] = field(default=(b"", b"", False))
 
     def encode(self) -> bytes:
-        """Return the bundle as it is executed."""
         calls = [call.encoded() for call in self.calls]
         values = (
             self.version, self.source, self.destination, self.base_token, self.salt, calls, self.attributes,
@@ -64,11 +58,9 @@ class PlainBundle:
         return abi.encode([BUNDLE], [values])
 
     def message(self) -> bytes:
-        """Return the message that the source sends."""
         return b"\1" + self.encode()
 
     def log(self, tx_number: int = 0) -> L2ToL1Log:
-        """Return the log of the message."""
         return message_log(tx_number, INTEROP_CENTER, self.message())
 
 
@@ -86,7 +78,6 @@ def mint_of(token: Address, amount: int, metadata: bytes = b"", receiver: Addres
 
 
 def asset_call(asset: Hash32, mint: bytes, source: int = CHAIN_ID) -> Call:
-    """Return the call of a router that carries an asset."""
     arguments = abi.encode(["uint256", "bytes32", "bytes"], [source, asset, mint])
     return Call(to=L2_ASSET_ROUTER, sender=L2_ASSET_ROUTER, data=FINALIZE + arguments)
 
@@ -107,7 +98,6 @@ def tree_root(leaves: Sequence[bytes]) -> bytes:
 
 
 def tree_path(levels: Sequence[Sequence[bytes]], index: int) -> list[bytes]:
-    """Return the siblings from a leaf up."""
     path, empty = [], EMPTY_ENTRY
     for level in levels[:-1]:
         sibling = index ^ 1
@@ -117,7 +107,6 @@ def tree_path(levels: Sequence[Sequence[bytes]], index: int) -> list[bytes]:
 
 
 def batch_leaf(root: bytes, number: int, timestamp: int) -> bytes:
-    """Return the leaf of a batch in the tree of its chain."""
     return keccak256(BATCH_LEAF + root + number.to_bytes(32) + timestamp.to_bytes(32))
 
 

@@ -82,8 +82,6 @@ class Done:
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract at an address."""
-
     address: Address
     artifact: Artifact
 
@@ -136,7 +134,6 @@ class Engine:
         self.last: Done | None = None
 
     def fork(self) -> Engine:
-        """Return a copy that goes its own way."""
         forked = Engine(self.overlay.fork(), timestamp=self.timestamp)
         forked.chain_id = self.chain_id
         return forked
@@ -158,11 +155,9 @@ class Engine:
         return contract.decode(function, self._run(sender, contract.address, data, value).output)
 
     def send_data(self, sender: Address, to: Address | None, data: bytes, value: int = 0) -> bytes:
-        """Send a transaction with any data, and return what it returned."""
         return self._run(sender, to, data, value).output
 
     def read(self, contract: Contract, function: str, *arguments: object) -> Any:
-        """Call a function without changing anything."""
         return self.fork().send(Address(b"\xee" * 20), contract, function, *arguments)
 
     def events(self, *known: Contract) -> list[Event]:
@@ -176,17 +171,14 @@ class Engine:
         ]
 
     def event(self, contract: Contract, name: str) -> Event:
-        """Return the only event of a contract with this name in the last transaction."""
         (found,) = (event for event in self.events(contract) if event.name == name)
         return found
 
     def balance(self, address: Address) -> int:
-        """Return what an account has."""
         account = self.overlay.account(address)
         return 0 if account is None else account.balance
 
     def nonce(self, address: Address) -> int:
-        """Return an account's next nonce."""
         account = self.overlay.account(address)
         return 0 if account is None else account.nonce
 
@@ -222,7 +214,6 @@ def find(name: str) -> Artifact:
 
 
 def type_of(field: dict[str, Any]) -> str:
-    """Return a type as signatures write it."""
     if not field["type"].startswith("tuple"):
         return str(field["type"])
     inner = ",".join(types(field["components"]))
@@ -230,7 +221,6 @@ def type_of(field: dict[str, Any]) -> str:
 
 
 def types(fields: list[dict[str, Any]]) -> list[str]:
-    """Return types as signatures write them."""
     return [type_of(field) for field in fields]
 
 
@@ -245,7 +235,6 @@ def selector(entry: dict[str, Any]) -> bytes:
 
 
 def topic(entry: dict[str, Any]) -> bytes:
-    """Return the topic that names an event."""
     return keccak256(signature(entry).encode())
 
 
@@ -265,7 +254,6 @@ def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Ar
 
 
 def error_of(output: bytes) -> Reverted:
-    """Read what a call reverted with."""
     entry = _errors().get(output[:4])
     if entry is None:
         return Reverted("unknown", output)

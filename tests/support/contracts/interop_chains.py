@@ -71,7 +71,6 @@ _INTEROP = {
 
 
 def chain_only(chain_id: int) -> bytes:
-    """Return a chain, as ERC-7930 has it."""
     number = chain_id.to_bytes((chain_id.bit_length() + 7) // 8)
     return PREFIX + bytes([len(number)]) + number + b"\0"
 
@@ -81,7 +80,6 @@ def on_chain(chain_id: int, account: Address) -> bytes:
 
 
 def anywhere(account: Address) -> bytes:
-    """Return an address without a chain."""
     return PREFIX + b"\0\x14" + account
 
 
@@ -93,7 +91,6 @@ def attribute(signature: str, value: object) -> bytes:
 def starter(
     to: Address | bytes, data: bytes = b"", *, value: int = 0, indirect: int | None = None
 ) -> tuple[bytes, bytes, list[bytes]]:
-    """Return a call, as its sender gives it."""
     attributes = [attribute("interopCallValue(uint256)", value)] if value else []
     if indirect is not None:
         attributes.append(attribute("indirectCall(uint256)", indirect))
@@ -110,7 +107,6 @@ class Sent:
 
     @property
     def log(self) -> L2ToL1Log:
-        """The log of the message."""
         return message_log(0, INTEROP_CENTER, b"\1" + self.bundle)
 
 
@@ -159,11 +155,9 @@ class InteropChain:
 
     @property
     def base_asset(self) -> Hash32:
-        """The id of the base token."""
         return asset_id(self.base_token)
 
     def knows(self, other: InteropChain) -> None:
-        """Register another chain here."""
         sender = alias(REGISTRAR)
         self.engine.send(
             sender, self.hub, "registerChainForInterop", other.chain_id, other.base_asset
@@ -185,7 +179,6 @@ class InteropChain:
         return self.sent(bytes(bundle_hash))
 
     def sent(self, bundle_hash: bytes) -> Sent:
-        """Return the bundle that the last transaction has sent."""
         (message,) = self.engine.events(self.messenger)
         return Sent(bundle_hash, bytes(message.fields["message"])[1:], self.chain_id)
 
@@ -194,11 +187,9 @@ class InteropChain:
         self.engine.send(BOOTLOADER, self.roots, "addInteropRootsInBatch", roots)
 
     def execute(self, sent: Sent, proof: tuple[Any, ...], sender: Address = BOB) -> None:
-        """Execute a bundle."""
         self.engine.send(sender, self.handler, "executeBundle", sent.bundle, proof)
 
     def token_balance(self, asset: Hash32, owner: Address) -> int:
-        """Return what somebody has of an asset."""
         token = Address(bytes.fromhex(self.engine.read(self.vault, "tokenAddress", asset)[2:]))
         if not self.engine.overlay.account(token):
             return 0
@@ -220,11 +211,9 @@ class LayerOne:
 
     @property
     def root(self) -> bytes:
-        """The root over all chains."""
         return self._levels()[-1][0]
 
     def proof(self, sent: Sent, batch: int = 1, index: int = 0, block: int = 1) -> tuple[Any, ...]:
-        """Return the proof of a bundle to another L2."""
         source, logs = sent.source, self.batches[sent.source][batch - 1]
         batch_levels = tree_levels(self._batch_leaves(source))
         batch_path = tree_path(batch_levels, batch - 1)
@@ -287,7 +276,6 @@ class Street:
         return self.l1.proof(sent, batch, block=self._blocks)
 
     def deliver(self, sent: Sent, sender: Address = BOB) -> None:
-        """Let a bundle arrive, and execute it."""
         destination = self.there if sent.source == CHAIN_ID else self.here
         destination.execute(sent, self.arrive(sent), sender)
 
@@ -297,7 +285,6 @@ class Street:
 
 
 def deposit(chain: InteropChain, amount: int, token: Address = L1_TOKEN) -> None:
-    """Let a token of L1 arrive for Alice."""
     mint = mint_of(token, amount, described(L1_CHAIN_ID), ALICE)
     chain.engine.send(
         alias(L1_ROUTER), chain.router, "finalizeDeposit(uint256,bytes32,bytes)",
@@ -314,12 +301,10 @@ def asset(
 
 
 def status(street: Street, sent: Sent) -> int:
-    """Return what has happened to a bundle."""
     return int(street.there.engine.read(street.there.handler, "bundleStatus", sent.bundle_hash))
 
 
 def verified(street: Street, *starters: Any, **options: Any) -> Sent:
-    """Send a bundle, and verify it where it goes."""
     sent = street.here.send(*starters, **options)
     proof = street.arrive(sent)
     street.there.engine.send(BOB, street.there.handler, "verifyBundle", sent.bundle, proof)

@@ -61,7 +61,6 @@ class Deployed:
     def token(
         self, name: str = "TestERC20", *arguments: object, holder: Address = ALICE
     ) -> Contract:
-        """Deploy a token, and give `holder` a thousand of it."""
         if name == "TestERC20" and not arguments:
             arguments = ("Test", "TST", 18)
         token = self.engine.deploy(name, *arguments, sender=DEPLOYER)
@@ -140,7 +139,6 @@ class Deployed:
 def settle(
     engine: Engine, timelock: Contract, chain: Contract, previous: Batch, batch: Batch
 ) -> None:
-    """Commit, prove and execute one batch."""
     for step, data in (
         ("commit", batch.commit_data(previous)),
         ("prove", batch.prove_data(previous)),
@@ -250,7 +248,6 @@ def asset_id(token: Address, chain_id: int = L1_CHAIN_ID) -> Hash32:
 
 
 def burn_data(amount: int, receiver: Address, token: Address) -> bytes:
-    """Return the data by which the vault burns a deposit."""
     return abi.encode(["uint256", "address", "address"], [amount, receiver, token])
 
 

@@ -51,7 +51,6 @@ Log = tuple[bytes, tuple[bytes, ...], bytes]
 
 
 def types_of(types: str) -> list[str]:
-    """Return the members of a list of types in parentheses."""
     if types == "()":
         return []
     parsed = parse(types)
@@ -64,13 +63,11 @@ def encode(types: str, *values: object) -> bytes:
 
 
 def decode(types: str, data: bytes) -> Any:
-    """Return the values that `encode` was given, or the only one."""
     values = abi_decode(types_of(types), data)
     return values[0] if len(values) == 1 else values
 
 
 def calldata(signature: str, *values: object) -> bytes:
-    """Return the data of a call."""
     name = signature.partition("(")[0]
     return keccak256(signature.encode())[:4] + encode(signature[len(name) :], *values)
 
@@ -81,12 +78,10 @@ def failure(signature: str, *values: object) -> bytes:
 
 
 def topic(signature: str) -> bytes:
-    """Return the first topic of an event."""
     return keccak256(signature.encode())
 
 
 def padded(address: bytes) -> bytes:
-    """Return an address as a topic or a key."""
     return address.rjust(32, b"\0")
 
 
@@ -100,7 +95,6 @@ CROWN = metadata(encode("(string)", "Crown"), encode("(string)", "CRWN"), encode
 
 @contextmanager
 def failing(data: bytes) -> Iterator[None]:
-    """Expect that a call reverts with this data."""
     with pytest.raises(ExecutionReverted) as caught:
         yield
     assert caught.value.data == data
@@ -218,14 +212,12 @@ class LayerTwo:
         return self.from_l1(deposit_call(amount, receiver, token, description))
 
     def deploy(self, contract: Artifact, types: str = "()", *arguments: object) -> Address:
-        """Deploy a contract by Alice, and return where it is."""
         outcome = self.send(None, contract.bytecode + encode(types, *arguments))
         assert outcome.succeeded
         assert outcome.created is not None
         return Address(outcome.created)
 
     def last(self) -> TransactionResult:
-        """Return how the last transaction ended."""
         return self.chain.blocks.record(self.chain.number).results[-1]
 
     def balance(self, address: Address) -> int:
@@ -263,5 +255,4 @@ def logs_of(outcome: TransactionResult, address: Address, first_topic: bytes) ->
 
 
 def messages_of(outcome: TransactionResult) -> list[L2ToL1Log]:
-    """Return the L2-to-L1 logs of a transaction."""
     return [L2ToL1Log.unpack(packed) for packed in outcome.l2_to_l1_logs]

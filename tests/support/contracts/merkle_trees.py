@@ -19,7 +19,6 @@ NO_LOG = L2ToL1Log.unpack(bytes(88))
 
 
 def root_of(logs: Sequence[L2ToL1Log]) -> bytes:
-    """Return the root of a batch that wrote these logs."""
     local = _levels([keccak256(log.pack()) for log in logs])[-1][0]
     return keccak256(local + AGGREGATED_ROOT)
 

@@ -36,7 +36,6 @@ FILLER = message_log(0, ALICE, b"something else")
 def request(
     l1: Deployed, *, sender: Address = ALICE, value: int | None = None, **fields: Any
 ) -> Hash32:
-    """Ask for a transaction of the sender's on L2, and return its hash there."""
     asked = direct(**fields)
     paid = asked[1] if value is None else value
     function = "requestL2TransactionDirect"
@@ -79,7 +78,6 @@ def deposit(
 def deposit_token(
     l1: Deployed, token: Contract, amount: int, *, legacy: bool = False, **fields: Any
 ) -> Hash32:
-    """Approve a token of Alice's, and deposit it."""
     l1.engine.send(ALICE, token, "approve", l1.router.address, amount)
     return deposit(l1, (old_form if legacy else new_form)(token, amount), **fields)
 
@@ -91,7 +89,6 @@ def requested(l1: Deployed) -> dict[str, Any]:
 
 
 def payload(l1: Deployed) -> PriorityTransaction:
-    """Return the priority transaction that the last transaction requested."""
     fields = requested(l1)
     return PriorityTransaction.from_abi(
         abi.encode([CANONICAL], [fields["transaction"]]), fields["factoryDeps"]
@@ -141,7 +138,6 @@ def claim(
 
 
 def finalize(l1: Deployed, claimed: tuple[Any, ...]) -> None:
-    """Have a withdrawal paid."""
     l1.engine.send(OPERATOR, l1.nullifier, "finalizeDeposit", claimed)
 
 
@@ -160,23 +156,19 @@ class Operator:
     batches: list[Batch] = field(default_factory=list)
 
     def commit(self, batch: Batch | None = None, **fields: Any) -> Batch:
-        """Commit to the next batch, changed in these fields."""
         batch = batch or Batch(number=len(self.batches), **fields)
         self.call("commit", batch.number, batch.number, batch.commit_data(self.batches[-1]))
         self.batches.append(batch)
         return batch
 
     def prove(self, *batches: Batch) -> None:
-        """Prove batches that follow each other."""
         data = prove_data(self.batches[batches[0].number - 1], batches)
         self.call("prove", batches[0].number, batches[-1].number, data)
 
     def execute(self, *batches: Batch) -> None:
-        """Execute batches that follow each other."""
         self.call("execute", batches[0].number, batches[-1].number, execute_data(batches))
 
     def settle(self, **fields: Any) -> Batch:
-        """Commit, prove and execute the next batch."""
         batch = self.commit(**fields)
         self.prove(batch)
         self.execute(batch)
@@ -190,14 +182,12 @@ class Operator:
         self.l1.engine.send(sender, self.l1.timelock, function, *arguments)
 
     def revert(self, last: int) -> None:
-        """Revert the batches after `last`."""
         self.l1.engine.send(
             OPERATOR, self.l1.timelock, "revertBatchesSharedBridge", self.chain.address, last
         )
         del self.batches[last + 1 :]
 
     def totals(self) -> tuple[int, int, int]:
-        """Return the last committed, proven and executed batch."""
         committed, verified, executed = (
             self.l1.engine.read(self.chain, f"getTotalBatches{step}")
             for step in ("Committed", "Verified", "Executed")
@@ -205,7 +195,6 @@ class Operator:
         return committed, verified, executed
 
     def request(self) -> bytes:
-        """Make a request, and return its hash."""
         answer: bytes = self.l1.engine.send(
             ALICE, self.l1.bridgehub, "requestL2TransactionDirect", direct(), value=ETHER
         )

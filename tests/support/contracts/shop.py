@@ -36,7 +36,6 @@ class ShopRun:
         self.factory = self.deploy("Factory")
 
     def deploy(self, name: str, arguments: bytes = b"") -> str:
-        """Return the address of a new contract."""
         bytecode = self._contracts[name]["evm"]["bytecode"]
         digits = bytecode["object"]
         for libraries in bytecode["linkReferences"].values():

@@ -31,14 +31,12 @@ class FailureCase(NamedTuple):
 
 @cache
 def output_of(settings: str) -> dict[str, Any]:
-    """Return input and output of the compiler."""
     decoded: dict[str, Any] = json.loads((FOLDER / f"{settings}-output.json").read_bytes())
     return decoded
 
 
 @cache
 def cases_of(settings: str) -> list[FailureCase]:
-    """Return the cases, as Hardhat has traced them with these settings."""
     return [
         FailureCase(
             load["name"],
@@ -65,7 +63,6 @@ class FailingContracts:
     """Deploys the contracts of the cases, and makes their calls."""
 
     def __init__(self, request: Request, settings: str = "plain") -> None:
-        """Give the node the sources."""
         self._request = request
         self._deployed: dict[tuple[str, str, str], str] = {}
         output = output_of(settings)
@@ -87,7 +84,6 @@ class FailingContracts:
         return f"0x{digits}"
 
     def deploy(self, contract: str, args: str = "0x", deposit: str = "0x0") -> str:
-        """Return the address of a contract, which is deployed once."""
         key = contract, args, deposit
         if key not in self._deployed:
             transaction = {"from": self.sender, "data": self.code(contract) + args[2:]}
@@ -109,7 +105,6 @@ class FailingContracts:
         }
 
     def lines(self, case: FailureCase) -> Lines:
-        """Return the lines of the node's stack trace."""
         trace = self._request("entresol_getCallStackTrace", self.transaction(case))
         return (
             []

@@ -72,7 +72,6 @@ class Liar:
         return msgspec.structs.replace(claim, commitment=commitment)
 
     def at(self, holds: Callable[[Any], object]) -> int:
-        """Return the index of the first block of which something holds."""
         return next(index for index, it in enumerate(self.batch.blocks) if holds(it))
 
     def change(self, index: int, **fields: Any) -> DerivationAlarm:

@@ -126,7 +126,6 @@ class OperatedChain:
 def republished(
     claim: BatchClaim, change: Callable[[PublishedBatch], PublishedBatch]
 ) -> BatchClaim:
-    """Return a claim with other data than it had."""
     batch = decode_body(decompress(claim.data))
     return msgspec.structs.replace(claim, data=compress(encode_body(change(batch))))
 

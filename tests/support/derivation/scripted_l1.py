@@ -187,7 +187,6 @@ class ScriptedLayerOne:
         return committed, verified, executed
 
     def _live(self) -> dict[int, Batch]:
-        """Return the committed batches, of each the last commit."""
         found: dict[int, Batch] = {}
         for log in self._all_logs():
             if log.topics[0] == BATCH_DATA:
@@ -206,7 +205,6 @@ class ScriptedLayerOne:
         return 31337
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
-        """Return the number of the last block, or of the final one."""
         if tag == "latest":
             return len(self.blocks) - 1
         if self.finalized is None:
@@ -328,8 +326,6 @@ class ScriptedDeriver:
 
 
 class Scene:
-    """A chain that is derived from a scripted L1."""
-
     def __init__(self, chain: Chain, l1: ScriptedLayerOne | None = None) -> None:
         self.chain = chain
         chain.clock.set_interval(3)
@@ -342,11 +338,9 @@ class Scene:
 
     @property
     def derivation(self) -> Derivation:
-        """A new derivation, as of a new process."""
         return self.derivation_with(None)
 
     def derivation_with(self, snapshot: BatchSnapshot | None) -> Derivation:
-        """Return a derivation that may take a batch from a snapshot."""
         contract = ZkChain(cast("LayerOne", self.l1), CONTRACT)
         return Derivation(
             self.chain,

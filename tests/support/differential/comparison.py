@@ -41,7 +41,6 @@ class Mined:
 
     @property
     def env(self) -> BlockEnv:
-        """The environment, read off anvil's block."""
         numbers = ("number", "timestamp", "gasLimit", "baseFeePerGas", "difficulty")
         number, timestamp, gas_limit, base_fee, difficulty = (
             int(self.block[name], 16) for name in numbers
@@ -119,7 +118,6 @@ def _type_of(draft: Draft) -> int:
 
 
 def _read_state(anvil: Anvil) -> InMemoryState:
-    """Return all of anvil's state."""
     dump = json.loads(gzip.decompress(unhex(anvil("anvil_dumpState"))))
     state = InMemoryState(codes={keccak256(b""): b""})
     for text, account in dump["accounts"].items():

@@ -36,7 +36,6 @@ HOLDER = bytes(12) + SENDER.address
 
 
 def forward(target: bytes, payload: bytes, flags: int = CALL, value: int = 0) -> bytes:
-    """Return the call data that makes the forwarder call `target`."""
     return word(flags) + word(2**64) + word(int.from_bytes(target, "big")) + word(value) + payload
 
 
@@ -48,7 +47,6 @@ def through(*flags: int, target: bytes = STORE, payload: bytes = WORDS, value: i
 
 
 def created(flags: int, code: bytes, value: int = 0, argument: bytes = NEWCOMER) -> Draft:
-    """Create inside, with the salt 3."""
     arguments = (flags, value, 3, int.from_bytes(argument, "big"))
     return Draft(to=FACTORY, data=b"".join(map(word, arguments)) + code, gas=1_000_000)
 

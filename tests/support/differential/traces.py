@@ -27,7 +27,6 @@ class Traced:
 
     @property
     def signed(self) -> Signed:
-        """The transaction."""
         return self.mined.transactions[self.index]
 
     @property
@@ -41,7 +40,6 @@ class Traced:
         return sum(len(outcome.logs) for outcome in self.mined.results[: self.index])
 
     def ours(self, options: Options) -> Trace:
-        """Return our trace."""
         tracer = Tracer(
             json.dumps(_engine_options(options)).encode(),
             transaction_hash=self.signed.hash,
@@ -55,7 +53,6 @@ class Traced:
         return json.loads(outcome.trace)
 
     def theirs(self, options: Options) -> Trace:
-        """Return anvil's trace."""
         transaction_hash = "0x" + self.signed.hash.hex()
         if options.get("tracer") in {"flatCallTracer", "localizedTracer"}:
             # Anvil's debug method returns {} for this tracer, which is its trace method's format.

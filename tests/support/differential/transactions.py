@@ -18,26 +18,20 @@ AccessList = Sequence[tuple[bytes, Sequence[bytes]]]
 
 @dataclass(frozen=True)
 class Actor:
-    """An account with a key, known by a name."""
-
     name: str
 
     @cached_property
     def account(self) -> LocalAccount:
-        """The account of eth_account that signs."""
         signer: LocalAccount = Account.from_key(keccak256(self.name.encode()))
         return signer
 
     @cached_property
     def address(self) -> bytes:
-        """The address."""
         return bytes.fromhex(self.account.address[2:])
 
 
 @dataclass(frozen=True)
 class Authorization:
-    """A signed EIP-7702 authorization."""
-
     authority: Actor
     delegate: bytes
     nonce: int
@@ -76,8 +70,6 @@ class Draft:
 
 @dataclass(frozen=True)
 class Signed:
-    """A signed transaction."""
-
     kind: str
     draft: Draft
     sender: Actor
@@ -86,17 +78,14 @@ class Signed:
 
     @cached_property
     def raw(self) -> bytes:
-        """Its bytes."""
         return bytes(self.sender.account.sign_transaction(self._fields()).raw_transaction)
 
     @cached_property
     def hash(self) -> bytes:
-        """Its hash."""
         return keccak256(self.raw)
 
     @cached_property
     def message(self) -> TxEnv:
-        """The same for the engine."""
         draft = self.draft
         return TxEnv(
             sender=self.sender.address,

@@ -11,7 +11,6 @@ ETHER = 10**18
 
 
 def place(number: int) -> bytes:
-    """Return the address of a contract."""
     return bytes.fromhex("c0de") + number.to_bytes(18, "big")
 
 

@@ -43,7 +43,6 @@ def send_value(source: Pair, destination: Pair, amount: int, to: Address = RECEI
 
 
 def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
-    """Send a bundle of calls, and return the transaction."""
     fee = source.call_l2(CENTER, "interopProtocolFee")
     paid = sum(fee + call.value for call in calls)
     starters = [(call.to, call.data, list(call.attributes)) for call in calls]
@@ -52,7 +51,6 @@ def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:
 
 
 def bundle_in(receipt: Json) -> InteropBundle:
-    """Return the bundle that a transaction has sent."""
     (event,) = [log for log in receipt["logs"] if log["topics"][0] == str(BUNDLE_SENT)]
     return InteropBundle.of_event(bytes.fromhex(event["data"][2:]))[2]
 
@@ -65,7 +63,6 @@ def proof_of(source: Pair, sent: str) -> dict[str, Any]:
 
 
 def has_root(destination: Pair, proof: Json) -> bool:
-    """Return whether a chain has imported the root of a proof."""
     block = proof["gatewayBlockNumber"]
     imported: bytes = destination.call_l2(ROOTS, "interopRoots", L1_CHAIN_ID, block)
     return "0x" + imported.hex() == str(proof["root"])
@@ -103,7 +100,6 @@ def imported_blocks(destination: Pair) -> list[int]:
 
 
 def put(w3: Web3, code: str, address: ChecksumAddress = TARGET) -> ChecksumAddress:
-    """Have a contract with this code on a chain, and return its address."""
     w3.manager.request_blocking("anvil_setCode", [address, code])  # type: ignore[arg-type]
     return address
 

@@ -120,7 +120,6 @@ class Ecosystem:
         self._snapshot = (taken, self.on_the_way)
 
     def _revert(self) -> None:
-        """Let all chains be what they were, if they were remembered."""
         if self._snapshot is not None:
             taken, on_the_way = self._snapshot
             self.go_back(on_the_way)

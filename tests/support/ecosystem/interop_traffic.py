@@ -84,7 +84,6 @@ def web3_of(client: RpcClient) -> Web3:
 
 
 def deployed(layer: RpcClient, name: str, *arguments: object) -> Contract:
-    """Deploy a contract by the user, and return it."""
     compiled = find(name)
     constructors = [entry for entry in compiled.abi if entry["type"] == "constructor"]
     inputs = types(constructors[0]["inputs"]) if constructors else []
@@ -144,8 +143,6 @@ class Liar:
 
 
 class Saved(NamedTuple):
-    """All that is known at a snapshot."""
-
     name: str
     on_the_way: OnTheWay
     acknowledged: set[bytes]
@@ -196,7 +193,6 @@ class InteropTraffic:
         return [resident.pair for resident in self.ecosystem.residents]
 
     def look(self) -> None:
-        """Find all bundles that the chains have sent."""
         self.bundles = {
             bytes(entry.hash): entry for source in self.bridges for entry in self._sent(source)
         }
@@ -263,7 +259,6 @@ class InteropTraffic:
         self._remember(builder.send())
 
     def lie(self) -> None:
-        """Have the liar send what nobody has paid."""
         if self.liar is not None and LIAR not in self.ecosystem.stopped:
             forged = self._amount()
             destination = self.random.choice(
@@ -276,7 +271,6 @@ class InteropTraffic:
         self.acknowledged.add(bytes(bundle.hash))
 
     def _add_token(self, builder: BundleBuilder, source: int) -> None:
-        """Add any asset of which the user has enough here."""
         _, address = self.random.choice(list(self._assets(source)))
         builder.token(address, self._amount(), to=SENDER)
 
@@ -366,7 +360,6 @@ class InteropTraffic:
             self.done["rejected"] += 1
 
     def _some(self, *statuses: BundleStatus) -> SentBundle | None:
-        """Return a bundle with one of these statuses, of chains that are running, if there is any."""
         running = [it for at, it in enumerate(self.bridges) if at not in self.ecosystem.stopped]
         candidates = [
             bundle

@@ -35,8 +35,6 @@ _ETHER = 10**18
 
 
 class FakeProver:
-    """Proves everything, once it is settled."""
-
     def __init__(self) -> None:
         self.is_settled = True
         self.error: Exception | None = None
@@ -97,7 +95,6 @@ class RelayedChains:
         return _send(self.source, count, executor, to)
 
     def send_from_another(self) -> None:
-        """Send a bundle from a second source, whose proofs are there."""
         self.another = _chain(ANOTHER, {INTEROP_CENTER: _LOGS_ARGUMENTS}, funds=_ETHER)
         self.relay.add(BundleSource(self.another, DESTINATION, RelayProofs(FakeProver())))
         self.set_word(BRIDGEHUB, slot(1, ANOTHER), 1)
@@ -109,7 +106,6 @@ class RelayedChains:
         self.destination.edit(address, lambda it: it.set_balance(address, wei))
 
     def set_code(self, code: str) -> None:
-        """Let the handler of the destination be another one."""
         raw = bytes.fromhex(code)
         self.destination.edit(INTEROP_HANDLER, lambda it: it.set_code(INTEROP_HANDLER, raw))
 
@@ -118,7 +114,6 @@ class RelayedChains:
         self.destination.edit(address, lambda it: it.set_slot(address, at, value))
 
     def set_status(self, bundle: Hash32, status: int) -> None:
-        """Let the destination have done something with a bundle."""
         self.set_word(INTEROP_HANDLER, slot(0, bundle), status)
 
     @property

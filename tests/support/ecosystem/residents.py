@@ -72,7 +72,6 @@ class Resident:
         self._done(self.pair.claim(withdrawal))
 
     def recover(self, failed: FailedDeposit) -> None:
-        """Have L1 pay back a deposit that failed."""
         proof = self.pair.proven(failed.transaction)
         receipt = self.pair.l2.receipt(failed.transaction)
         asked = (

@@ -49,11 +49,9 @@ class Books:
     batches: dict[int, list[bytes]] = field(default_factory=dict)
 
     def copy(self) -> Books:
-        """Return a copy that changes on its own."""
         return Books(list(self.chains), {key: list(value) for key, value in self.batches.items()})
 
     def chain_root(self, chain_id: int) -> bytes:
-        """Return the root over the batches of a chain."""
         leaves = self.batches.get(chain_id, [])
         return tree_root(leaves) if leaves else bytes(32)
 

@@ -22,7 +22,6 @@ class Printed(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """The data of the call."""
         return console_call(self.signature, *self.values)
 
 
@@ -94,7 +93,6 @@ def logging(*calls: bytes, then: str = "stop") -> str:
 
 
 def logging_code(*calls: bytes, then: str = "stop") -> bytes:
-    """Return the code of that program."""
     return assemble(logging(*calls, then=then))
 
 

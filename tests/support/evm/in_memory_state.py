@@ -40,7 +40,6 @@ class InMemoryState:
 
     @classmethod
     def with_contract(cls, code: str) -> InMemoryState:
-        """Return a state in which Alice is rich and `CONTRACT` has this code."""
         state = cls(accounts={ALICE: Account(0, ETHER, EMPTY_CODE)})
         state.deploy(CONTRACT, code)
         return state
@@ -52,7 +51,6 @@ class InMemoryState:
         self.accounts[address] = Account(1, 0, keccak256(compiled))
 
     def write(self, changes: Changes) -> None:
-        """Store what a block changed."""
         self.codes |= changes.codes
         for change in changes.accounts:
             if change.after is None:
@@ -89,7 +87,6 @@ class InMemoryState:
 
 
 def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0) -> TxEnv:
-    """Return a transaction from Alice to the contract."""
     return TxEnv(sender=ALICE, to=CONTRACT, data=data, gas_limit=gas_limit, value=value)
 
 

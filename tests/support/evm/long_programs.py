@@ -43,8 +43,6 @@ _INFINITY: Final = b"\xc0" + bytes(47)
 
 
 class Program(NamedTuple):
-    """Code, and what it is called with."""
-
     code: str
     data: bytes = b""
     fork: str = "osaka"

@@ -12,7 +12,6 @@ GAS = "5a"
 
 
 def program(steps: Sequence[Step]) -> str:
-    """Return the code of `steps` in a row, in hex."""
     code = b""
     for step in steps:
         code += step(len(code))

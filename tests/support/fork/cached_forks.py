@@ -32,7 +32,6 @@ def cache_at(
 
 
 def fill(cache: ForkCache, fork: Fork = FORK) -> None:
-    """Put one value of each kind."""
     cache.put_start(StartAnswers(fork, ANSWERS.anchor, ANSWERS.answers))
     cache.put_accounts(fork.hash, {ADDRESS: ACCOUNT, b"\x22" * 20: CachedAccount(0, 0, b"")})
     cache.put_slots(fork.hash, {(ADDRESS, SLOT): b"\x2a"})

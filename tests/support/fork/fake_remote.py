@@ -21,8 +21,6 @@ MAX_TAKEN: Final = 1_024
 
 
 class RemoteAccount(NamedTuple):
-    """An account of the remote chain."""
-
     nonce: int = 0
     balance: int = 0
     code: bytes = b""
@@ -96,7 +94,6 @@ class FakeRemote:
             self._released.set()
 
     def answer_silent(self) -> None:
-        """Respond to what has got no response so far."""
         self.silent.clear()
         held, self._held = self._held, []
         self._respond(held)

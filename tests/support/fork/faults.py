@@ -20,7 +20,6 @@ _PIECE: Final = b"0" * (1 << 20)
 
 
 def error_of(code: int, message: str, data: object = None) -> dict[str, Any]:
-    """Return an error of JSON-RPC."""
     return {"code": code, "message": message} | ({} if data is None else {"data": data})
 
 
@@ -67,9 +66,7 @@ def body_of(body: bytes, content_type: str = _JSON) -> Fault:
 
 def deep_json(depth: int) -> Fault:
     """Respond with a result that is nested deeply."""
-    return body_of(
-        b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * depth + b"]" * depth + b"}",
-    )
+    return body_of(b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * depth + b"]" * depth + b"}")
 
 
 async def dropped(request: web.Request) -> web.StreamResponse | None:

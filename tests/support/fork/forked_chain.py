@@ -118,7 +118,6 @@ def waiting(seconds: float = 10) -> Iterator[None]:
 
 
 def call(nonce: int, *words: int, to: Address | None = STORAGE, wei: int = 0) -> Transaction:
-    """Return a transaction of Alice that calls a contract with these words."""
     payload = FeeMarketTransaction(
         chain_id=CHAIN_ID,
         nonce=nonce,
@@ -133,7 +132,6 @@ def call(nonce: int, *words: int, to: Address | None = STORAGE, wei: int = 0) ->
 
 
 def seal(chain: Chain, *transactions: Transaction) -> None:
-    """Seal a block with these transactions."""
     for transaction in transactions:
         chain.add(transaction)
     chain.builder.seal()

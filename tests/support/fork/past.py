@@ -30,8 +30,6 @@ from tests.support.rpc_client import DispatcherClient
 
 
 class Block(NamedTuple):
-    """A block of the past."""
-
     number: int
     hash: Hash32
     header: Header
@@ -79,7 +77,6 @@ class PastOfChain:
         is_absent: IsFinal | None = None,
         at: int | None = None,
     ) -> Raw:
-        """Return what the other chain returns."""
         if at is not None and at in self.replaced:
             raise AnchorLost(self.host, at, self.anchor.hash)
         self.asked[method] += 1
@@ -105,7 +102,6 @@ class PastOfChain:
         return raw
 
     async def past_block(self, block: int | Hash32) -> PastBlock | None:
-        """Return a block that is not above the anchor."""
         blocks = self.client.chain.blocks
         number = blocks.block_number(block) if isinstance(block, bytes) else block
         if number is None or number > self.anchor.number:
@@ -120,7 +116,6 @@ class PastOfChain:
         return self.hardforks.get(text.loads(json)["number"], self.hardfork)
 
     def hash_at(self, number: int) -> Hash32 | None:
-        """Return the hash of a block from `pinned` on."""
         if self.pinned is None or not self.pinned <= number <= self.anchor.number:
             return None
         return self.client.chain.blocks.header(number).hash()
@@ -130,7 +125,6 @@ class PastOfChain:
         raise NotImplementedError(number)
 
     def state_at(self, block: PastBlock) -> Snapshot:
-        """Return the state of the other chain."""
         return self.client.chain.ledger.state_after(block.number)
 
 

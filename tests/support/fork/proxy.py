@@ -99,14 +99,12 @@ class FaultyProxy:
         """The most HTTP requests that were in flight at the same time."""
 
     def not_served(self, *methods: str) -> None:
-        """Let methods be unknown to the node."""
         for method in methods:
             self.errors[method] = error_of(
                 -32601, f"the method {method} does not exist/is not available"
             )
 
     def forget(self) -> None:
-        """Count from zero."""
         self.methods.clear()
         self.posts = 0
         self.batches.clear()
@@ -133,7 +131,6 @@ class FaultyProxy:
         return stop
 
     def listen(self) -> None:
-        """Listen again where it did, if it does not."""
         self._on_loop(self._listen(urlsplit(self.url).port or 0))
 
     def stop_listening(self) -> None:
@@ -212,9 +209,7 @@ class FaultyProxy:
         responses = []
         for n, member in enumerate(members):
             answer = {"error": rejected[n]} if n in rejected else self._lied(member, found[n])
-            responses.append(
-                {"jsonrpc": "2.0"} | answer | {"id": member["id"]},
-            )
+            responses.append({"jsonrpc": "2.0"} | answer | {"id": member["id"]})
         return responses
 
     def _lied(self, member: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -280,7 +275,6 @@ class FaultyProxy:
             return await response.read()
 
     def run(self, started: threading.Event) -> None:
-        """Serve until `end` is called."""
         asyncio.set_event_loop(self._loop)
         stop = self._loop.run_until_complete(self.start())
         started.set()
@@ -290,7 +284,6 @@ class FaultyProxy:
         self._loop.close()
 
     def end(self) -> None:
-        """Stop serving."""
         self._loop.call_soon_threadsafe(self._loop.stop)
 
 

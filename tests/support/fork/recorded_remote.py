@@ -101,7 +101,6 @@ class RecordedClient:
 
 
 def key_of(method: str, params: Sequence[Any]) -> Key:
-    """Return what a response is recorded by."""
     return method, json.dumps(params, sort_keys=True)
 
 
@@ -118,7 +117,6 @@ class VerifiedFork:
         self._proven = VerifiedReads(given, fresh, self._reads.block_hashes)
 
     async def read(self, query: Query) -> Any:
-        """Return what is proven."""
         if not query.keys:
             raw = await self._reads.read(query.method, query.params, None, self._proven)
             return msgspec.json.decode(raw)
@@ -182,7 +180,6 @@ async def _read_all(client: RecordedClient, anchor: Hash32, queries: list[Query]
 
 
 def _queries(api: ApiClient) -> Iterator[Query]:
-    """Yield reads of the block with transactions, of each kind."""
     name = hex(_BLOCK)
     block = api("eth_getBlockByNumber", name, False)
     sent = block["transactions"]

@@ -21,8 +21,6 @@ NODE: Final = (sys.executable, "-m", "entresol")
 
 
 class RemoteAnvil(NamedTuple):
-    """A remote, its accounts, and what is on it."""
-
     node: Anvil
     accounts: list[str]
     counter: str
@@ -33,11 +31,9 @@ class RemoteAnvil(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Its URL."""
         return self.node.url
 
     def block(self, number: int | str = "latest") -> dict[str, Any]:
-        """Return a block of it."""
         name = number if isinstance(number, str) else hex(number)
         found: dict[str, Any] = self.node("eth_getBlockByNumber", name, False)
         return found

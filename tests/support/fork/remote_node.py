@@ -61,7 +61,6 @@ class RemoteNode:
         self.proxy = proxy
 
     def settings(self, **settings: Any) -> ForkSettings:
-        """Return the settings of a fork of it, which has no patience."""
         given: dict[str, Any] = {"urls": (self.proxy.url,), "backoff": 0.01, "retries": 2}
         return ForkSettings(**(given | settings))
 
@@ -100,7 +99,6 @@ def served_chain(blocks: int = BLOCKS) -> Iterator[ApiClient]:
 
 @contextlib.contextmanager
 def remote_node(api: ApiClient) -> Iterator[RemoteNode]:
-    """Serve a chain behind a proxy."""
     with faulty_proxy(api.handle) as proxy:
         yield RemoteNode(api.chain, api, proxy)
 
@@ -123,17 +121,14 @@ def problem(
 
 
 def block_hash(node: RemoteNode, number: int) -> Hash32:
-    """Return the true hash of a block."""
     return node.chain.ledger.header(number).hash()
 
 
 def value(remote: RemoteChain, number: int) -> int:
-    """Return a slot of the contract, which is known."""
     return int.from_bytes(remote_snapshot(remote.table).slot(bytes(CONTRACT), slot_of(number)))
 
 
 def read(remote: RemoteChain, method: str, *params: object) -> Any:
-    """Return the decoded result of a method."""
     return msgspec.json.decode(asyncio.run(remote.read(method, params)))
 
 

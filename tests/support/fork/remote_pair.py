@@ -25,19 +25,15 @@ L2_TIME: Final = L1_TIME - 100
 
 
 class RemoteToken(NamedTuple):
-    """A remote, and a token on it that the holder has."""
-
     node: Anvil
     token: str
 
     @property
     def url(self) -> str:
-        """Its URL."""
         return self.node.url
 
     @property
     def latest(self) -> tuple[int, int]:
-        """Number and time of its latest block."""
         block = self.node("eth_getBlockByNumber", "latest", False)
         return int(block["number"], 16), int(block["timestamp"], 16)
 
@@ -51,7 +47,6 @@ class RemotePair(NamedTuple):
 
 @contextmanager
 def remote_pair() -> Iterator[RemotePair]:
-    """Start both remotes."""
     with (
         inprocess_anvil("anvil", "--chain-id", str(L1_CHAIN_ID), "--timestamp", str(L1_TIME)) as l1,
         inprocess_anvil("anvil", "--chain-id", str(L2_CHAIN_ID), "--timestamp", str(L2_TIME)) as l2,
@@ -72,7 +67,6 @@ def _with_token(node: Anvil, symbol: str) -> RemoteToken:
 
 
 def withdraw_native(bridge: Bridge, token: str, amount: int, sender: str) -> SentMessage:
-    """Send a token of the L2 itself to L1."""
     vault, here = bridge.l2_vault, bridge.l2_erc20(token)
     asset = vault.functions.assetId(token).call()
     if not any(asset):

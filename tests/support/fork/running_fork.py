@@ -32,7 +32,6 @@ ANCHOR_TIME: Final = 900
 
 
 def remote_of(genesis: Genesis, **switches: Any) -> FakeRemote:
-    """Return a remote whose state is the alloc of a genesis."""
     accounts = {
         bytes(address): RemoteAccount(it.nonce, it.balance, it.code)
         for address, it in genesis.alloc.items()
@@ -46,14 +45,12 @@ def remote_of(genesis: Genesis, **switches: Any) -> FakeRemote:
 
 
 def remote_at(chain: Chain) -> FakeRemote:
-    """Return a remote that has the latest state of another chain."""
     remote = FakeRemote()
     remote.state = chain.latest
     return remote
 
 
 def anchor_of(chain_id: int, number: int = ANCHOR_NUMBER, *, base_fee: int = 10**8) -> Anchor:
-    """Return the anchor of a remote in memory."""
     block = {
         "number": hex(number),
         "hash": f"0x{number:064x}",
@@ -101,19 +98,15 @@ class RunningApi(RpcClient):
         return Api(self.chain, sequencer, **options), sequencer
 
     def call(self, work: Callable[[], Any]) -> Any:
-        """Return what `work` returns on the event loop."""
-
         async def called() -> Any:
             return work()
 
         return self.run(called())
 
     def run(self, coroutine: Any) -> Any:
-        """Return what a coroutine returns on the event loop."""
         return self.start(coroutine).result(PATIENCE_SECONDS)
 
     def start(self, coroutine: Any) -> Future[Any]:
-        """Start a coroutine on the event loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def begin(self, method: str, *params: object) -> Future[Any]:
@@ -132,7 +125,6 @@ class RunningApi(RpcClient):
         return msgspec.json.decode(handled)
 
     def close(self) -> None:
-        """Stop the sequencer, and close the chain."""
         self.run(self.sequencer.stop())
         self.call(self.api.close)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -143,6 +135,5 @@ class RunningApi(RpcClient):
 
 @contextmanager
 def running_api(chain: Chain, **options: Any) -> Iterator[RunningApi]:
-    """Serve a chain, and close it at the end."""
     with closing(RunningApi(chain, **options)) as client:
         yield client

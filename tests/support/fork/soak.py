@@ -83,13 +83,11 @@ class Branches(NamedTuple):
 
 
 def words(*values: int) -> str:
-    """Return calldata."""
     return "0x" + "".join(f"{value:064x}" for value in values)
 
 
 @contextmanager
 def branches() -> Iterator[Branches]:
-    """Start both chains."""
     flags = ("--chain-id", str(CHAIN_ID), "--timestamp", str(FIRST_TIME))
     with running_anvil(*flags) as remote, running_anvil(*flags) as other:
         first, second = _History(remote, 0), _History(other, 1)
@@ -177,7 +175,6 @@ class PastReads:
         ]
 
     def next(self) -> Read:
-        """Return a method and its parameters."""
         return self._random.choice(self._kinds)()
 
     def cold_address(self) -> str:
@@ -297,7 +294,6 @@ class Weather(threading.Thread):
         }
 
     def run(self) -> None:
-        """Change the weather until the end."""
         names = list(self._troubles)
         while not self._over.is_set():
             name = self._random.choice(names)
@@ -307,7 +303,6 @@ class Weather(threading.Thread):
             self.clear()
 
     def end(self) -> None:
-        """Let the remote behave from now on."""
         self._over.set()
         self.join()
         self.clear()
@@ -347,8 +342,6 @@ _NAMED: Final = re.compile(
 
 
 class Result(NamedTuple):
-    """A result, which may be null."""
-
     value: Any
 
 
@@ -403,8 +396,6 @@ FLAGS: Final = (
 
 
 class SoakReport(msgspec.Struct):
-    """The findings of a soak."""
-
     right: int
     named: dict[str, int]
     wrong: list[str]
@@ -443,7 +434,6 @@ class _Soak:
         self._expected: dict[bytes, Any] = {}
 
     def run(self, seconds: float) -> None:
-        """Let everybody work for so long."""
         works = [
             *(self._reader(self._random.random()) for _ in range(READERS)),
             self._writer(self._random.random()),
@@ -460,7 +450,6 @@ class _Soak:
                 work.result(PATIENCE)
 
     def report(self, log: str) -> SoakReport:
-        """Return what was found."""
         found = self._outcomes
         return SoakReport(
             found.right,
@@ -476,7 +465,6 @@ class _Soak:
         return self._connections.enter_context(closing(HttpRpcClient(url, PATIENCE)))
 
     def _reader(self, seed: float) -> Callable[[], None]:
-        """Return how somebody reads the past."""
         client, remote = self._connected(self._fork.url), self._connected(self._chains.remote.url)
         reads = PastReads(self._chains, Random(seed))
 

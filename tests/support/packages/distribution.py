@@ -74,7 +74,6 @@ def newcomer_environment(folder: Path, wheel: Path) -> dict[str, str]:
 
 
 def run_shell(commands: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """Run commands in a folder, and return what they print."""
     ran = subprocess.run(
         ["/bin/sh", "-euc", commands],
         cwd=folder,

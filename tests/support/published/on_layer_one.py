@@ -30,11 +30,9 @@ class PublishedOnL1(NamedTuple):
     l2: Request
 
     def batches(self) -> dict[int, PublishedBatch]:
-        """Return the batches by number, each as its last commit published it."""
         return {number: _decoded(data) for number, data, _ in self._batch_logs()}
 
     def genesis(self) -> PublishedGenesis:
-        """Return the genesis, which is that of the batch 0 on L1."""
         parts = [
             abi.decode("(uint256,bytes)", bytes.fromhex(log["data"][2:]))[1]
             for log in self._logs(GENESIS_DATA)
@@ -50,7 +48,6 @@ class PublishedOnL1(NamedTuple):
         return PublishedGenesis.decode(encoded)
 
     def genesis_blocks(self) -> list[int]:
-        """Return the L1 blocks with parts of the genesis."""
         return [int(log["blockNumber"], 16) for log in self._logs(GENESIS_DATA)]
 
     def wait(self) -> None:

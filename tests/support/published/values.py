@@ -130,7 +130,6 @@ def batches(draw: st.DrawFn) -> PublishedBatch:
 
 
 def _once(blocks: Sequence[PublishedBlock]) -> tuple[PublishedBlock, ...]:
-    """Return blocks without prices and rules that are those of the block before."""
     found, last_prices, last_rules = [], None, None
     for block in blocks:
         prices = None if block.prices == last_prices else block.prices
@@ -318,7 +317,6 @@ def check_mutations(
 
 
 def read(data: bytes, decode: Callable[[bytes], T]) -> T | UnreadableData:
-    """Decode some bytes, or return why they are rejected."""
     try:
         return decode(data)
     except UnreadableData as error:

@@ -69,7 +69,6 @@ def _plain(value: Any) -> Any:
 
 
 def encoded() -> bytes:
-    """Return the vectors as the file has them."""
     return msgspec.json.format(msgspec.json.encode(vectors()), indent=1) + b"\n"
 
 

@@ -109,7 +109,6 @@ class FullNode:
         tip: int = 0,
         nonce: int | None = None,
     ) -> Transaction:
-        """Return the next transaction of an account."""
         account = self.accounts[by]
         payload = FeeMarketTransaction(
             chain_id=self.chain.rules.chain_id,
@@ -124,7 +123,6 @@ class FullNode:
         return sign(payload, account.secret)
 
     def _zk_transaction(self, *dependencies: bytes) -> Transaction:
-        """Return the next transaction of the first account, with factory dependencies."""
         sender = self.accounts[0].address
         payload = ZkTransaction(
             nonce=self.chain.pool.next_nonce(sender),
@@ -145,11 +143,9 @@ class FullNode:
 
     @property
     def number(self) -> int:
-        """The number of the last block."""
         return self.chain.number
 
     def _seal(self, *transactions: Transaction) -> Transaction:
-        """Seal a block of these, and return the last."""
         for transaction in transactions:
             self.chain.add(transaction)
         self.chain.builder.seal()
@@ -193,5 +189,4 @@ class FullNode:
         assert len(self.chain.pool) == PoolConfig().limit
 
     def close(self) -> None:
-        """Close both chains."""
         asyncio.run(self.node.stop())

@@ -38,17 +38,14 @@ LOADED_ACCOUNTS: Final = 20_000
 
 
 def words(count: int) -> list[str]:
-    """Return as many different words."""
     return [f"0x{number:064x}" for number in range(count)]
 
 
 def addresses(count: int) -> list[str]:
-    """Return as many different addresses."""
     return [f"0x{number:040x}" for number in range(1, count + 1)]
 
 
 def _packed_accounts(count: int) -> str:
-    """Return a state file of as many accounts, as anvil writes it."""
     account = {"nonce": 1, "balance": "0x1", "code": "0x", "storage": {}}
     document = {"accounts": dict.fromkeys(addresses(count), account)}
     return hexed(gzip.compress(msgspec.json.encode(document)))
@@ -244,7 +241,6 @@ def _development(full: FullNode) -> Iterator[Request]:
 
 
 def _blocks_to_come(full: FullNode) -> Iterator[Request]:
-    """Yield what seals blocks, and then what removes them."""
     for prefix in ("evm", "anvil"):
         yield f"{prefix}_snapshot", ()
     yield "evm_mine", ({"blocks": 20},)

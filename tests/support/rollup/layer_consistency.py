@@ -74,7 +74,6 @@ def bookkeepers(node: Node) -> list[Bookkeeper]:
 
 @asynccontextmanager
 async def opened(config: NodeConfig) -> AsyncIterator[Node]:
-    """Open the layers of a node without running it."""
     node = await open_ecosystem(config)
     try:
         yield node

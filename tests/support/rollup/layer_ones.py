@@ -41,8 +41,6 @@ CODES = {
 
 
 class Embedded:
-    """A chain in this process."""
-
     def __init__(self) -> None:
         predeploys = {
             address: GenesisAccount(code=code, nonce=1) for address, code in CODES.items()
@@ -56,16 +54,13 @@ class Embedded:
         self.l1: LayerOne = EmbeddedLayerOne(self.chain, self.sequencer)
 
     def mine(self, blocks: int = 1) -> None:
-        """Seal empty blocks."""
         for _ in range(blocks):
             self.chain.builder.seal()
 
     def checkpoint(self) -> int:
-        """Take a checkpoint of the chain."""
         return self.reverts.checkpoint()
 
     def restore(self, checkpoint: int) -> None:
-        """Revert to a checkpoint."""
         assert self.reverts.restore(checkpoint)
 
     def mine_on_request(self) -> None:
@@ -77,8 +72,6 @@ class Embedded:
 
 
 class OnAnvil:
-    """A chain of anvil's."""
-
     def __init__(self, anvil: Anvil) -> None:
         self._anvil = anvil
         self.l1: LayerOne = RemoteLayerOne(anvil.url)
@@ -86,15 +79,12 @@ class OnAnvil:
             anvil("anvil_setCode", str(address), "0x" + code.hex())
 
     def mine(self, blocks: int = 1) -> None:
-        """Seal empty blocks."""
         self._anvil("anvil_mine", hex(blocks))
 
     def checkpoint(self) -> int:
-        """Take a checkpoint of the chain."""
         return int(self._anvil("evm_snapshot"), 16)
 
     def restore(self, checkpoint: int) -> None:
-        """Revert to a checkpoint."""
         assert self._anvil("evm_revert", hex(checkpoint))
 
     def mine_on_request(self) -> None:
@@ -140,7 +130,6 @@ class EventfulLayerOne:
 
     @property
     def is_over(self) -> bool:
-        """Whether the event has happened."""
         return self._event is None
 
     async def close(self) -> None:
@@ -183,7 +172,6 @@ class LyingLayerOne(EmbeddedLayerOne):
         return self._block(self._chain.number - (self.early_calls > 0))
 
     async def block_number(self, tag: L1Finality = "latest") -> int:
-        """Return the number of the latest block, or the one that is set."""
         head = await super().block_number(tag)
         return head if tag == "latest" or self.finalized is None else self.finalized
 

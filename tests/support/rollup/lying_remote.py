@@ -51,7 +51,6 @@ class LyingClient(JsonRpcClient):
         self._api = api
 
     def tell_truth(self) -> None:
-        """Lie no more."""
         self.lie = self.error = None
 
     async def exchange(self, body: bytes, max_bytes: int) -> tuple[int, bytes]:
@@ -76,8 +75,6 @@ class LyingClient(JsonRpcClient):
 
 
 class LyingRemote(Embedded):
-    """An L1 that is reached as a remote one is."""
-
     def __init__(self) -> None:
         super().__init__()
         self.api = ApiClient(self.chain)
@@ -85,6 +82,5 @@ class LyingRemote(Embedded):
         self.l1: LayerOne = RemoteLayerOne(URL, client=self.client)
 
     def close(self) -> None:
-        """Close API and chain."""
         self.api.api.close()
         self.chain.close()

@@ -39,7 +39,6 @@ class Traffic:
             return
 
     def only_deposit(self, pair: Pair) -> None:
-        """Deposit until the node is killed."""
         try:
             while True:
                 self._deposit(pair)

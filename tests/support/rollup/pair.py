@@ -102,7 +102,6 @@ class Pair:
         return self._chain_id
 
     def close(self) -> None:
-        """Close the connections."""
         self.l1.close()
         self.l2.close()
 
@@ -180,7 +179,6 @@ class Pair:
         return token.address
 
     def priority_hashes(self, transaction: str) -> list[str]:
-        """Return the hashes on L2 of what a transaction on L1 requests there."""
         return [
             "0x" + log["data"][66:130]
             for log in self.l1.receipt(transaction)["logs"]
@@ -217,7 +215,6 @@ class Pair:
         return found
 
     def proven(self, transaction: str, index: int = 0) -> Json:
-        """Wait for the proof of a log."""
         return eventually(lambda: self.proof(transaction, index))
 
     def is_included(self, proof: Json, receipt: Json, sender: Address, message: bytes) -> bool:
@@ -240,7 +237,6 @@ class Pair:
         return self.send_l1(self.nullifier, "finalizeDeposit", claim)
 
     def is_claimed(self, transaction: str) -> bool:
-        """Return whether a withdrawal that can be claimed was claimed."""
         proof = self.proven(transaction)
         named = (self._chain_id, proof["batchNumber"], proof["id"])
         return bool(self.call_l1(self.nullifier, "isWithdrawalFinalized", *named))
@@ -277,7 +273,6 @@ class Pair:
         return True
 
     def number_of(self, tag: str) -> int:
-        """Return the number of the L2 block that a tag means."""
         return int(self.l2("eth_getBlockByNumber", tag, False)["number"], 16)
 
     # Calls and transactions
@@ -324,12 +319,10 @@ def running_pair(*arguments: str) -> Iterator[Pair]:
 
 
 def messages_in(receipt: Json) -> list[Json]:
-    """Return the logs of the messages that a transaction sent to L1."""
     return [log for log in receipt["logs"] if log["topics"][0] == str(L1_MESSAGE_SENT)]
 
 
 def message_hash(message: bytes) -> str:
-    """Return the hash by which a message is looked up."""
     return hexed(keccak256(message))
 
 

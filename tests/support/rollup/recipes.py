@@ -72,7 +72,6 @@ async def _ecosystem(folder: Path) -> Node:
 
 
 async def _remote(folder: Path) -> Node:
-    """Return an L2 whose L1 is elsewhere, and does not respond."""
     config = NodeConfig(
         chain=ChainConfig(data_dir=str(folder / "chain")),
         l1=L1Config(l1_url=f"http://{NOWHERE}"),

@@ -36,8 +36,6 @@ _REQUEST_GAS = 1_000_000
 
 
 class DeployedContracts(msgspec.Struct, frozen=True):
-    """The contracts of a chain, and their owner."""
-
     chain: ZkChain
     chain_id: int
     addresses: SettlementContracts
@@ -45,11 +43,9 @@ class DeployedContracts(msgspec.Struct, frozen=True):
 
     @property
     def timelock(self) -> Address:
-        """The contract that settles batches."""
         return self.addresses.validator_timelock
 
     async def deposit(self, to: Address, value: int, *, data: bytes = b"") -> Hash32:
-        """Have L1 send a transaction to L2."""
         mint = value + GAS_LIMIT * L2_GAS_PRICE
         request = (*(self.chain_id, mint, to, value, data, GAS_LIMIT, 800, ()), self.owner.address)
         l1 = self.chain.l1
@@ -114,7 +110,6 @@ async def deploy_one(
 
 
 async def send(l1: LayerOne, account: DevAccount, to: Address, data: bytes) -> L1Receipt:
-    """Send a transaction and wait for its receipt."""
     operator = Operator(l1, account.secret)
     outgoing = await operator.sign_call(to, data)
     await operator.send(outgoing)

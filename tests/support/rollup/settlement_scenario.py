@@ -32,8 +32,6 @@ THREE_KEYS = OperatorKeys.of(*(account.secret for account in ACCOUNTS[1:4]))
 
 
 class Scenario:
-    """A chain that settles on an L1."""
-
     contracts: DeployedContracts
 
     def __init__(
@@ -58,13 +56,11 @@ class Scenario:
         self.open()
 
     def open(self) -> None:
-        """Start, or start again."""
         self.chain = SettlingChain.begin(self.path, self.genesis)
         self.batches = self.chain.batches
         self.batcher = Batcher(self.chain.blocks, self.chain.batches, SealingPolicy(max_age=1e9))
 
     async def deploy(self, on_l1: SettlementContracts | None = None) -> None:
-        """Put the contracts on L1, unless they are there."""
         genesis = stored_info_of(self.batcher.last, CHAIN_ID).hash()
         validators = [key.address for key in self.keys.keys]
         if on_l1 is None:
@@ -78,7 +74,6 @@ class Scenario:
         self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
     def new_settler(self, contradicted_block: Callable[[], int | None] = lambda: None) -> Settler:
-        """Begin to settle, as after a start."""
         return Settler(
             self.chain,
             self.contracts.chain,
@@ -100,24 +95,20 @@ class Scenario:
         self.watcher = DepositWatcher(self.chain, InlineSequencer(self.chain), self.contracts.chain)
 
     def seal_batch(self, *messages: int) -> int:
-        """Seal a batch of one block with these messages."""
         self.chain.seal_messages(*messages)
         batch = known(completed(self.batcher.seal(0.0)))
         return batch.number
 
     async def settle(self) -> None:
-        """Settle until nothing is left to do."""
         async with asyncio.timeout(60):
             while await self.settler.step(0.0) or self.is_pending:
                 pass
 
     @property
     def is_pending(self) -> bool:
-        """Whether a transaction is pending."""
         return any(self.settler.pending(step) is not None for step in SettlementStep)
 
     def pending(self) -> PendingSettlement:
-        """Return the only pending transaction."""
         found = [self.settler.pending(step) for step in SettlementStep]
         (pending,) = [entry for entry in found if entry is not None]
         return pending
@@ -170,7 +161,6 @@ class DeployedLayerOne:
         self._checkpoint = self._embedded.checkpoint()
 
     def reverted(self) -> tuple[Embedded, SettlementContracts]:
-        """Return it as it was after the deployment."""
         assert self._on_l1 is not None
         self._embedded.restore(self._checkpoint)
         self._checkpoint = self._embedded.checkpoint()
@@ -179,12 +169,10 @@ class DeployedLayerOne:
         return self._embedded, self._on_l1
 
     def close(self) -> None:
-        """Close its chain."""
         self._embedded.chain.close()
 
 
 def embedded(play: Callable[[Scenario], Awaitable[None]], **options: Any) -> None:
-    """Play a scenario on the embedded layer 1."""
     with layer_one("embedded") as steered:
         run(steered, play, **options)
 

@@ -53,7 +53,6 @@ class SettlingChain(Chain):
         publishes: bool = False,
         chain_id: int = CHAIN_ID,
     ) -> SettlingChain:
-        """Open one, temporary without a path."""
         rules = msgspec.structs.replace(ChainRules.layer_2(chain_id), publishes=publishes)
         if fees is not None:
             rules = msgspec.structs.replace(rules, fees=fees)
@@ -70,7 +69,6 @@ class SettlingChain(Chain):
         return self.call_contract(RECEIVER, b"")
 
     def deposit(self) -> Hash32:
-        """Enqueue the next transaction from L1."""
         queued = len(self.filler.priority)
         return self.enqueue(deposit(self.blocks.next_priority_id() + queued))
 
@@ -81,7 +79,6 @@ class SettlingChain(Chain):
         self.builder.seal()
 
     def call_contract(self, to: Address, data: bytes, gas: int = 1_000_000) -> Hash32:
-        """Submit a transaction that calls a contract."""
         payload = FeeMarketTransaction(
             chain_id=self.rules.chain_id,
             nonce=self.pool.next_nonce(sender(USER)),

@@ -53,7 +53,6 @@ class Crossing(NamedTuple):
 
 
 def crossings_from(store: Store, chain_id: int) -> Iterator[Crossing]:
-    """Yield what has left a chain, the oldest first."""
     for block, record in enumerate(store.records()):
         logs = [l2_to_l1_log for result in record.results for l2_to_l1_log in result.l2_to_l1_logs]
         for result in record.results:
@@ -161,8 +160,6 @@ async def _check_own(
 
 
 class Way(NamedTuple):
-    """A crossing, and how far it is."""
-
     crossing: Crossing
     is_booked: bool
     is_executed: bool
@@ -211,7 +208,6 @@ class Bookkeeper:
         """Value that a test has made out of nothing of each asset."""
 
     async def head(self) -> int:
-        """Return the last block of L1."""
         return await self._l1.block_number()
 
     async def supply(self, token: Address, at: int, ways: Sequence[Way]) -> Supply:
@@ -226,7 +222,6 @@ class Bookkeeper:
         return int.from_bytes(self._read_l2(token, "balanceOf(address)", NATIVE_TOKEN_VAULT))
 
     def crossings(self) -> Iterator[Crossing]:
-        """Return what has left for other chains."""
         return crossings_from(self._store, self.chain_id)
 
     async def is_booked(self, crossing: Crossing, at: int) -> bool:
@@ -243,12 +238,10 @@ class Bookkeeper:
         return not await read_contract(self._l1, contract, *left_out, block=at)
 
     def call_status(self, crossing: Crossing) -> int:
-        """Return what the chain has done with a call of a bundle."""
         named = (crossing.bundle, crossing.call)
         return int.from_bytes(self._read_l2(INTEROP_HANDLER, "callStatus(bytes32,uint256)", *named))
 
     async def held(self, token: Address) -> int:
-        """Return what the vault on L1 has of a token, for all chains."""
         vault = self._contracts.native_token_vault
         if token == ETH_TOKEN:
             return await self._l1.balance(vault)
@@ -289,7 +282,6 @@ class Bookkeeper:
         )
 
     def _burnt_fees(self) -> int:
-        """Return the fees of bundles."""
         if self._store.account(INTEROP_CENTER, self._chain.number) is None:
             return 0
         return int.from_bytes(self._read_l2(INTEROP_CENTER, "burntFees()"))
@@ -410,7 +402,6 @@ def _burnt(record: BlockRecord) -> int:
 
 
 def _deposited(deposit: Deposit, asset: Hash32) -> int:
-    """Return how much of a token a deposit brings."""
     data = deposit.payload.data
     if deposit.payload.to != ASSET_ROUTER or not data.startswith(abi.selector(FINALIZE_DEPOSIT)):
         return 0

@@ -54,7 +54,6 @@ def remove_abandoned(parent: Path) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Say whether there is a process of this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -40,8 +40,6 @@ def peers() -> dict[str, Any]:
 
 
 class CoveredContracts:
-    """Takes the steps on a node."""
-
     def __init__(self, request: Request, settings: str = "plain") -> None:
         """Take the contracts as they were compiled: not optimized, optimized, by way of Yul, or those in Vyper."""
         name = "vyper/output.json" if settings == "vyper" else f"{settings}-output.json"
@@ -53,7 +51,6 @@ class CoveredContracts:
         self._deployed: dict[str, str] = {}
 
     def take(self, taken: list[Step]) -> None:
-        """Take some steps, and check which of them fail."""
         for kind, name, *rest in taken:
             if kind == "deploy":
                 self._deploy(name, rest[0] if rest else [])
@@ -103,7 +100,6 @@ class CoveredContracts:
 
 @cache
 def coverage_of_steps(settings: str = "plain") -> dict[str, SourceCoverage]:
-    """Return the coverage of the steps on a chain of their own, by the names of sources."""
     with running_api() as api:
         # What is only called is sent, so that a block has it.
         taken = [["send" if kind == "call" else kind, *rest] for kind, *rest in steps()]
@@ -113,7 +109,6 @@ def coverage_of_steps(settings: str = "plain") -> dict[str, SourceCoverage]:
 
 
 def coverage_of(chain: Chain, output: Path) -> Coverage:
-    """Return the coverage of the transactions of a chain."""
     contracts = list(read_contracts([str(output)]))
     coverage, registry = Coverage(contracts), SourceRegistry(lambda: contracts)
     for block in profiles_of(chain):
@@ -126,7 +121,6 @@ def coverage_of(chain: Chain, output: Path) -> Coverage:
 
 
 def profiles_of(chain: Chain) -> Iterator[Profile]:
-    """Yield what ran of each transaction of a chain."""
     for number in range(1, chain.number + 1):
         budget = TraceBudget(TraceLimits())
         for entry in trace_block(chain.ledger.sealed_block(number), PROFILE, budget):

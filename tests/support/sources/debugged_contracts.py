@@ -24,7 +24,6 @@ def compilation(settings: str = "plain") -> dict[str, Any]:
 
 
 def line_of(text: str) -> int:
-    """Return the number of the only line of the source that has a text."""
     lines = (FOLDER / "Debugged.sol").read_text().splitlines()
     [found] = [number for number, line in enumerate(lines, 1) if text in line]
     return found
@@ -34,7 +33,6 @@ class DebuggedContract:
     """A deployed contract `Debugged`, its sources given to the node."""
 
     def __init__(self, request: Request, settings: str = "plain") -> None:
-        """Upload the compilation, and deploy the contract."""
         self._request = request
         found = compilation(settings)
         request("hardhat_addCompilationResult", "0.8.26", found["input"], found["output"])
@@ -54,7 +52,6 @@ class DebuggedContract:
         return sent
 
     def steps(self, sent: str) -> list[dict[str, Any]]:
-        """Return all steps of a transaction that is not long."""
         found: list[dict[str, Any]] = []
         total = self._request("entresol_getExecution", sent)["steps"]
         while len(found) < total:
@@ -63,12 +60,10 @@ class DebuggedContract:
         return found
 
     def state(self, sent: str, number: int) -> dict[str, Any]:
-        """Return all that is there before a step."""
         state: dict[str, Any] = self._request("entresol_getExecutionStep", sent, number)
         return state
 
     def state_at_line(self, sent: str, text: str, *, last: bool = False) -> dict[str, Any]:
-        """Return all that is there before the first, or the last, step of the line that has a text."""
         line = line_of(text)
         numbers = [number for number, it in enumerate(self.steps(sent)) if it["line"] == line]
         return self.state(sent, numbers[-1 if last else 0])

@@ -14,7 +14,6 @@ def ran(client: ApiClient, code: str) -> str:
 
 
 def call(account: str) -> str:
-    """Return code that calls an account."""
     return f"5f5f5f5f5f73{account[2:]}5af150"
 
 
