@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.harness import Peer, Row, Target
 from entresol import Devnet, devnet
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.contracts.shop import ShopRun
 from tests.support.sources.covered_contracts import FOLDER
 

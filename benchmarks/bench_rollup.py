@@ -21,7 +21,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.message_tree import CAPACITY, MessageTree
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.chain.importing_chain import open_importing, roots
+from tests.support.chain.dev_chain import open_importing, roots
 from tests.support.evm.programs import call_to, program, store, work
 from tests.support.rollup.pair import USER, Pair, running_pair
 from tests.support.rollup.settling_chain import SettlingChain

@@ -16,7 +16,7 @@ from web3 import EthereumTesterProvider, HTTPProvider, Web3
 from benchmarks.harness import Peer, Row, Target
 from entresol import devnet
 from tests.support.anvil import running_anvil
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.node_process import running_node
 
 TRANSFERS: Final = 1_000

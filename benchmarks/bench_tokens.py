@@ -16,7 +16,7 @@ from entresol.contracts import artifact
 from entresol.primitives import abi
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
-from tests.support.clients.contracts import CONTRACTS
+from tests.support.clients.accounts import CONTRACTS
 from tests.support.clients.javascript import node_program
 from tests.support.node_process import running_node
 from tests.support.rpc_client import HttpRpcClient, RpcClient

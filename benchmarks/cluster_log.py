@@ -14,7 +14,7 @@ from entresol.replication.postgres.lease import read_lease
 from entresol.replication.postgres.tables import read_page
 from entresol.storage.log_entries import decode_entry
 from entresol.storage.tables import START, LogPosition
-from tests.support.cluster.database import EmptyCluster
+from tests.support.cluster.postgres import EmptyCluster
 
 APPENDS: Final = 1_000
 READS: Final = 2_000

@@ -29,7 +29,7 @@ from tests.support.contracts.engine import find
 from tests.support.evm.programs import program, store, work
 from tests.support.node_process import running_node
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
-from tests.support.rollup.settlement_contracts import deploy
+from tests.support.rollup.settlement_scenario import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.rpc_client import HttpRpcClient
 

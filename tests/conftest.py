@@ -17,11 +17,8 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.cluster.postgres import Postgres, running_postgres
-from tests.support.run.default_ports import held_ports
+from tests.support.run.environment import held_ports, own_cache, release_memory, temporary_files
 from tests.support.run.examples import load_profile
-from tests.support.run.memory import release_memory
-from tests.support.run.own_cache import own_cache
-from tests.support.run.temporary_files import temporary_files
 from tests.support.run.tiers import EXPLORER, mark_tiers
 
 # Each node that a test starts would otherwise compile the whole package again.

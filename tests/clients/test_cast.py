@@ -11,12 +11,11 @@ import pytest
 
 from entresol.l1.contracts import NEW_PRIORITY_REQUEST
 from tests.support.anvil import find_program
-from tests.support.clients.accounts import ALICE, NOBODY
-from tests.support.clients.contracts import CONTRACTS
+from tests.support.clients.accounts import ALICE, CONTRACTS, NOBODY
 from tests.support.clients.layers import Layers, running_layers
 from tests.support.inprocess_node import InprocessNode
 from tests.support.polling import PATIENCE_SECONDS, eventually
-from tests.support.run.tool_home import tool_environment
+from tests.support.run.environment import tool_environment
 
 pytestmark = pytest.mark.clients
 

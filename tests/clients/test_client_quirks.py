@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.clients.accounts import ALICE, NOBODY
-from tests.support.clients.contracts import CONTRACTS
+from tests.support.clients.accounts import ALICE, CONTRACTS, NOBODY
 from tests.support.inprocess_node import InprocessNode
 from tests.support.rpc_client import HttpRpcClient
 

@@ -20,14 +20,14 @@ from zksync2.module.module_builder import ZkSyncBuilder
 
 from entresol.contracts import artifact
 from entresol.inprocess.bridge import Bridge
-from tests.support.clients.ecosystem import (
+from tests.support.clients.javascript import Results
+from tests.support.clients.layers import (
     CHAINS,
     ETHER_ADDRESS,
     Ecosystem,
     on_each,
     running_ecosystem,
 )
-from tests.support.clients.javascript import Results
 from tests.support.run.examples import tries_many
 
 pytestmark = [

@@ -17,8 +17,8 @@ from tests.support.clients.accounts import ALICE, NOBODY
 from tests.support.clients.layers import running_layers
 from tests.support.inprocess_node import inprocess_anvil
 from tests.support.polling import PATIENCE_SECONDS
+from tests.support.run.environment import tool_environment
 from tests.support.run.examples import tries_many
-from tests.support.run.tool_home import tool_environment
 
 pytestmark = pytest.mark.clients
 

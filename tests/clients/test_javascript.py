@@ -14,7 +14,7 @@ import pytest
 from tests.support.blobs import sample_sidecar
 from tests.support.clients.javascript import FOLDER, Results, checks_of, run_checks
 from tests.support.clients.layers import KINDS, run_on_each, running_layers
-from tests.support.fork.remote_pair import remote_pair
+from tests.support.fork.remote_anvil import remote_pair
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_anvil, inprocess_node
 from tests.support.run.examples import tries_many

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.chain.api_client import FACTORY, OUTER, TracedChain, created_by, traced_chain
 from tests.support.chain.dev_chain import ALICE
-from tests.support.chain.traced_chain import FACTORY, OUTER, TracedChain, created_by, traced_chain
 
 PAGE_SIZE = 25
 

@@ -16,9 +16,11 @@ from tests.support.differential.trace_differences import (
     DIFFERENCES,
     PRESTATE,
     TOP_CALL,
+    Options,
+    Traced,
     adapt,
+    traced,
 )
-from tests.support.differential.traces import Options, Traced, traced
 
 pytestmark = pytest.mark.peer
 

@@ -24,7 +24,7 @@ from entresol.node.opening.development_keys import operator_of
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
-from tests.support.ecosystem.residents import Resident
+from tests.support.ecosystem.ecosystem import Resident
 from tests.support.ecosystem.several_chains import SeveralChains, several_chains, several_config
 from tests.support.inprocess_node import run_command
 from tests.support.polling import eventually

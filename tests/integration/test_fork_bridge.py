@@ -15,7 +15,7 @@ from entresol.inprocess.devnet import Devnet
 from entresol.inprocess.layer import DevnetLayer
 from entresol.primitives import abi
 from entresol.primitives.values import Address
-from tests.support.fork.remote_pair import (
+from tests.support.fork.remote_anvil import (
     HELD,
     HOLDER,
     L1_CHAIN_ID,

@@ -11,7 +11,7 @@ import pytest
 
 from entresol import devnet
 from entresol.errors import InvalidConfig, StoreForeign
-from tests.support.fork.remote_pair import (
+from tests.support.fork.remote_anvil import (
     HELD,
     HOLDER,
     L1_CHAIN_ID,

@@ -10,7 +10,7 @@ import pytest
 from entresol import devnet
 from entresol.contracts import artifact
 from entresol.inprocess.devnet import Devnet
-from tests.support.fork.remote_pair import withdraw_native
+from tests.support.fork.remote_anvil import withdraw_native
 
 HELD = 10**9
 

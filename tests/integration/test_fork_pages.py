@@ -12,7 +12,7 @@ import pytest
 from entresol import devnet
 from entresol.errors import MethodFailed
 from entresol.inprocess.devnet import Devnet
-from tests.support.fork.remote_pair import L1_CHAIN_ID, L2_CHAIN_ID, RemotePair, remote_pair
+from tests.support.fork.remote_anvil import L1_CHAIN_ID, L2_CHAIN_ID, RemotePair, remote_pair
 from tests.support.rpc_client import get, health_of
 
 STRANGER = "0x" + "99" * 20

@@ -21,7 +21,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
 from entresol.rollup.settlement.pending_tx import PendingSettlements
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.robustness.wrong_values import Path, paths, wrong_at
-from tests.support.rollup.lying_remote import LyingRemote, view
+from tests.support.rollup.layer_ones import LyingRemote, view
 from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run
 from tests.support.rollup.settling_chain import RECEIVER
 from tests.support.run.examples import tries_many

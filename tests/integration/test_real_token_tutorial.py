@@ -13,7 +13,7 @@ import pytest
 
 from entresol.contracts import artifact
 from tests.support.anvil import Anvil, running_anvil
-from tests.support.clients.pytest_runs import ROOT, PytestRuns
+from tests.support.clients.tools import ROOT, PytestRuns
 from tests.support.docs.pages import Block, blocks_of
 from tests.support.polling import PATIENCE_SECONDS
 

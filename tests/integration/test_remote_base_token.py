@@ -24,8 +24,8 @@ from entresol.primitives.values import Address
 from tests.support.anvil import Anvil
 from tests.support.cluster.postgres import Postgres
 from tests.support.contracts.engine import Contract, find
+from tests.support.ecosystem.ecosystem import Resident
 from tests.support.ecosystem.interrupted_start import completed, killed_at_each_line
-from tests.support.ecosystem.residents import Resident
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node, run_command
 from tests.support.polling import PATIENCE_SECONDS

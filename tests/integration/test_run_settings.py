@@ -9,7 +9,7 @@ from entresol import devnet
 from entresol.fork.cache.cache_files import default_directory
 from tests.support.anvil import running_anvil
 from tests.support.fork.remote_anvil import ANVIL
-from tests.support.run.own_cache import own_cache
+from tests.support.run.environment import own_cache
 
 
 def test_forks_of_tests_are_cached_in_the_folder_of_the_run(tmp_path: Path) -> None:

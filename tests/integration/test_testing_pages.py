@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.docs.pages import Block, blocks_of, run_program
 
 pytestmark = pytest.mark.clients

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.clients.accounts import MAIL
 from tests.support.inprocess_node import inprocess_node
 from tests.support.rpc_client import HttpRpcClient, RpcError
-from tests.support.typed_data import MAIL
 
 pytestmark = pytest.mark.peer
 

@@ -23,8 +23,7 @@ from entresol.primitives.transactions import FeeMarketTransaction, impersonate
 from entresol.primitives.values import Hash32
 from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.chain.dev_chain import deposit
-from tests.support.derivation.derived_chain import DerivedChain, seen
-from tests.support.derivation.operated_chain import OperatedChain
+from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, seen
 from tests.support.derivation.traffic import STRANGER
 from tests.support.published.values import (
     DEVELOPMENT_RULES,

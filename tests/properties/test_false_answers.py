@@ -50,14 +50,13 @@ from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.robustness.false_answers import FalseAnswerRemote
 from tests.support.chain.block_production import ETHER, sender
-from tests.support.chain.importing_chain import IMPORTING
+from tests.support.chain.dev_chain import IMPORTING
 from tests.support.coroutines import completed
 from tests.support.evm.bundle_senders import ALLOC
 from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
-from tests.support.rollup.settlement_contracts import DeployedContracts, send
-from tests.support.rollup.settlement_scenario import Scenario, run
+from tests.support.rollup.settlement_scenario import DeployedContracts, Scenario, run, send
 from tests.support.rollup.settling_chain import CHAIN_ID, RECEIVER, USER, SettlingChain
 
 SECONDS = float(os.environ.get("ENTRESOL_FALSE_ANSWERS_SECONDS", "600"))

@@ -23,7 +23,7 @@ from tests.support.contracts.merkle_trees import root_of_proof
 from tests.support.coroutines import completed
 from tests.support.known import known
 from tests.support.rollup.layer_ones import ACCOUNTS, Embedded
-from tests.support.rollup.settlement_contracts import deploy
+from tests.support.rollup.settlement_scenario import deploy
 from tests.support.rollup.settling_chain import CHAIN_ID, SettlingChain
 from tests.support.run.examples import examples
 

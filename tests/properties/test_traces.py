@@ -32,7 +32,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.differential import contracts
 from tests.support.hex_data import hexed, word
 from tests.support.run.examples import examples

@@ -17,8 +17,7 @@ from entresol.primitives.values import Address
 from tests.robustness.wrong_values import any_wrong
 from tests.support.chain.api_client import ApiClient
 from tests.support.hex_data import hexed
-from tests.support.rollup.layer_ones import request_data
-from tests.support.rollup.lying_remote import URL, LyingClient, LyingRemote, call_name
+from tests.support.rollup.layer_ones import URL, LyingClient, LyingRemote, call_name, request_data
 
 WORD: Final = 64
 LOGS: Final = "eth_getLogs"

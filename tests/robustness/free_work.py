@@ -12,7 +12,7 @@ from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import PriorityTransaction, Transaction, sign
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.contracts.accounts import (
     ASK_PAYMASTER,
     PAYS,

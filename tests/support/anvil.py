@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 
 from tests.support.polling import PATIENCE_SECONDS, POLL_SECONDS, eventually
 from tests.support.rpc_client import HttpRpcClient
-from tests.support.run.tool_home import tool_environment
+from tests.support.run.environment import tool_environment
 
 STOP_SECONDS: Final = 5.0
 """Then it is killed."""

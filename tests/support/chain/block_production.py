@@ -16,7 +16,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 
 CHAIN_ID = 270
 GWEI = 10**9

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from entresol._native import address_of, public_key
+import msgspec
+
+from entresol._native import address_of, keccak256, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import Ledger
 from entresol.chain.rules import ChainRules
 from entresol.chain.sealing.block_filler import INLINE_GAS
+from entresol.contracts import artifact
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
+from entresol.primitives.interop_roots import ROOT_STORAGE, InteropRoot
 from entresol.primitives.transactions import (
     FeeMarketTransaction,
     PriorityTransaction,
     Transaction,
     sign,
 )
-from entresol.primitives.values import Address
-from tests.support.chain.priority_transactions import priority_transaction
+from entresol.primitives.transactions.system import SYSTEM_SENDER
+from entresol.primitives.values import Address, Hash32
 
 SECRETS = [bytes([number]) * 32 for number in (1, 2, 3)]
 ALICE, BOB, CAROL = (Address(address_of(public_key(secret))) for secret in SECRETS)
@@ -97,3 +101,71 @@ def balance(chain: Chain | Ledger, address: Address, block: int | None = None) -
     state = chain.latest if block is None else chain.state_after(block)
     account = state.account(address)
     return 0 if account is None else account.balance
+
+
+L1_CHAIN_ID = 31337
+GENESIS_NONCE = 1
+"""The address of the bootloader, as of every contract of the genesis."""
+ROOT_CONTRACT = GenesisAccount(code=bytes(artifact("L2InteropRootStorage").runtime), nonce=1)
+_BOOTLOADER = GenesisAccount(code=bytes(artifact("Bootloader").runtime), nonce=GENESIS_NONCE)
+IMPORTING = msgspec.structs.replace(
+    GENESIS, alloc={**GENESIS.alloc, ROOT_STORAGE: ROOT_CONTRACT, SYSTEM_SENDER: _BOOTLOADER}
+)
+
+
+def root(number: int) -> InteropRoot:
+    value = Hash32(keccak256(b"root" + number.to_bytes(8)))
+    return InteropRoot.of(L1_CHAIN_ID, number, 1_000 + number, value)
+
+
+def roots(count: int, first: int = 1) -> list[InteropRoot]:
+    """Return the roots of consecutive blocks of L1."""
+    return [root(number) for number in range(first, first + count)]
+
+
+def open_importing(path: Path | None = None, *, gas_limit: int | None = None) -> Chain:
+    rules = RULES if gas_limit is None else msgspec.structs.replace(RULES, gas_limit=gas_limit)
+    return Chain.open(path, rules, IMPORTING, clock=Clock(lambda: 1_000.0))
+
+
+def stored_root(chain: Chain, number: int) -> Hash32:
+    """Return the root of a block of L1 that the chain has imported, or zero."""
+    outer = keccak256(L1_CHAIN_ID.to_bytes(32) + bytes(32))
+    slot = keccak256(number.to_bytes(32) + outer)
+    return Hash32(chain.latest.slot(ROOT_STORAGE, slot))
+
+
+def system_nonce(chain: Chain) -> int:
+    account = chain.latest.account(SYSTEM_SENDER)
+    assert account is not None
+    return account.nonce
+
+
+GAS_PER_PUBDATA = 800
+
+
+def priority_transaction(
+    nonce: int = 0,
+    *,
+    sender: bytes,
+    to: bytes,
+    value: int = 0,
+    data: bytes = b"",
+    gas_limit: int = 100_000,
+    fee: int = 0,
+    to_mint: int | None = None,
+    refund_recipient: bytes | None = None,
+) -> PriorityTransaction:
+    """Return a transaction from L1, which by default mints its value and its fee and refunds its sender."""
+    return PriorityTransaction(
+        sender=Address(sender),
+        to=Address(to),
+        gas_limit=gas_limit,
+        gas_per_pubdata_limit=GAS_PER_PUBDATA,
+        max_fee_per_gas=fee,
+        nonce=nonce,
+        value=value,
+        to_mint=value + gas_limit * fee if to_mint is None else to_mint,
+        refund_recipient=Address(sender if refund_recipient is None else refund_recipient),
+        data=data,
+    )

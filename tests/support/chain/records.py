@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from entresol._native import Account, keccak256
+from entresol._native import Account, FeeHistory, Rules, keccak256
 from entresol.primitives.headers import Header
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
-from entresol.primitives.records import BlockRecord, StoredChange, TransactionResult, stored_account
+from entresol.primitives.records import (
+    LAYOUT,
+    BlockRecord,
+    StoredChange,
+    TransactionResult,
+    stored_account,
+)
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
+from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.contracts.merkle_trees import message_log
 from tests.support.hex_data import word
 
@@ -224,3 +233,32 @@ def _random_changes(randomness: random.Random, codes: list[bytes]) -> list[Store
         balance = None if deleted else randomness.randrange(10**20)
         changes.append(change(holder, balance, destroyed=destroyed, slots=slots, code=code))
     return changes
+
+
+def history_over(stored: bytes, blobs: Rules | int = 1) -> FeeHistory:
+    """Return the history of a chain, each block of which has this record."""
+    return FeeHistory(
+        LAYOUT,
+        blobs=blobs,
+        limits=FEE_HISTORY_LIMITS,
+        load=lambda _: stored,
+        head=lambda: 1,
+        next_fees=lambda: (0, 0),
+        capacity=1 << 20,
+    )
+
+
+def fees_of(
+    record: BlockRecord, blobs: Rules | int = 1, percentiles: tuple[float, ...] = ()
+) -> dict[str, Any]:
+    """Return what a block contributes to a history: the first item of each list."""
+    text = history_over(record.encode(), blobs).render(1, 1, percentiles)
+    history = json.loads(text)
+    assert history.pop("oldestBlock") == "0x1"
+    return {name: values[0] for name, values in history.items()}
+
+
+def fees_of_header(header: Header, blobs: Rules | int) -> tuple[int, float]:
+    """Return the price of blob gas of an empty block, and which part of its blobs it has."""
+    fees = fees_of(BlockRecord(header.encode(), (), (), (), ()), blobs)
+    return int(fees["baseFeePerBlobGas"], 16), fees["blobGasUsedRatio"]

@@ -36,8 +36,7 @@ from entresol.rpc.render.chain_json import CONTRACT_DEPLOYED, CONTRACT_DEPLOYER,
 from entresol.rpc.services.rendered_chain import PendingTransactions, RenderedChain, Result
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.log_index import LogQuery
-from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import ETHER, LOG_CODE, LOGGER, NOBODY, priority_transaction
 
 CHAIN_ID = 270
 FEE = 200_000_000

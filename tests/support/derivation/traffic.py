@@ -28,9 +28,8 @@ from entresol.primitives.transactions import (
     sign,
 )
 from entresol.primitives.values import Address, Hash32
-from tests.support.chain.importing_chain import root
-from tests.support.chain.priority_transactions import priority_transaction
-from tests.support.chain.traced_chain import created_by
+from tests.support.chain.api_client import created_by
+from tests.support.chain.dev_chain import priority_transaction, root
 from tests.support.chain.varied_chain import (
     CALLER,
     CODES,

@@ -23,8 +23,7 @@ from entresol.primitives.base_token import L2_BASE_TOKEN, asset_id
 from entresol.primitives.interop_bundles import BUNDLE_SENT, INTEROP_CENTER
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.engine import Contract, find, types
-from tests.support.ecosystem.ecosystem import Ecosystem, OnTheWay
-from tests.support.ecosystem.residents import Resident
+from tests.support.ecosystem.ecosystem import Ecosystem, OnTheWay, Resident
 from tests.support.hex_data import hexed
 from tests.support.polling import eventually
 from tests.support.rollup.layer_ones import ACCOUNTS

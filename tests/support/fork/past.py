@@ -23,9 +23,18 @@ from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
 from entresol.rpc.services.past.remote import IsFinal, PastBlock
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.api_client import ACCOUNTS, ApiClient, running_api, send
+from tests.support.chain.api_client import (
+    ACCOUNTS,
+    CODES,
+    FACTORY,
+    INNER,
+    OUTER,
+    REVERTER,
+    ApiClient,
+    running_api,
+    send,
+)
 from tests.support.chain.dev_chain import GENESIS, LOGGER, RULES
-from tests.support.chain.traced_chain import CODES, FACTORY, INNER, OUTER, REVERTER
 from tests.support.rpc_client import DispatcherClient
 
 

@@ -17,7 +17,7 @@ from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
 from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.block_production import ETHER, GWEI, secret, sender
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 
 CHAIN_ID = 270
 USER = 1

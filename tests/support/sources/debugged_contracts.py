@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from entresol.primitives import abi
+from tests.support.chain.api_client import TARGET, ApiClient
 
 FOLDER: Final = Path(__file__).parents[2] / "vectors" / "debugged"
 FILE: Final = "contracts/Debugged.sol"
@@ -67,3 +68,22 @@ class DebuggedContract:
         line = line_of(text)
         numbers = [number for number, it in enumerate(self.steps(sent)) if it["line"] == line]
         return self.state(sent, numbers[-1 if last else 0])
+
+
+def ran(client: ApiClient, code: str) -> str:
+    """Execute code in a transaction, and return its hash."""
+    client("anvil_setCode", TARGET, f"0x{code}")
+    fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
+    sent: str = client("eth_sendTransaction", fields)
+    return sent
+
+
+def call(account: str) -> str:
+    return f"5f5f5f5f5f73{account[2:]}5af150"
+
+
+def create(code: str, *, salt: bool = False) -> str:
+    """Return code that creates a contract from at most 32 bytes, perhaps with a salt of 0."""
+    size = len(code) // 2
+    word = bytes.fromhex(code).ljust(32, b"\0").hex()
+    return f"7f{word}5f52{'5f' if salt else ''}60{size:02x}5f5f{'f5' if salt else 'f0'}50"

@@ -9,7 +9,7 @@ from entresol._native import Rules, blob_base_fee
 from entresol.chain.blob_fees import BLOB_SCHEDULES, BlobFees
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
-from tests.support.chain.fee_histories import fees_of_header
+from tests.support.chain.records import fees_of_header
 
 BLOB_GAS = 2**17
 HEADER = Header(

@@ -20,7 +20,7 @@ from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage.store import Store
-from tests.support.evm.system_contracts import BEACON_CODE, HISTORY_CODE
+from tests.support.evm.programs import BEACON_CODE, HISTORY_CODE
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.forked_chain import (
     ALICE,

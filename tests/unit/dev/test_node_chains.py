@@ -17,8 +17,17 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.root_table import BatchPath, RootCursor
-from tests.support.chain.dev_chain import ALICE, NOBODY, balance, deposit, open_chain, transaction
-from tests.support.chain.importing_chain import open_importing, roots, stored_root
+from tests.support.chain.dev_chain import (
+    ALICE,
+    NOBODY,
+    balance,
+    deposit,
+    open_chain,
+    open_importing,
+    roots,
+    stored_root,
+    transaction,
+)
 from tests.support.coroutines import completed
 
 

@@ -20,7 +20,7 @@ from entresol.execution.block_executor import (
 )
 from entresol.primitives.values import Address, Hash32
 from tests.support.evm.assembler import assemble
-from tests.support.evm.system_contracts import BEACON_CODE, HISTORY_CODE
+from tests.support.evm.programs import BEACON_CODE, HISTORY_CODE
 
 # Stores what it is called with in slot 7.
 RECORDER = assemble("0 calldataload 7 sstore")

@@ -19,15 +19,18 @@ from entresol.primitives.transactions import (
     impersonate,
 )
 from entresol.primitives.transactions.system import SYSTEM_SENDER
-from tests.support.chain.dev_chain import ALICE, ETHER, FEE, transaction
-from tests.support.chain.importing_chain import (
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    FEE,
     GENESIS_NONCE,
     open_importing,
+    priority_transaction,
     root,
     roots,
     stored_root,
+    transaction,
 )
-from tests.support.chain.priority_transactions import priority_transaction
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame, decode_nested
 from entresol.execution.tracing import SealedBlock, TraceBudget, TraceLimits, trace_transaction
+from tests.support.chain.api_client import INNER, OUTER, traced_chain
 from tests.support.chain.dev_chain import BOB
-from tests.support.chain.traced_chain import INNER, OUTER, traced_chain
 
 
 def test_a_transaction_has_a_tree_of_frames() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entresol.execution.profile import PROFILE, CodeProfile, Profile, decode_profile
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_transaction
-from tests.support.chain.traced_chain import INNER, OUTER, traced_chain
+from tests.support.chain.api_client import INNER, OUTER, traced_chain
 from tests.support.contracts.accounts import ScriptedWorld
 
 

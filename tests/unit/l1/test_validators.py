@@ -13,7 +13,7 @@ from entresol.l1.validators import add_validators, check_validators
 from entresol.primitives.values import Hash32
 from tests.support.played import played
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne
-from tests.support.rollup.settlement_contracts import DeployedContracts, deploy
+from tests.support.rollup.settlement_scenario import DeployedContracts, deploy
 
 OWNER, COMMITTER, PROVER, EXECUTOR = ACCOUNTS[:4]
 ONE = OperatorKeys.of(COMMITTER.secret)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from entresol._native import keccak256
 from entresol.errors import MalformedValue
 from entresol.primitives.typed_data import TypedData, personal_hash
-from tests.support.typed_data import MAIL
+from tests.support.clients.accounts import MAIL
 
 Document = dict[str, Any]
 

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from entresol.replication.postgres import tables
-from tests.support.cluster.database import EmptyCluster
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.postgres import EmptyCluster, Postgres
 
 
 @pytest.fixture

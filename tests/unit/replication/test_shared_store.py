@@ -45,7 +45,7 @@ from tests.support.chain.dev_chain import (
 )
 from tests.support.chain.log_emitter import EmittingChain
 from tests.support.chain.records import dump
-from tests.support.cluster.database import EmptyCluster
+from tests.support.cluster.postgres import EmptyCluster
 
 NEVER = SealingPolicy(max_age=1e9)
 COMMIT = SettlementStep.COMMIT

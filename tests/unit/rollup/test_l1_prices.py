@@ -21,8 +21,7 @@ from entresol.rollup.l1_prices import MAX_BEHIND, POLL_SECONDS, EtherPriceWatche
 from tests.support.coroutines import completed
 from tests.support.played import played
 from tests.support.rollup.layer_ones import Embedded
-from tests.support.rollup.settlement_contracts import send
-from tests.support.rollup.settlement_scenario import Scenario, embedded
+from tests.support.rollup.settlement_scenario import Scenario, embedded, send
 
 
 class LayerOnePrices:

@@ -23,7 +23,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.open_transfers import OpenTransfers, Transfer
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, GWEI, sender
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.coroutines import completed
 from tests.support.known import known
 from tests.support.rollup.settling_chain import CHAIN_ID, GENESIS, USER, SettlingChain

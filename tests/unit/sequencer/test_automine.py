@@ -13,8 +13,14 @@ from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTra
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer.automine import Automine, BlockSealer
-from tests.support.chain.dev_chain import ALICE, deposit, long_transaction, transaction
-from tests.support.chain.importing_chain import open_importing, roots
+from tests.support.chain.dev_chain import (
+    ALICE,
+    deposit,
+    long_transaction,
+    open_importing,
+    roots,
+    transaction,
+)
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000

@@ -25,7 +25,7 @@ from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import rows_of
 from tests.support.chain.dev_chain import balance, deposit, long_transaction, transaction
-from tests.support.virtual_time import run_in_virtual_time
+from tests.support.loop_time import run_in_virtual_time
 
 
 async def test_a_block_is_built_again_if_the_chain_changes_meanwhile(

@@ -18,7 +18,7 @@ from entresol.sources.walk import Walker
 from tests.support.chain.api_client import ACCOUNTS, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import SECRETS
 from tests.support.hex_data import hexed
-from tests.support.sources.executed_code import call, create, ran
+from tests.support.sources.debugged_contracts import call, create, ran
 
 OTHER: Final = "0x" + "88" * 20
 THIRD: Final = "0x" + "99" * 20

@@ -11,8 +11,7 @@ from entresol.primitives.interop_roots import InteropRoot
 from entresol.primitives.values import Hash32
 from entresol.storage.log_entries import RootsEntry, apply_to_batches, decode_entry, encode_entry
 from entresol.storage.root_table import BatchPath, RootCursor, RootTable
-from tests.support.chain.dev_chain import open_chain
-from tests.support.chain.importing_chain import root, roots
+from tests.support.chain.dev_chain import open_chain, root, roots
 
 
 @pytest.fixture

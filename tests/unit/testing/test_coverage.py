@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps
 
 ETHER = "contracts/Ether.sol              50.0% (3/6)       50.0% (3/6)       25.0% (1/4)       66.7% (2/3)  13, 19-20"

@@ -9,7 +9,7 @@ import pytest
 from web3 import Web3
 
 from entresol.inprocess.layer import DevnetAccount
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.evm.console import console_call, logging_code
 
 ETHER = 10**18

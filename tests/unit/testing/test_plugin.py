@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 
 WITHOUT_WEB3 = "import sys; sys.modules['web3'] = None"
 

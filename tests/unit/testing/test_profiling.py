@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.contracts.shop import OUTPUT
 
 TABLE = """\

@@ -10,7 +10,7 @@ import pytest
 from web3 import Web3
 
 from entresol.primitives.abi import encode_call
-from tests.support.clients.pytest_runs import PytestRuns
+from tests.support.clients.tools import PytestRuns
 from tests.support.evm.console import console_call, logging_code
 
 PRINTS: Final = Web3.to_hex(logging_code(console_call("log(string)", "before")))

@@ -15,14 +15,17 @@ from entresol.primitives.transactions import Transaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER, SYSTEM_TYPE
 from entresol.primitives.values import Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import NOBODY, balance, deposit, transaction
-from tests.support.chain.importing_chain import (
+from tests.support.chain.dev_chain import (
     GENESIS_NONCE,
+    NOBODY,
+    balance,
+    deposit,
     open_importing,
     root,
     roots,
     stored_root,
     system_nonce,
+    transaction,
 )
 
 

@@ -25,7 +25,7 @@ from entresol.dev.state_file.reading import StateFile, read_state_file
 from entresol.dev.state_file.writing import ChainDump, write_state_file
 from entresol.errors import HistoryNotLoaded, InvalidStateFile, NotPossible
 from entresol.primitives.values import Address
-from tests.support.chain.importing_chain import open_importing, root, roots, stored_root
+from tests.support.chain.dev_chain import open_importing, root, roots, stored_root
 from tests.support.chain.state_files import ALICE, OWN, anvil_file, layer_one
 from tests.support.rollup.settling_chain import SettlingChain
 

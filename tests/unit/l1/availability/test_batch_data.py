@@ -26,7 +26,7 @@ from entresol.primitives.published.limits import MAX_PUBLISHED_BYTES
 from entresol.primitives.values import Address, Hash32
 from tests.support.contracts.batches import Batch
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne
-from tests.support.rollup.settlement_contracts import deploy_one, send
+from tests.support.rollup.settlement_scenario import deploy_one, send
 from tests.support.run.examples import examples
 
 CONTRACT = Address(b"\xcc" * 20)

@@ -40,7 +40,7 @@ from tests.support.rollup.layer_ones import (
     layer_one,
     on_l1,
 )
-from tests.support.rollup.settlement_contracts import deploy_one
+from tests.support.rollup.settlement_scenario import deploy_one
 
 CHAIN = Address(b"\xcc" * 20)
 TRUE, FALSE = ((number).to_bytes(32) for number in (1, 0))

@@ -24,7 +24,7 @@ from entresol.primitives import abi
 from entresol.primitives.published.limits import MAX_GENESIS_BYTES, MAX_GENESIS_PART
 from entresol.primitives.values import Address, Hash32
 from tests.support.rollup.layer_ones import ACCOUNTS, SteeredLayerOne, layer_one
-from tests.support.rollup.settlement_contracts import deploy, send
+from tests.support.rollup.settlement_scenario import deploy, send
 from tests.support.run.examples import examples
 
 CHAIN = Address(b"\xcc" * 20)

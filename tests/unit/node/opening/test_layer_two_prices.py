@@ -17,8 +17,7 @@ from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import BOB, NOBODY
-from tests.support.chain.priority_transactions import priority_transaction
+from tests.support.chain.dev_chain import BOB, NOBODY, priority_transaction
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rpc_client import DispatcherClient
 

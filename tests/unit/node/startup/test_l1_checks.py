@@ -16,7 +16,7 @@ from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.node.startup.l1_checks import check_agreement
 from entresol.rollup.interop.root_follower import RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.importing_chain import open_importing
+from tests.support.chain.dev_chain import open_importing
 from tests.support.ecosystem.roots_layer_one import (
     BRIDGEHUB,
     L1_CHAIN_ID,

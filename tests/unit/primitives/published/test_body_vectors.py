@@ -16,6 +16,7 @@ from entresol.primitives.published.compression import decompress
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.published.genesis import PublishedGenesis
 from entresol.primitives.published.rules import BlockRules
+from tests.support.published.rejected import PATH, encoded
 from tests.support.published.values import (
     DEVELOPMENT_RULES,
     EVERYTHING,
@@ -26,7 +27,6 @@ from tests.support.published.values import (
     check_mutations,
     read,
 )
-from tests.support.published.vectors import PATH, encoded
 
 PAGE: Final = (Path(__file__).resolve().parents[4] / "docs" / "availability.md").read_text("utf-8")
 DECODERS: Final[dict[str, Callable[[bytes], Any]]] = {
@@ -45,7 +45,7 @@ EXAMPLES: Final = {
 
 
 def test_the_file_of_vectors_is_up_to_date() -> None:
-    assert PATH.read_bytes() == encoded(), "python -m tests.support.published.vectors writes it"
+    assert PATH.read_bytes() == encoded(), "python -m tests.support.published.rejected writes it"
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)

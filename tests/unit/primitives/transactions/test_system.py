@@ -25,7 +25,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.transactions.system import SYSTEM_SENDER, SYSTEM_TYPE
 from entresol.primitives.values import Address, Hash32
-from tests.support.chain.importing_chain import root, roots
+from tests.support.chain.dev_chain import root, roots
 from tests.support.run.examples import examples
 
 WORDS = st.integers(0, 2**256 - 1)

@@ -15,8 +15,7 @@ from entresol.replication.postgres.connection import (
     DatabaseDistance,
     Notifications,
 )
-from tests.support.cluster.database import EmptyCluster
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.postgres import EmptyCluster, Postgres
 
 SETTINGS = {
     "transaction_isolation": "read committed",

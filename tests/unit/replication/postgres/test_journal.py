@@ -33,7 +33,7 @@ from entresol.storage.log_entries import (
 )
 from entresol.storage.tables import START
 from tests.support.chain.dev_chain import deposit, open_chain, transaction
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
+from tests.support.cluster.postgres import LEASE_SECONDS, EmptyCluster
 
 ROWS = [PoolRow(bytes([index]) * 32, bytes([index]), index) for index in range(3)]
 

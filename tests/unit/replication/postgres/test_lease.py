@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from entresol.replication.postgres.lease import give_up_lease, read_lease, take_lease
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
+from tests.support.cluster.postgres import LEASE_SECONDS, EmptyCluster
 
 
 async def test_a_lease_that_is_held_cannot_be_taken_but_by_its_holder(

@@ -12,7 +12,7 @@ from entresol.errors import StoreFull
 from entresol.replication.postgres.lease import HeldLease
 from entresol.replication.postgres.member import Member, Membership
 from tests.support.chain import dev_chain
-from tests.support.cluster.database import EmptyCluster
+from tests.support.cluster.postgres import EmptyCluster
 
 LONG_SECONDS = 60.0
 

@@ -15,7 +15,7 @@ from entresol.primitives.values import Hash32
 from entresol.replication.postgres.journal import UNCHANGED, PoolRows
 from entresol.replication.postgres.sequencer import BLOCKS_WAITED, ClusterSealer
 from tests.support.chain.dev_chain import ALICE, open_chain, transaction
-from tests.support.cluster.database import EmptyCluster
+from tests.support.cluster.postgres import EmptyCluster
 from tests.support.polling import PATIENCE_SECONDS
 
 LAST = 8

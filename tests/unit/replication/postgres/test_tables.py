@@ -12,8 +12,7 @@ from entresol.replication.postgres.connection import ClusterAddress, ClusterData
 from entresol.replication.postgres.tables import check_tail, read_page
 from entresol.storage.log_entries import UnwindEntry
 from entresol.storage.tables import START, LogPosition
-from tests.support.cluster.database import LEASE_SECONDS, EmptyCluster
-from tests.support.cluster.postgres import Postgres
+from tests.support.cluster.postgres import LEASE_SECONDS, EmptyCluster, Postgres
 
 
 @pytest.mark.parametrize(

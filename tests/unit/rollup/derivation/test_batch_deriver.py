@@ -17,8 +17,12 @@ from entresol.primitives.values import Address
 from entresol.rollup.derivation.opening import open_derived
 from tests.support.chain.dev_chain import deposit
 from tests.support.coroutines import completed
-from tests.support.derivation.derived_chain import DerivedChain, assert_same, assert_same_blocks
-from tests.support.derivation.operated_chain import OperatedChain
+from tests.support.derivation.operated_chain import (
+    DerivedChain,
+    OperatedChain,
+    assert_same,
+    assert_same_blocks,
+)
 from tests.support.derivation.traffic import Traffic
 from tests.support.run.examples import tries_many
 

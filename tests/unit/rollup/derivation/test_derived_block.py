@@ -21,10 +21,8 @@ from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.publication.publication import MAX_BLOCK_BYTES
-from tests.support.chain.dev_chain import deposit
-from tests.support.chain.importing_chain import root
-from tests.support.derivation.derived_chain import DerivedChain, assert_same, seen
-from tests.support.derivation.operated_chain import OperatedChain
+from tests.support.chain.dev_chain import deposit, root
+from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, assert_same, seen
 from tests.support.derivation.traffic import EDITED, Traffic
 
 SOMEBODY = Address(b"\xb5" * 20)

@@ -30,10 +30,10 @@ from entresol.rollup.derivation.l1_events import (
     BatchReverts,
     L1Events,
 )
-from tests.support.chain.importing_chain import root
+from tests.support.chain.dev_chain import root
 from tests.support.contracts.accounts import fill
-from tests.support.derivation.derived_chain import seen
 from tests.support.derivation.liar import Liar
+from tests.support.derivation.operated_chain import seen
 from tests.support.derivation.scripted_l1 import CONTRACT, ScriptedLayerOne
 from tests.support.derivation.traffic import ETHER, STRANGER
 from tests.support.known import known

@@ -10,9 +10,15 @@ import pytest
 from entresol.errors import DerivationAlarm, SnapshotRejected, UnderivableBatch
 from entresol.rollup.derivation.l1_events import BatchClaim
 from entresol.rollup.derivation.snapshot import BatchSnapshot
-from tests.support.derivation.derived_chain import DerivedChain, assert_same_blocks, seen
 from tests.support.derivation.liar import Liar
-from tests.support.derivation.operated_chain import OperatedChain, republished, with_block
+from tests.support.derivation.operated_chain import (
+    DerivedChain,
+    OperatedChain,
+    assert_same_blocks,
+    republished,
+    seen,
+    with_block,
+)
 from tests.support.derivation.traffic import EDITED
 from tests.support.known import known
 

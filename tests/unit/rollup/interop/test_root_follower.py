@@ -19,7 +19,7 @@ from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.deposits.deposit_watcher import DepositConfig
 from entresol.rollup.interop.root_follower import PERSIST_BLOCKS, RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.importing_chain import open_importing
+from tests.support.chain.dev_chain import open_importing
 from tests.support.coroutines import completed
 from tests.support.ecosystem.roots_layer_one import L1_CHAIN_ID, RootsLayerOne, appended
 from tests.support.known import known

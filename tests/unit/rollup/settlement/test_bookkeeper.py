@@ -32,8 +32,7 @@ from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import CHAIN_ID as L1_CHAIN_ID
 from tests.support.rollup.layer_ones import layer_one
-from tests.support.rollup.settlement_contracts import send
-from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run
+from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, run, send
 from tests.support.rollup.settling_chain import CHAIN_ID, USER
 
 OTHER = 271

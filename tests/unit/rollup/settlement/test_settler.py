@@ -17,8 +17,14 @@ from entresol.rollup.batches import stored_info_of
 from entresol.rollup.settlement.settler import SettlementConfig
 from tests.support.known import known
 from tests.support.played import played
-from tests.support.rollup.settlement_contracts import send
-from tests.support.rollup.settlement_scenario import OPERATOR, Scenario, embedded, on_disk, run
+from tests.support.rollup.settlement_scenario import (
+    OPERATOR,
+    Scenario,
+    embedded,
+    on_disk,
+    run,
+    send,
+)
 from tests.support.rollup.settling_chain import CHAIN_ID, RECEIVER
 
 

@@ -8,7 +8,7 @@ from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.namespaces.l1_reads import MAX_CONCURRENT, MAX_PENDING, MAX_PER_SECOND, L1Reads
 from entresol.server.handler import LocalConnection
-from tests.support.virtual_time import run_in_virtual_time
+from tests.support.loop_time import run_in_virtual_time
 
 HASH = "0x" + "11" * 32
 

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.api_client import (
+    FACTORY,
+    INNER,
+    OUTER,
+    ApiClient,
+    TracedChain,
+    send,
+    traced_chain,
+)
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER
-from tests.support.chain.traced_chain import FACTORY, INNER, OUTER, TracedChain, traced_chain
+from tests.support.differential.world import FACTORY
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.chain.api_client import INNER, OUTER, TracedChain, traced_chain
 from tests.support.chain.dev_chain import ALICE, BOB, transaction
-from tests.support.chain.traced_chain import INNER, OUTER, TracedChain, traced_chain
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 

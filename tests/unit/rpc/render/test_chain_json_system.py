@@ -12,8 +12,7 @@ from entresol.primitives.interop_roots import ROOT_STORAGE, import_call
 from entresol.primitives.transactions import SystemTransaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER
 from tests.support.chain.api_client import ACCOUNTS, ApiClient
-from tests.support.chain.dev_chain import deposit, transaction
-from tests.support.chain.importing_chain import GENESIS_NONCE, open_importing, roots
+from tests.support.chain.dev_chain import GENESIS_NONCE, deposit, open_importing, roots, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 

@@ -37,7 +37,7 @@ from tests.support.chain.dev_chain import (
     seal_block,
     transaction,
 )
-from tests.support.chain.fee_histories import fees_of, history_over
+from tests.support.chain.records import fees_of, history_over
 from tests.support.evm.assembler import assemble
 from tests.support.rpc_client import native_response
 

@@ -19,10 +19,9 @@ from entresol.primitives.values import Address
 from entresol.rpc.services.accounts.transaction_search import Before, TransactionSearch
 from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.trace_runner import TraceRunner
-from tests.support.chain.api_client import ApiClient, running_api, send
+from tests.support.chain.api_client import INNER, OUTER, ApiClient, TracedChain, running_api, send
 from tests.support.chain.dev_chain import ALICE, BOB, NOBODY
-from tests.support.chain.traced_chain import INNER, OUTER, TracedChain
-from tests.support.evm.system_contracts import HISTORY_CODE
+from tests.support.evm.programs import HISTORY_CODE
 from tests.support.rpc_client import RpcError
 
 

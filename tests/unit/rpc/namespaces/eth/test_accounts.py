@@ -15,8 +15,8 @@ from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY
+from tests.support.clients.accounts import MAIL
 from tests.support.rpc_client import RpcError
-from tests.support.typed_data import MAIL
 
 STRANGER = "0x" + "ab" * 20
 # Reverts with no reason when it is called, and when it is made.

@@ -32,7 +32,7 @@ from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
 from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.block_production import sender
-from tests.support.chain.importing_chain import ROOT_CONTRACT, roots
+from tests.support.chain.dev_chain import ROOT_CONTRACT, roots
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError

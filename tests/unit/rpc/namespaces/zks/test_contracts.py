@@ -11,7 +11,7 @@ from entresol.chain.chain import Chain
 from entresol.dev.reverts import Reverts
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from tests.support.chain.dev_chain import NOBODY
-from tests.support.rollup.settlement_contracts import ON_L1, ON_L2
+from tests.support.rollup.settlement_scenario import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient
 
 
