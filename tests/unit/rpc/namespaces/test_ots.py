@@ -17,7 +17,6 @@ from tests.support.chain.api_client import (
     traced_chain,
 )
 from tests.support.chain.dev_chain import ALICE, BOB, LOGGER
-from tests.support.differential.world import FACTORY
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 

@@ -11,7 +11,6 @@ from tests.support.chain.api_client import INNER, OUTER, REVERTER
 from tests.support.chain.dev_chain import BOB, LOGGER, transaction
 from tests.support.fork.past import ANCHOR, ForkClient, PastBlocks, forked
 from tests.support.hex_data import hexed
-from tests.support.rollup.layer_ones import REVERTER
 from tests.support.rpc_client import RpcError
 
 COUNT = {"from": str(BOB), "to": str(INNER)}
