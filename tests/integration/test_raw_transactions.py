@@ -18,6 +18,7 @@ import pytest
 from entresol._native import keccak256
 from entresol.primitives.transactions import FeeMarketTransaction, sign
 from entresol.primitives.values import Address
+from tests.support.chain.dev_chain import fee_market
 from tests.support.inprocess_node import InprocessNode, inprocess_node
 from tests.support.node_process import RunningNode, running_node
 from tests.support.polling import PATIENCE_SECONDS, eventually
@@ -65,10 +66,7 @@ def raw(nonce: int, by: bytes, to: Address | None = None, **fields: Any) -> str:
 
 def address(by: bytes) -> Address:
     return sign(
-        FeeMarketTransaction(
-            chain_id=1, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=0, gas_limit=0,
-            to=None, value=0,
-        ),
+        fee_market(0, None, chain_id=1, gas=0, fee=0),
         by,
     ).sender  # fmt: skip
 

@@ -19,10 +19,10 @@ from entresol.primitives.published.body import (
 )
 from entresol.primitives.published.compression import compress
 from entresol.primitives.published.rules import BlockRules
-from entresol.primitives.transactions import FeeMarketTransaction, impersonate
+from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
 from entresol.rollup.derivation.l1_events import BatchClaim
-from tests.support.chain.dev_chain import deposit
+from tests.support.chain.dev_chain import deposit, fee_market
 from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, seen
 from tests.support.derivation.traffic import STRANGER
 from tests.support.published.values import (
@@ -56,9 +56,7 @@ RULES = st.builds(
     max_pubdata_per_batch=counts,
 )
 SENT = impersonate(
-    FeeMarketTransaction(
-        chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=0, gas_limit=21_000, to=STRANGER
-    ),
+    fee_market(0, STRANGER, fee=0),
     STRANGER,
 ).raw  # fmt: skip
 

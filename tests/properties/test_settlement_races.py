@@ -15,9 +15,10 @@ from entresol.errors import EntresolError, ExecutionReverted, LayerOneFailed, La
 from entresol.l1.deployment import SettlementContracts
 from entresol.l1.operator import OperatorKeys
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions import FeeMarketTransaction, decode, sign
+from entresol.primitives.transactions import decode, sign
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import fee_market
 from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.layer_ones import CHAIN_ID, Embedded, EventfulLayerOne, LaggingLayerOne
@@ -209,16 +210,7 @@ async def test_a_step_that_reverts_after_a_reorg_does_not_stop_settlement(it: Ra
 
 
 def _transfer(nonce: int) -> bytes:
-    payload = FeeMarketTransaction(
-        chain_id=CHAIN_ID,
-        nonce=nonce,
-        max_priority_fee_per_gas=10**10,
-        max_fee_per_gas=10**11,
-        gas_limit=21_000,
-        to=RECEIVER,
-        value=0,
-        data=b"",
-    )
+    payload = fee_market(nonce, RECEIVER, chain_id=CHAIN_ID, fee=10**11, tip=10**10)
     return sign(payload, OPERATOR.secret).raw
 
 

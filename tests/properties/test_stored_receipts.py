@@ -17,7 +17,6 @@ from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import LAYOUT, BlockRecord, TransactionResult
 from entresol.primitives.transactions import (
     BlobTransaction,
-    FeeMarketTransaction,
     LegacyTransaction,
     Paymaster,
     Transaction,
@@ -36,7 +35,7 @@ from entresol.rpc.render.chain_json import (
     stored_block_json,
     transaction_hashes,
 )
-from tests.support.chain.dev_chain import deposit, transaction
+from tests.support.chain.dev_chain import deposit, fee_market, transaction
 from tests.support.chain.sample_chain import CREATE, SECRETS, payloads
 from tests.support.hex_data import hexed
 
@@ -55,14 +54,7 @@ BLOB = BlobTransaction(
 )
 UNSIGNED = [
     LegacyTransaction(gas_price=9, gas_limit=21_000, nonce=0, to=Address.zero()),
-    FeeMarketTransaction(
-        chain_id=270,
-        nonce=0,
-        max_priority_fee_per_gas=1,
-        max_fee_per_gas=10**9,
-        gas_limit=21_000,
-        to=None,
-    ),
+    fee_market(0, None, fee=10**9, tip=1),
 ]
 PLAIN = [
     sign(payload, secret)

@@ -105,7 +105,6 @@ def blob_transaction(
 
 
 Proven: TypeAlias = tuple[bytes, list[bytes]]
-"""The commitment of a blob, and its proofs."""
 
 
 @cache

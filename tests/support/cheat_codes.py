@@ -10,7 +10,6 @@ BOB: Final = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 WORD: Final = "0x" + "11" * 32
 NOWHERE: Final = "0x" + "77" * 32
 START: Final = 4_000_000_000
-"""The timestamp of the head before each request."""
 
 # Reverts with Error("no"), returns 42, returns PREVRANDAO.
 REVERTS: Final = (

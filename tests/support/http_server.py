@@ -36,7 +36,6 @@ TUNED: Final[dict[str, type]] = {
     "ping_seconds": DuplexConnection,
     "small_frames_per_second": WebSocketConnection,
 }
-"""Constants of connections, by the class that has them."""
 
 HELLO = b'{"hello":1}'
 

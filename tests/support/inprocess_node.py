@@ -43,7 +43,6 @@ class InprocessNode:
         self._loop = loop
         self._log = log
         self.output = self.printed()
-        """All that it had printed when it was ready."""
 
     @property
     def port(self) -> int:

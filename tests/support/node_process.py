@@ -27,7 +27,6 @@ class RunningNode:
         self.process = process
         self.url = url
         self.output = _read(log).decode()
-        """All that it had printed when it was ready."""
         self._log = log
 
     @property

@@ -8,7 +8,6 @@ from inspect import Parameter, Signature, signature
 from typing import Any, Final
 
 _FIXTURES: Final = frozenset({"steered", "tmp_path"})
-"""What a `run` may want of pytest."""
 
 
 def played(

@@ -34,7 +34,6 @@ class RpcClient(ABC):
     """Calls methods by name: `client("eth_getBalance", address, "latest")`."""
 
     url: str = ""
-    """The server's address, if there is one."""
 
     def __call__(self, method: str, *params: object) -> Any:
         outcome = _outcome(self.post(_request(1, method, params)))

@@ -11,12 +11,12 @@ from entresol.execution.block_rules import prevrandao_after
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import EMPTY_TRIE, Header
 from entresol.primitives.records import StoredChange, stored_account
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.state.state_trie import StateTrie
 from entresol.storage.store import Store
-from tests.support.chain.dev_chain import priority_transaction
+from tests.support.chain.dev_chain import fee_market, priority_transaction
 
 CHAIN_ID = 270
 GWEI = 10**9
@@ -124,15 +124,15 @@ def call(
     gas_limit: int = 200_000,
     fee: int = GWEI,
 ) -> Transaction:
-    payload = FeeMarketTransaction(
+    payload = fee_market(
+        nonce,
+        None if to is None else Address(to),
         chain_id=CHAIN_ID,
-        nonce=nonce,
-        to=None if to is None else Address(to),
         value=value,
         data=data,
-        gas_limit=gas_limit,
-        max_fee_per_gas=fee,
-        max_priority_fee_per_gas=min(fee, GWEI),
+        gas=gas_limit,
+        fee=fee,
+        tip=min(fee, GWEI),
     )
     return sign(payload, secret(name))
 

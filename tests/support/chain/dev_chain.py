@@ -40,6 +40,30 @@ GENESIS = Genesis.development(
 )
 
 
+def fee_market(
+    nonce: int,
+    to: Address | None,
+    *,
+    chain_id: int = 270,
+    value: int = 0,
+    data: bytes = b"",
+    gas: int = 21_000,
+    fee: int = 10**9,
+    tip: int = 0,
+) -> FeeMarketTransaction:
+    """Return a transaction of type 2 that is not signed yet."""
+    return FeeMarketTransaction(
+        chain_id=chain_id,
+        nonce=nonce,
+        max_priority_fee_per_gas=tip,
+        max_fee_per_gas=fee,
+        gas_limit=gas,
+        to=to,
+        value=value,
+        data=data,
+    )
+
+
 def transaction(
     nonce: int,
     *,
@@ -51,16 +75,7 @@ def transaction(
     gas: int = 100_000,
 ) -> Transaction:
     """Return a transaction signed by the account of this index."""
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=tip,
-        max_fee_per_gas=FEE + tip,
-        gas_limit=gas,
-        to=to,
-        value=wei,
-        data=data,
-    )
+    payload = fee_market(nonce, to, value=wei, data=data, gas=gas, fee=FEE + tip, tip=tip)
     return sign(payload, SECRETS[by])
 
 

@@ -39,7 +39,6 @@ TYPES: Final[Sequence[list[str]]] = (
     [],
 )
 FEW_TRACERS: Final = TRACERS[::5]
-"""Enough where only what a fork adds is of interest."""
 TAGS: Final = ("earliest", "latest", "pending", "safe", "finalized")
 
 

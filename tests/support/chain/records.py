@@ -18,13 +18,13 @@ from entresol.primitives.records import (
     TransactionResult,
     stored_account,
 )
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS
 from entresol.storage import tables
 from entresol.storage.store import Store
-from tests.support.chain.dev_chain import priority_transaction
+from tests.support.chain.dev_chain import fee_market, priority_transaction
 from tests.support.contracts.merkle_trees import message_log
 from tests.support.hex_data import word
 
@@ -40,15 +40,7 @@ def address(name: int) -> Address:
 
 def transfer(nonce: int, *, value: int = 1, to: Address | None = None) -> Transaction:
     return sign(
-        FeeMarketTransaction(
-            chain_id=270,
-            nonce=nonce,
-            to=address(1) if to is None else to,
-            value=value,
-            gas_limit=21_000,
-            max_fee_per_gas=10**9,
-            max_priority_fee_per_gas=0,
-        ),
+        fee_market(nonce, address(1) if to is None else to, value=value, fee=10**9),
         SECRET,
     )
 
@@ -173,7 +165,6 @@ BY_NUMBER = (
     *(tables.ACCOUNT, tables.SLOT, tables.PUBLISHED, tables.LOGS, tables.PRIORITY),
     *(tables.PRICES, tables.BATCH_POSITION, tables.CALLED),
 )
-"""Tables whose keys end with a block number."""
 
 
 _HOLDINGS = (tables.HOLDER, tables.HELD)

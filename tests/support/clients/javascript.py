@@ -20,7 +20,6 @@ FOLDER: Final = Path(__file__).resolve().parents[2] / "clients" / "js"
 RUN_SECONDS: Final = 600.0
 
 Results: TypeAlias = Mapping[str, str | None]
-"""The problem of each check: nothing, or an explanation."""
 
 _CHECK: Final = re.compile(r'^check\("(.+?)",', re.MULTILINE)
 _TOKEN_CHECK: Final = re.compile(r'^checkWithToken\("(.+?)",', re.MULTILINE)

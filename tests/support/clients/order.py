@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import msgspec
 from websockets.sync.client import connect
 
-from entresol.primitives.transactions import FeeMarketTransaction, Paymaster, ZkTransaction, sign
+from entresol.primitives.transactions import Paymaster, ZkTransaction, sign
 from entresol.primitives.values import Address
 from tests.support.blobs import blob_transaction, sample_sidecar
+from tests.support.chain.dev_chain import fee_market
 from tests.support.contracts.accounts import sign_by
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import HttpRpcClient
@@ -23,7 +24,6 @@ DETAILED = "zks_sendRawTransactionWithDetailedOutput"
 
 Requests: TypeAlias = list[dict[str, Any]]
 Send: TypeAlias = Callable[[str, Requests, int | None], list[dict[str, Any]]]
-"""Sends requests to a URL, or to the process of a node that listens there, and returns the responses in order."""
 
 
 def in_one_batch(url: str, requests: Requests, pid: int | None = None) -> list[dict[str, Any]]:
@@ -70,14 +70,8 @@ class OrderedSender:
         return self.nonce - 1
 
     def raw(self, method: str = "eth_sendRawTransaction") -> tuple[str, str]:
-        payload = FeeMarketTransaction(
-            chain_id=self.chain_id,
-            nonce=self._next(),
-            max_priority_fee_per_gas=0,
-            max_fee_per_gas=FEE,
-            gas_limit=100_000,
-            to=self._paymaster,
-            value=1,
+        payload = fee_market(
+            self._next(), self._paymaster, chain_id=self.chain_id, value=1, gas=100_000, fee=FEE
         )
         return method, "0x" + sign(payload, self.secret).raw.hex()
 

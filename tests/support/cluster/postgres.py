@@ -35,7 +35,6 @@ class Postgres:
         self.cleanup = contextlib.ExitStack()
         """All that ends before the server."""
         self.templates: dict[tuple[str, ...], list[Any]] = {}
-        """Templates that clusters are copied from, by the flags of their chain."""
         self._server = server
 
     @property

@@ -27,10 +27,11 @@ from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.primitives.base_token import ETH_TOKEN, BaseToken, asset_id
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.primitives.records import TransactionResult
-from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
+from entresol.primitives.transactions import PriorityTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import fee_market
 from tests.support.contracts.engine import alias
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
@@ -156,15 +157,14 @@ class LayerTwo:
         """Seal a block with a transaction of Alice's, or of Bob's, and return how it ended."""
         sender = (ALICE, BOB)[by]
         account = self.chain.latest.account(sender)
-        payload = FeeMarketTransaction(
+        payload = fee_market(
+            0 if account is None else account.nonce,
+            to,
             chain_id=CHAIN_ID,
-            nonce=0 if account is None else account.nonce,
-            to=to,
             value=value,
             data=data,
-            gas_limit=gas,
-            max_fee_per_gas=FEE,
-            max_priority_fee_per_gas=0,
+            gas=gas,
+            fee=FEE,
         )
         InlineSequencer(self.chain).submit(sign(payload, SECRETS[by]).raw)
         return self.last()

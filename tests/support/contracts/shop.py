@@ -12,7 +12,6 @@ from entresol.primitives.values import Address
 
 FOLDER: Final = Path(__file__).parents[2] / "vectors" / "gas_reports"
 OUTPUT: Final = FOLDER / "output.json"
-"""Input and output of the compiler, as `--sources` reads them."""
 FILE: Final = "src/Shop.sol"
 
 

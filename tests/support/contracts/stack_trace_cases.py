@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 FOLDER: Final = Path(__file__).parents[2] / "vectors" / "stack_traces"
 SETTINGS: Final = ("plain", "optimized", "ir")
-"""How the contracts are compiled: not optimized, optimized, and optimized by way of Yul."""
 
 Request: TypeAlias = Callable[..., Any]
 Lines: TypeAlias = list[tuple[str | None, int | None]]

@@ -63,13 +63,9 @@ class ScriptedLayerOne:
         """The last final block; None if it does not say."""
         self.genesis_hash = Hash32.zero()
         self.changed_logs: Callable[[list[L1Log]], list[L1Log]] = lambda logs: logs
-        """How it lies about logs."""
         self.has_receipts = True
-        """Whether it has an index of transactions."""
         self.requests: list[tuple[int, int]] = []
-        """The ranges of logs that were requested."""
         self.batches: dict[bytes, Batch] = {}
-        """The batches by what they publish."""
         self.mine()
 
     # What a test writes
@@ -283,11 +279,8 @@ class ScriptedDeriver:
         self._chain = chain
         self._l1 = l1
         self.wrong: set[bytes] = set()
-        """Data that derives to something else."""
         self.alarms: Iterator[str] = repeat("state_root")
-        """The fields that are named by alarms."""
         self.deposits: list[int] = []
-        """The ids of the deposits that it was given."""
         self.claims: list[BatchClaim] = []
 
     def derive(

@@ -29,7 +29,7 @@ from entresol.primitives.transactions import (
 )
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.api_client import created_by
-from tests.support.chain.dev_chain import priority_transaction, root
+from tests.support.chain.dev_chain import fee_market, priority_transaction, root
 from tests.support.chain.varied_chain import (
     CALLER,
     CODES,
@@ -272,10 +272,7 @@ class Traffic:
         sender = self._random.choice((STRANGER, COUNTER))
         chain.edit(sender, lambda state: state.set_balance(sender, 10**9 * ETHER))
         nonce = self._nonce(sender)
-        payload: SignedPayload = FeeMarketTransaction(
-            chain_id=270, nonce=nonce, max_priority_fee_per_gas=0, max_fee_per_gas=self._fee, gas_limit=GAS,
-            to=LOGGER, value=1,
-        )  # fmt: skip
+        payload: SignedPayload = fee_market(nonce, LOGGER, value=1, gas=GAS, fee=self._fee)
         if self._random.random() < 0.3 and sender == STRANGER:
             payload = fill(sender, nonce=nonce, max_fee_per_gas=self._fee)
         self._add(impersonate(payload, sender))

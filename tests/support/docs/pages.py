@@ -17,7 +17,6 @@ from tests.support.polling import PATIENCE_SECONDS
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 ADDRESS: Final = "127.0.0.1:3050"
-"""Where a node of the docs listens."""
 
 _BLOCK: Final = re.compile(r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING: Final = re.compile(r"^## ", re.MULTILINE)

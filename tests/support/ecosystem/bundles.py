@@ -30,10 +30,8 @@ ROOTS = Contract(ROOT_STORAGE, find("L2InteropRootStorage"))
 
 _SELECTOR: Final = abi.selector("receiveMessage(bytes32,bytes,bytes)").hex()
 ACCEPTS: Final = f"0x63{_SELECTOR}60e01b5f5260205ff3"
-"""Returns the selector of `receiveMessage`, whatever it is sent."""
 REVERTS: Final = "0x5f5ffd"
 EATS_GAS: Final = "0x5b5f56"
-"""A loop without end."""
 TARGET: Final[ChecksumAddress] = Web3.to_checksum_address("0x" + "7a" * 20)
 
 

@@ -25,7 +25,6 @@ class FailedDeposit(NamedTuple):
     amount: int
     receiver: Address
     transaction: str
-    """On L2."""
 
 
 class Resident:
@@ -127,7 +126,6 @@ class Ecosystem:
         self.residents: list[Resident] = []
         self.tokens: list[Address] = []
         self.stopped: set[int] = set()
-        """The chains that nobody uses at the moment."""
         self._withdrawals: list[tuple[int, str]] = []
         self._failed: list[tuple[int, FailedDeposit]] = []
         self._snapshot: tuple[str, OnTheWay] | None = None

@@ -36,9 +36,7 @@ EXECUTOR, UNBUNDLER = (account.address.checksummed() for account in ACCOUNTS[4:6
 ACCEPTS, REJECTS = bytes.fromhex("2432ef26"), bytes(4)
 TAKES_NOTHING = keccak256(b"TakesNothing()")[:4]
 LIAR = 1
-"""The chain whose operator lies."""
 MOST = 1000
-"""Of an asset in one call."""
 
 
 def check_ends(bridges: Sequence[Bridge], bundles: Mapping[bytes, SentBundle]) -> None:
@@ -99,7 +97,6 @@ class Liar:
 
     def __init__(self) -> None:
         self.forged = 0
-        """How much was made out of nothing."""
         self.token: Address | None = None
 
     def meet(self, resident: Resident, bridge: Bridge) -> None:
@@ -159,7 +156,6 @@ class InteropTraffic:
         self.liar: Liar | None = Liar() if has_liar else None
         self.random = self.ecosystem.random
         self.own: list[tuple[int, Address]] = []
-        """Tokens of chains, by the chain id and their address there."""
         self.bridges: list[Bridge] = []
         self.bundles: dict[bytes, SentBundle] = {}
         self.acknowledged: set[bytes] = set()

@@ -17,14 +17,14 @@ from entresol.primitives.interop_bundles import (
 )
 from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, LogProof, ProvenLog
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
 from entresol.rollup.relay.dispatch import RelayProofs
 from entresol.rollup.relay.relay_account import ChainAccount
 from entresol.rollup.system_contracts import BRIDGEHUB
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import ALICE, BOB, SECRETS
+from tests.support.chain.dev_chain import ALICE, BOB, SECRETS, fee_market
 
 SOURCE, DESTINATION, ANOTHER, L1 = 270, 271, 272, 31337
 L1_BLOCK = 5
@@ -39,7 +39,6 @@ class FakeProver:
         self.is_settled = True
         self.error: Exception | None = None
         self.next_errors: list[Exception] = []
-        """The error that it raises instead of the next proofs."""
 
     def prove_transaction_log(
         self, transaction_hash: Hash32, index: int = 0, *, quick: bool = False
@@ -142,15 +141,13 @@ def _send(chain: Chain, count: int, executor: bytes, to: int) -> list[Hash32]:
         hashes.append(bundle.hash())
         words = _words(bundle)
         data = abi.encode(f"(bytes32,bytes32,{BUNDLE_TYPE})", (bytes(32), bundle.hash(), words))
-        payload = FeeMarketTransaction(
+        payload = fee_market(
+            nonce,
+            INTEROP_CENTER,
             chain_id=source,
-            nonce=nonce,
-            max_priority_fee_per_gas=0,
-            max_fee_per_gas=10**9,
-            gas_limit=200_000,
-            to=INTEROP_CENTER,
-            value=0,
             data=bytes(BUNDLE_SENT) + data,
+            gas=200_000,
+            fee=10**9,
         )
         chain.add(sign(payload, SECRETS[0]))
     chain.builder.seal()

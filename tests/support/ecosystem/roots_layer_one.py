@@ -118,7 +118,6 @@ class RootsLayerOne:
         self.historical: Callable[[int], tuple[bytes, int]] | None = None
         self.aggregated: bytes | None = None
         self.states: int | None = None
-        """Of how many blocks it has the state."""
         self._woken = asyncio.Event()
         books = Books(list(genesis), {chain: [] for chain in genesis})
         self._add(books, [])

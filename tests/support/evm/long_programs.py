@@ -119,7 +119,6 @@ PRECOMPILES: Final = {
     "BLS map to G2": _precompile(17, (bytes(32) + b"\7" * 32) * 2),
     "P256VERIFY": _precompile(256, b"\x11" * 32 + b"\x22" * 32 + b"\x33" * 32 + _P256_G),
 }
-"""A loop of calls of each precompile."""
 
 INSTRUCTIONS: Final = {
     "a loop": Program("5b 5f 56"),

@@ -13,7 +13,6 @@ import msgspec
 from aiohttp import web
 
 Fault: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
-"""Responds to an HTTP request; None lets it pass."""
 
 _JSON: Final = "application/json"
 _PIECE: Final = b"0" * (1 << 20)

@@ -17,8 +17,9 @@ from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.primitives.anchor import Anchor
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address, Hash32
+from tests.support.chain.dev_chain import fee_market
 from tests.support.evm.assembler import assemble
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 
@@ -118,15 +119,14 @@ def waiting(seconds: float = 10) -> Iterator[None]:
 
 
 def call(nonce: int, *words: int, to: Address | None = STORAGE, wei: int = 0) -> Transaction:
-    payload = FeeMarketTransaction(
+    payload = fee_market(
+        nonce,
+        to,
         chain_id=CHAIN_ID,
-        nonce=nonce,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=100 * 10**9,
-        gas_limit=500_000,
-        to=to,
         value=wei,
         data=b"".join(word.to_bytes(32) for word in words),
+        gas=500_000,
+        fee=100 * 10**9,
     )
     return sign(payload, SECRETS[0])
 

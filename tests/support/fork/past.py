@@ -198,7 +198,6 @@ class PastBlocks(NamedTuple):
     failed: str
     creating: str
     above: str
-    """A transaction above the anchor."""
 
 
 @contextmanager

@@ -21,9 +21,7 @@ from tests.support.polling import PATIENCE_SECONDS
 MAX_BODY: Final = 256 << 20
 
 Node: TypeAlias = Callable[[bytes], Awaitable[bytes]]
-"""A node in this process: takes the body of a request, and returns that of the response."""
 Lie: TypeAlias = Callable[[list[Any], Any], Any]
-"""Takes the parameters of a request and its true result, and returns another one."""
 
 _STATE_METHODS: Final = {
     "eth_getBalance": 1,
@@ -45,20 +43,13 @@ class FaultyProxy:
 
     def __init__(self, node: str | Node) -> None:
         self.url = ""
-        """Where it listens."""
         self.methods: Counter[str] = Counter()
-        """How often each method was asked for, members of batches included."""
         self.posts = 0
-        """How many HTTP requests came."""
         self.batches: list[int] = []
-        """The sizes of the batches that came."""
         self.headers: list[Mapping[str, str]] = []
-        """The headers of each HTTP request."""
         self.bodies: list[Any] = []
-        """The decoded body of each HTTP request."""
 
         self.latency = 0.0
-        """Seconds before each response."""
         self.faults: deque[Fault | None] = deque()
         """Faults of the next HTTP requests, one each; None lets one pass."""
         self.fault: Fault | None = None
@@ -66,7 +57,6 @@ class FaultyProxy:
         self.errors: dict[str, dict[str, Any]] = {}
         """The errors of methods that are rejected, by method; see `error_of`."""
         self.lies: dict[str, Lie] = {}
-        """Other results, by method."""
         self.oldest_state: int | None = None
         """The first block whose state is here; a request for an earlier one gets "missing trie node"."""
         self.oldest_block: int | None = None
@@ -77,18 +67,13 @@ class FaultyProxy:
         """The largest batch that is accepted; a longer one gets -32600, or status 413 with `is_413`."""
         self.is_413 = False
         self.rejects_block_objects = False
-        """Whether `{"blockHash": …}` is an invalid parameter."""
         self.rejects_block_hashes = False
-        """Whether state is only served by number or tag."""
         self.wrong_ids = False
-        """Whether responses have other ids than the requests."""
         self.drop_members = 0
-        """How many members of each batch get no response."""
         self.shuffles = False
         """Whether responses of a batch come in reverse order, which is legal."""
 
         self.node = node
-        """The remote behind it."""
 
         self._listening: tuple[socket.socket, web.SockSite] | None = None
         self._runner: web.AppRunner | None = None
@@ -96,7 +81,6 @@ class FaultyProxy:
         self._loop = asyncio.new_event_loop()
         self._in_flight = 0
         self.most_in_flight = 0
-        """The most HTTP requests that were in flight at the same time."""
 
     def not_served(self, *methods: str) -> None:
         for method in methods:

@@ -41,7 +41,6 @@ from tests.support.chain.varied_chain import (
 Response: TypeAlias = dict[str, Any]
 Respond: TypeAlias = Callable[[str, list[Any]], Response]
 Key: TypeAlias = tuple[str, str]
-"""A method, and its parameters as JSON."""
 Path_: TypeAlias = tuple[str | int, ...]
 
 CHAIN_ID: Final = 31337

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 CHAIN_ID: Final = 4_242
 SLOTS: Final = 600
-"""How many slots of the store are set."""
 COMMON: Final = 78
 """Blocks that both branches have; the first ones are final."""
 ANCHOR: Final = 90
@@ -79,7 +78,6 @@ class Branches(NamedTuple):
     store: str
     probe: str
     transactions: list[str]
-    """Blocks of the remote up to the anchor."""
 
 
 def words(*values: int) -> str:
@@ -245,7 +243,6 @@ class PastReads:
 
 
 MOMENT: Final = (0.2, 2.0)
-"""How long a trouble lasts, in seconds."""
 
 _SINGLE: Final = (
     faults.too_many_requests("0"),
@@ -401,7 +398,6 @@ class SoakReport(msgspec.Struct):
     wrong: list[str]
     weather: dict[str, int]
     longest: float
-    """Seconds that the slowest request took."""
     memory: list[int]
     """Resident mebibytes of the fork, at equal distances."""
     log: str

@@ -20,7 +20,6 @@ from entresol.rollup.commitments import StoredBatchInfo
 from tests.support.polling import eventually
 
 Request = Callable[..., Any]
-"""A client: the result of a method with parameters."""
 
 
 class PublishedOnL1(NamedTuple):

@@ -21,12 +21,9 @@ from tests.support.published.values import (
 
 _LEAST: Final = msgspec.structs.replace(EVERYTHING.blocks[0], deposits=0, transactions=())
 HEAD: Final = encode_body(msgspec.structs.replace(EVERYTHING, blocks=(_LEAST,)))[: 1 + 2 + 2 + 64]
-"""Everything of a body before the number of blocks."""
 PRICED: Final = encode_block(_LEAST)
-"""A block with prices alone."""
 LAST: Final = bytes(EVERYTHING.last_hash)
 MAGIC: Final = bytes.fromhex("0128b52ffd")
-"""Version and magic number of a frame."""
 
 
 def block(kind: int, data: bytes, size: int | None = None, *, is_last: bool = False) -> bytes:

@@ -16,11 +16,12 @@ from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, ZkTransaction, sign
+from entresol.primitives.transactions import Transaction, ZkTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.message_tree import CAPACITY
 from entresol.rpc.types.log_filter import LogFilter
 from entresol.server.config import ServerConfig
+from tests.support.chain.dev_chain import fee_market
 from tests.support.coroutines import completed
 from tests.support.evm.assembler import assemble
 
@@ -44,7 +45,6 @@ CODES = {
         f"again: 0 0 68 0 0 0x{L1_MESSENGER.hex()} gas call pop 1 swap1 sub dup1 @again jumpi stop"
     ),
 }
-"""Contracts that make a block as long as it can be."""
 
 
 def _set_code(address: Address, code: bytes, state: Overlay) -> None:
@@ -110,15 +110,14 @@ class FullNode:
         nonce: int | None = None,
     ) -> Transaction:
         account = self.accounts[by]
-        payload = FeeMarketTransaction(
+        payload = fee_market(
+            self.chain.pool.next_nonce(account.address) if nonce is None else nonce,
+            to,
             chain_id=self.chain.rules.chain_id,
-            nonce=self.chain.pool.next_nonce(account.address) if nonce is None else nonce,
-            max_priority_fee_per_gas=tip,
-            max_fee_per_gas=FEE + tip,
-            gas_limit=gas,
-            to=to,
-            value=0,
             data=data,
+            gas=gas,
+            fee=FEE + tip,
+            tip=tip,
         )
         return sign(payload, account.secret)
 

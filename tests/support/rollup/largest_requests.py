@@ -25,7 +25,6 @@ from tests.support.hex_data import hexed
 from tests.support.rollup.full_node import LOOPER, MESSENGER, RECEIVER, TRANSACTION_GAS, FullNode
 
 Request: TypeAlias = tuple[str, tuple[Any, ...]]
-"""A method and its parameters."""
 
 BODY_BYTES: Final = ServerConfig().body_limit_bytes - 4_096
 

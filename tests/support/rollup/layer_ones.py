@@ -101,7 +101,6 @@ class OnAnvil:
 
 
 SteeredLayerOne: TypeAlias = Embedded | OnAnvil
-"""An L1 that tests control."""
 
 
 def on_l1(steered: SteeredLayerOne, play: Callable[[LayerOne], Awaitable[None]]) -> None:
@@ -123,9 +122,7 @@ class EventfulLayerOne:
         self.name = l1.name
         self.reorg_level = l1.reorg_level
         self.calls: list[str] = []
-        """The calls so far."""
         self.sent: list[bytes] = []
-        """The transactions that were sent to it."""
         self._l1 = l1
         self._event: tuple[str | int, Callable[[], None]] | None = None
 
@@ -162,13 +159,10 @@ class LyingLayerOne(EmbeddedLayerOne):
     empty_logs = 0
     """How many of the next searches find nothing."""
     log_hashes: Mapping[int, Hash32] = MappingProxyType({})
-    """The block hashes that logs have instead of the right ones, by block number."""
     false_mints: Mapping[int, int] = MappingProxyType({})
     """The amounts that deposits mint instead of the right amount, by their ids, in the next search; their hashes fit."""
     states: int | None = None
-    """Of how many blocks it has the state."""
     finalized: int | None = None
-    """The last block that is safe and finalized."""
     early_calls = 0
     """How many of the next calls see the last block before it is the head, as on an anvil that mines it."""
 
@@ -320,7 +314,6 @@ URL = "http://l1.example"
 CALL = "eth_call"
 
 RpcLie: TypeAlias = Callable[[Any], Any]
-"""Returns another result than the true one."""
 
 
 def call_name(method: str, params: list[Any]) -> str:
@@ -339,14 +332,11 @@ class LyingClient(JsonRpcClient):
     def __init__(self, api: ApiClient) -> None:
         super().__init__(Endpoint(URL), attempts=1, timeout=1.0, sleep=asyncio.sleep)
         self.lie: tuple[str, RpcLie] | None = None
-        """The name of the requests that it lies about, and the lie."""
         self.error: tuple[str, dict[str, Any]] | None = None
-        """The name of the requests that it rejects, and the error."""
         self.truths: dict[str, Any] = {}
         """The last true result of each kind of request that is not empty."""
         self.requests: Counter[str] = Counter()
         self.sent: list[bytes] = []
-        """The transactions that came, whatever became of them."""
         self._api = api
 
     def tell_truth(self) -> None:

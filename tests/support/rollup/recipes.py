@@ -37,7 +37,6 @@ from entresol.terminal.log import NodeLog
 from entresol.terminal.writer import TerminalWriter
 
 NOWHERE = "127.0.0.1:1"
-"""Where nothing listens."""
 
 
 @contextlib.asynccontextmanager

@@ -20,7 +20,7 @@ from entresol.l1.layer_one import L1Receipt, LayerOne
 from entresol.l1.operator import Operator, OperatorKey, OperatorKeys
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
@@ -29,6 +29,7 @@ from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.rollup.settlement.settler import SettlementConfig, Settler
 from entresol.rpc.namespaces.zks.contracts import L2Contracts
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain.dev_chain import fee_market
 from tests.support.contracts.batches import Batch, stored
 from tests.support.coroutines import completed
 from tests.support.known import known
@@ -220,15 +221,15 @@ class DeployedContracts(msgspec.Struct, frozen=True):
         request = (*(self.chain_id, mint, to, value, data, GAS_LIMIT, 800, ()), self.owner.address)
         l1 = self.chain.l1
         fees = await l1.fees()
-        payload = FeeMarketTransaction(
+        payload = fee_market(
+            await l1.nonce(self.owner.address),
+            self.addresses.bridgehub,
             chain_id=await l1.chain_id(),
-            nonce=await l1.nonce(self.owner.address),
-            max_priority_fee_per_gas=fees.tip,
-            max_fee_per_gas=2 * fees.gas_price,
-            gas_limit=_REQUEST_GAS,
-            to=self.addresses.bridgehub,
             value=mint,
             data=abi.encode_call(f"requestL2TransactionDirect({_REQUEST})", request),
+            gas=_REQUEST_GAS,
+            fee=2 * fees.gas_price,
+            tip=fees.tip,
         )
         sent = await l1.send(sign(payload, self.owner.secret).raw)
         assert (await _receipt(l1, sent)).succeeded

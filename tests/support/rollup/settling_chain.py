@@ -14,10 +14,10 @@ from entresol.chain.rules import ChainRules
 from entresol.contracts import artifact
 from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER
-from entresol.primitives.transactions import FeeMarketTransaction, PriorityTransaction, sign
+from entresol.primitives.transactions import PriorityTransaction, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.block_production import ETHER, GWEI, secret, sender
-from tests.support.chain.dev_chain import priority_transaction
+from tests.support.chain.dev_chain import fee_market, priority_transaction
 
 CHAIN_ID = 270
 USER = 1
@@ -79,15 +79,13 @@ class SettlingChain(Chain):
         self.builder.seal()
 
     def call_contract(self, to: Address, data: bytes, gas: int = 1_000_000) -> Hash32:
-        payload = FeeMarketTransaction(
+        payload = fee_market(
+            self.pool.next_nonce(sender(USER)),
+            to,
             chain_id=self.rules.chain_id,
-            nonce=self.pool.next_nonce(sender(USER)),
-            max_priority_fee_per_gas=0,
-            max_fee_per_gas=GWEI,
-            gas_limit=gas,
-            to=to,
-            value=0,
             data=data,
+            gas=gas,
+            fee=GWEI,
         )
         transaction = sign(payload, secret(USER))
         self.add(transaction)

@@ -43,7 +43,6 @@ class Crossing(NamedTuple):
     destination: int
     bundle: Hash32
     call: int
-    """Its position."""
     asset: Hash32
     amount: int
     batch: int | None
@@ -205,7 +204,6 @@ class Bookkeeper:
         self._contracts = contracts
         self.chain_id = chain.rules.chain_id
         self.forged: Counter[Hash32] = Counter()
-        """Value that a test has made out of nothing of each asset."""
 
     async def head(self) -> int:
         return await self._l1.block_number()

@@ -15,7 +15,16 @@ from entresol.errors import AccountsLocked, TransactionRuleBroken, UnknownAccoun
 from entresol.primitives.transactions import FeeMarketTransaction, decode, impersonate
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import ALICE, ETHER, FEE, LOGGER, NOBODY, balance, open_chain
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    FEE,
+    LOGGER,
+    NOBODY,
+    balance,
+    fee_market,
+    open_chain,
+)
 from tests.support.chain.dev_chain import transaction as signed
 
 FIRST, SECOND = (account.address for account in ZK_STACK_ACCOUNTS)
@@ -23,15 +32,7 @@ DIGEST = Hash32(b"\x12" * 32)
 
 
 def payload(nonce: int = 0, *, wei: int = 1, gas_limit: int = 50_000) -> FeeMarketTransaction:
-    return FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=FEE,
-        gas_limit=gas_limit,
-        to=NOBODY,
-        value=wei,
-    )
+    return fee_market(nonce, NOBODY, value=wei, gas=gas_limit, fee=FEE)
 
 
 @pytest.fixture

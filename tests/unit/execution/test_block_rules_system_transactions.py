@@ -13,7 +13,6 @@ from entresol.execution.block_executor import BlockExecutor
 from entresol.primitives.interop_roots import ROOT_STORAGE, import_call
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import (
-    FeeMarketTransaction,
     SystemTransaction,
     Transaction,
     impersonate,
@@ -24,6 +23,7 @@ from tests.support.chain.dev_chain import (
     ETHER,
     FEE,
     GENESIS_NONCE,
+    fee_market,
     open_importing,
     priority_transaction,
     root,
@@ -92,16 +92,7 @@ def test_one_that_reverts_leaves_the_block_as_it_is(chain: Chain) -> None:
 
 def impersonated(**fields: object) -> Transaction:
     call = import_call(roots(1))
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=GENESIS_NONCE,
-        max_priority_fee_per_gas=0,
-        max_fee_per_gas=FEE,
-        gas_limit=200_000,
-        to=ROOT_STORAGE,
-        value=0,
-        data=call,
-    )
+    payload = fee_market(GENESIS_NONCE, ROOT_STORAGE, data=call, gas=200_000, fee=FEE)
     return impersonate(msgspec.structs.replace(payload, **fields), SYSTEM_SENDER)
 
 

@@ -10,11 +10,11 @@ from entresol._native import Account, Snapshot, keccak256
 from entresol.execution.replay import re_execute
 from entresol.execution.witness import ExecutionWitness, witness_of
 from entresol.primitives.headers import Header
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.state.state_trie import StateTrie
-from tests.support.chain.dev_chain import NOBODY
+from tests.support.chain.dev_chain import NOBODY, fee_market
 from tests.support.chain.sample_chain import CHAIN_ID, FEE, SECRETS, SampleChain, sample_chain
 
 # Stores the hash of the block before the last in slot 1, and clears slot 0.
@@ -86,14 +86,7 @@ def test_edits_before_the_first_transaction_are_part_of_the_block(chain: SampleC
 
 
 def _call(nonce: int) -> bytes:
-    payload = FeeMarketTransaction(
-        chain_id=CHAIN_ID,
-        nonce=nonce,
-        max_fee_per_gas=FEE,
-        max_priority_fee_per_gas=0,
-        gas_limit=200_000,
-        to=NOBODY,
-    )
+    payload = fee_market(nonce, NOBODY, chain_id=CHAIN_ID, gas=200_000, fee=FEE)
     return sign(payload, SECRETS[0]).raw
 
 

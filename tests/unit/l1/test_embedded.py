@@ -11,10 +11,10 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteUnreachable
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address
 from entresol.sequencer.local import LocalSequencer
-from tests.support.chain.dev_chain import ALICE, NOBODY, SECRETS
+from tests.support.chain.dev_chain import ALICE, NOBODY, SECRETS, fee_market
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.fork.running_fork import open_fork, remote_of
 from tests.support.known import known
@@ -50,14 +50,9 @@ async def test_a_forked_l1_is_read_executed_and_written_with_nothing_in_memory(
     read += [await l1.balance(ALICE), await l1.nonce(ALICE)]
     gas = await l1.estimate_gas(ALICE, NOBODY, b"")
     fees = await l1.fees()
-    payload = FeeMarketTransaction(
-        chain_id=RULES.chain_id,
-        nonce=0,
-        max_priority_fee_per_gas=fees.tip,
-        max_fee_per_gas=2 * fees.base_fee + fees.tip,
-        gas_limit=gas,
-        to=NOBODY,
-        value=1,
+    fee = 2 * fees.base_fee + fees.tip
+    payload = fee_market(
+        0, NOBODY, chain_id=RULES.chain_id, value=1, gas=gas, fee=fee, tip=fees.tip
     )
     receipt = known(await l1.receipt(await l1.send(sign(payload, SECRETS[0]).raw)))
     await sequencer.stop()

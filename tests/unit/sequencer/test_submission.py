@@ -10,13 +10,22 @@ from entresol.chain.chain import Chain
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InsufficientFunds, InvalidTransaction, NonceTooLow, PoolRejection
 from entresol.offload import POLICY, started
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.decode_queue import INLINE_DECODED
 from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.sequencer.submission import Submission
-from tests.support.chain.dev_chain import ALICE, ETHER, FEE, GENESIS, RULES, SECRETS, transaction
+from tests.support.chain.dev_chain import (
+    ALICE,
+    ETHER,
+    FEE,
+    GENESIS,
+    RULES,
+    SECRETS,
+    fee_market,
+    transaction,
+)
 from tests.support.polling import PATIENCE_SECONDS
 
 POOR = bytes([9]) * 32
@@ -35,15 +44,7 @@ async def outcomes(chain: Chain, *raws: bytes) -> list[object]:
 
 def transfer(nonce: int, secret: bytes, to: Address, wei: int = 1, fee: int = FEE) -> Transaction:
     return sign(
-        FeeMarketTransaction(
-            chain_id=270,
-            nonce=nonce,
-            max_priority_fee_per_gas=0,
-            max_fee_per_gas=fee,
-            gas_limit=21_000,
-            to=to,
-            value=wei,
-        ),
+        fee_market(nonce, to, value=wei, fee=fee),
         secret,
     )
 

@@ -13,7 +13,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.dev.reverts import Reverts
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.sequencer.sequencer import InlineSequencer
@@ -29,6 +29,7 @@ from entresol.terminal.transactions import (
     TransactionLog,
 )
 from entresol.terminal.writer import FormatText
+from tests.support.chain.dev_chain import fee_market
 from tests.support.evm.in_memory_state import BOB
 from tests.support.polling import eventually
 
@@ -58,14 +59,8 @@ def chain() -> Iterator[Chain]:
 
 
 def send(chain: Chain, nonce: int, data: bytes = b"", to: bytes | None = None) -> Hash32:
-    payload = FeeMarketTransaction(
-        chain_id=270,
-        nonce=nonce,
-        to=None if to is None else Address(to),
-        data=data,
-        gas_limit=200_000,
-        max_fee_per_gas=10**10,
-        max_priority_fee_per_gas=0,
+    payload = fee_market(
+        nonce, None if to is None else Address(to), data=data, gas=200_000, fee=10**10
     )
     return InlineSequencer(chain).submit(sign(payload, ALICE.secret).raw)
 

@@ -29,6 +29,7 @@ from entresol.primitives.transactions import (
     ZkTransaction,
 )
 from entresol.primitives.values import Address, Hash32
+from tests.support.chain.dev_chain import fee_market
 from tests.support.chain.mempool_accounts import (
     ANN,
     BASE_FEE,
@@ -45,14 +46,7 @@ LEGACY = LegacyTransaction(nonce=0, gas_limit=21_000, to=BEN, gas_price=BASE_FEE
 ACCESS = AccessListTransaction(
     nonce=0, gas_limit=21_000, to=BEN, gas_price=BASE_FEE, chain_id=CHAIN_ID
 )
-MARKET = FeeMarketTransaction(
-    nonce=0,
-    gas_limit=60_000,
-    to=BEN,
-    chain_id=CHAIN_ID,
-    max_priority_fee_per_gas=1,
-    max_fee_per_gas=BASE_FEE,
-)
+MARKET = fee_market(0, BEN, chain_id=CHAIN_ID, gas=60_000, fee=BASE_FEE, tip=1)
 SET_CODE = SetCodeTransaction(
     nonce=0,
     gas_limit=60_000,

@@ -19,7 +19,7 @@ from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.published.edits import PublishedEdits
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.records import StoredAccount, StoredChange, transaction_type
-from entresol.primitives.transactions import FeeMarketTransaction, impersonate, load
+from entresol.primitives.transactions import impersonate, load
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.derivation.l1_events import (
     MAX_NUMBER,
@@ -30,7 +30,7 @@ from entresol.rollup.derivation.l1_events import (
     BatchReverts,
     L1Events,
 )
-from tests.support.chain.dev_chain import root
+from tests.support.chain.dev_chain import fee_market, root
 from tests.support.contracts.accounts import fill
 from tests.support.derivation.liar import Liar
 from tests.support.derivation.operated_chain import seen
@@ -187,9 +187,7 @@ def test_a_transaction_that_was_left_out_moved_or_repeated_is_an_alarm(liar: Lia
 
 
 def test_a_transaction_that_nobody_knows_the_sender_of_is_an_alarm(liar: Liar) -> None:
-    payload = FeeMarketTransaction(
-        chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=ETHER, gas_limit=21_000, to=STRANGER
-    )  # fmt: skip
+    payload = fee_market(0, STRANGER, fee=ETHER)
     for r, s in ((0, 0), (5, 7), (5, 1 << 161)):
         raw = msgspec.structs.replace(payload, r=r, s=s).encode()
         alarm = liar.change(0, transactions=(raw,))
@@ -273,9 +271,7 @@ def test_what_only_developers_may_do_is_an_alarm_on_a_production_chain(
 
 @pytest.mark.parametrize("by", ["ethereum", "zk"])
 def test_impersonation_is_an_alarm_on_a_production_chain(production: Liar, by: str) -> None:
-    payload: Any = FeeMarketTransaction(
-        chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=ETHER, gas_limit=21_000, to=STRANGER
-    )  # fmt: skip
+    payload: Any = fee_market(0, STRANGER, fee=ETHER)
     payload = payload if by == "ethereum" else fill(STRANGER)
     raw = impersonate(payload, STRANGER).raw
     index = production.at(lambda block: not block.transactions)

@@ -23,7 +23,7 @@ from entresol.primitives.published.body import (
 from entresol.primitives.published.genesis import read_genesis_data
 from entresol.primitives.published.limits import MAX_BODY_BYTES
 from entresol.primitives.records import BlockRecord
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign, unsigned
+from entresol.primitives.transactions import Transaction, sign, unsigned
 from entresol.primitives.values import Hash32
 from entresol.rollup.publication.publication import (
     BodyBuilder,
@@ -36,7 +36,7 @@ from entresol.rollup.publication.publication import (
 from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import Prices
 from entresol.storage.store import Store
-from tests.support.chain.dev_chain import deposit
+from tests.support.chain.dev_chain import deposit, fee_market
 from tests.support.derivation.operated_chain import OperatedChain, publishing_genesis
 from tests.support.derivation.traffic import EDITED, STRANGER
 from tests.support.known import known
@@ -118,17 +118,13 @@ def test_a_header_that_no_rule_gives_cannot_be_published(operator: OperatedChain
 def test_a_transaction_whose_sender_nobody_knows_cannot_be_published(
     operator: OperatedChain,
 ) -> None:
-    payload = FeeMarketTransaction(
-        chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=1, gas_limit=21_000, to=EDITED
-    )  # fmt: skip
+    payload = fee_market(0, EDITED, fee=1)
     with pytest.raises(NotPublishable, match="no signature"):
         _publish(operator, unsigned(payload, STRANGER))
 
 
 def test_a_deposit_after_other_transactions_cannot_be_published(operator: OperatedChain) -> None:
-    payload = FeeMarketTransaction(
-        chain_id=270, nonce=0, max_priority_fee_per_gas=0, max_fee_per_gas=1, gas_limit=21_000, to=EDITED
-    )  # fmt: skip
+    payload = fee_market(0, EDITED, fee=1)
     first, second = sign(payload, b"\x01" * 32), Transaction.from_l1(deposit(0))
     with pytest.raises(BlockRuleBroken, match="is a deposit, after one that is not"):
         _publish(operator, first, second)

@@ -8,24 +8,16 @@ from entresol.errors import MalformedValue
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import SignedTransaction
 from entresol.primitives.batches import SettlementStep
-from entresol.primitives.transactions import FeeMarketTransaction, sign
+from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address
 from entresol.rollup.settlement.pending_tx import PendingSettlement, SettlementOperation
+from tests.support.chain.dev_chain import fee_market
 
 COMMIT, PROVE, EXECUTE = SettlementStep
 
 
 def signed(max_fee: int) -> SignedTransaction:
-    payload = FeeMarketTransaction(
-        chain_id=9,
-        nonce=7,
-        max_priority_fee_per_gas=1,
-        max_fee_per_gas=max_fee,
-        gas_limit=21_000,
-        to=Address(b"\x11" * 20),
-        value=0,
-        data=b"\x01",
-    )
+    payload = fee_market(7, Address(b"\x11" * 20), chain_id=9, data=b"\x01", fee=max_fee, tip=1)
     transaction = sign(payload, b"\x01" * 32)
     return SignedTransaction(7, transaction.hash, transaction.raw)
 

@@ -19,7 +19,7 @@ from entresol.errors import InvalidParams, MalformedValue
 from entresol.offload import POLICY
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, TransactionResult
-from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
+from entresol.primitives.transactions import Transaction, sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.native_reads import (
     FEE_HISTORY_LIMITS,
@@ -34,6 +34,7 @@ from tests.support.chain.dev_chain import (
     GENESIS,
     NOBODY,
     deposit,
+    fee_market,
     seal_block,
     transaction,
 )
@@ -361,14 +362,7 @@ def test_percentiles_that_are_none_are_rejected(percentiles: list[float], compla
     ("fee_cap", "tip", "base_fee", "expected"), [(10, 3, 5, 3), (10, 8, 5, 5), (4, 2, 5, 0)]
 )
 def test_a_tip_is_what_the_cap_leaves(fee_cap: int, tip: int, base_fee: int, expected: int) -> None:
-    payload = FeeMarketTransaction(
-        chain_id=1,
-        nonce=0,
-        max_priority_fee_per_gas=tip,
-        max_fee_per_gas=fee_cap,
-        gas_limit=21_000,
-        to=NOBODY,
-    )
+    payload = fee_market(0, NOBODY, chain_id=1, fee=fee_cap, tip=tip)
     signed = sign(payload, b"\1" * 32)
     header = Header(
         parent_hash=Hash32.zero(),
