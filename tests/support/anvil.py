@@ -142,7 +142,6 @@ def free_port() -> Iterator[int]:
 @contextlib.contextmanager
 def running_anvil(
     *arguments: str,
-    host: str = "127.0.0.1",
     port: int = 0,
     program: Sequence[str] | None = None,
     output: Path | None = None,
@@ -153,7 +152,7 @@ def running_anvil(
     `output`, if one is given.
     """
     started = (str(find_anvil()),) if program is None else program
-    command = [*started, "--host", host, "--port", str(port), *arguments]
+    command = [*started, "--host", "127.0.0.1", "--port", str(port), *arguments]
     with contextlib.ExitStack() as cleanup:
         # A file rather than a pipe, which would have to be read for anvil to go on.
         log = cleanup.enter_context(

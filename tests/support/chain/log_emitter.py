@@ -16,7 +16,7 @@ from entresol.chain.rules import ChainRules
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from entresol.rpc.cache import LogCache
-from entresol.rpc.render.chain_json import BatchReader, NoBatches
+from entresol.rpc.render.chain_json import NoBatches
 from entresol.storage.log_index import LogQuery
 from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, transaction
 from tests.support.hex_data import word
@@ -40,9 +40,7 @@ _GENESIS = Genesis.development(
 
 
 @cache
-def emission(
-    nonce: int, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2), *, by: int = 0
-) -> Transaction:
+def emission(nonce: int, emitter: Address, topics: tuple[int, int], *, by: int) -> Transaction:
     """Return a transaction that makes `emitter` emit a log; the same ones come again and again."""
     return transaction(nonce, by=by, to=emitter, wei=0, data=b"".join(map(word, topics)))
 
@@ -66,10 +64,8 @@ class EmittingChain(Chain):
         self.add(sent)
         return sent
 
-    def seal_emission(
-        self, emitter: Address = DOUBLE, topics: tuple[int, int] = (1, 2)
-    ) -> Transaction:
-        sent = self.emit(emitter, topics)
+    def seal_emission(self, emitter: Address = DOUBLE) -> Transaction:
+        sent = self.emit(emitter)
         self.builder.seal()
         return sent
 
@@ -79,9 +75,9 @@ class EmittingChain(Chain):
             log for record in self.blocks.records() for log in logs_of_block(record, LogQuery())
         ]
 
-    def log_cache(self, batches: BatchReader | None = None, **options: int) -> LogCache:
+    def log_cache(self, **options: int) -> LogCache:
         """Return the chain's logs as clients read them, invalidated as in a node when blocks are reverted."""
-        log_cache = LogCache(self.blocks, batches or NoBatches(), **options)
+        log_cache = LogCache(self.blocks, NoBatches(), **options)
 
         def follow() -> None:
             for event in events.take()[0]:

@@ -114,7 +114,7 @@ def deposit() -> PriorityTransaction:
 class SampleChain:
     """A chain with an empty block 1 and, in block 2, a transaction of each name, and its rendered objects."""
 
-    def __init__(self, *, batches: BatchReader | None = None, cache_bytes: int = 1 << 20) -> None:
+    def __init__(self, *, batches: BatchReader | None = None) -> None:
         self.chain = Chain.open(None, ChainRules.layer_2(), GENESIS, clock=Clock(lambda: 1_000.0))
         self.chain.schedule.seal_on_request()
         self.chain.builder.seal()
@@ -124,7 +124,7 @@ class SampleChain:
             self.sent[name] = sign(payload, secret)
             self.hashes[name] = InlineSequencer(self.chain).submit(self.sent[name].raw)
         self.chain.builder.seal()
-        self.cache = RenderedCache(cache_bytes)
+        self.cache = RenderedCache(1 << 20)
         self.rendered = RenderedChain(
             CHAIN_ID,
             self.chain.blocks,

@@ -22,9 +22,8 @@ class PostgresProxy:
     Delayed bytes are under way at the same time, as on a long line: what is sent together arrives together.
     """
 
-    def __init__(self, socket: str, delay: float = DELAY_SECONDS) -> None:
+    def __init__(self, socket: str) -> None:
         self._socket = socket
-        self._delay = delay
         self._mode: Mode = "pass"
         self._changed = asyncio.Event()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -66,7 +65,7 @@ class PostgresProxy:
                 data = await reader.read(1 << 16)
             except OSError:
                 data = b""
-            delay = self._delay if self._mode == "delay" else 0.0
+            delay = DELAY_SECONDS if self._mode == "delay" else 0.0
             await line.put((self._loop.time() + delay, data))
         await delivery
 

@@ -73,9 +73,9 @@ AGREES = word(SELECTORS[VALIDATE])
 PAYS = encode("(bytes4,bytes)", SELECTORS[ASK_PAYMASTER], b"")
 
 
-def approval_based(token: Address, amount: int, inner: bytes = b"") -> bytes:
+def approval_based(token: Address, amount: int) -> bytes:
     """Return the input of a paymaster that takes a token."""
-    return calldata("approvalBased(address,uint256,bytes)", token, amount, inner)
+    return calldata("approvalBased(address,uint256,bytes)", token, amount, b"")
 
 
 def use_nonce(nonce: int) -> Call:
@@ -154,13 +154,13 @@ class ScriptedWorld(LayerTwo):
         self.script(paymaster, POST)
         return paymaster
 
-    def multisig(self, *owners: Address, threshold: int = 2, ether: int = ETHER) -> Address:
+    def multisig(self, *owners: Address, threshold: int = 2) -> Address:
         """Deploy the example account of several owners: Alice and Bob, if none are given."""
         artifact = artifact_for_tests("MultisigAccount")
         account = self.deploy(
             artifact, "(address[],uint256)", list(owners) or [ALICE, BOB], threshold
         )
-        assert self.send(account, b"", value=ether).succeeded
+        assert self.send(account, b"", value=ETHER).succeeded
         return account
 
     def token(self, owner: Address = ALICE, amount: int = 1_000) -> Address:
@@ -233,11 +233,9 @@ def fill(sender: Address, **fields: object) -> ZkTransaction:
     return msgspec.structs.replace(payload, **fields)
 
 
-def paymaster_code(magic: bytes = SELECTORS[ASK_PAYMASTER], fee: int = GAS * FEE) -> str:
-    """Return the code of a paymaster that pays, and returns a magic and an empty context."""
-    return (
-        f"63{magic.hex()}60e01b5f5260406020525f5f5f5f6a{fee:022x}73{BOOTLOADER.hex()}5af15060605ff3"
-    )
+def paymaster_code(fee: int = GAS * FEE) -> str:
+    """Return the code of a paymaster that pays, and returns the magic and an empty context."""
+    return f"63{SELECTORS[ASK_PAYMASTER].hex()}60e01b5f5260406020525f5f5f5f6a{fee:022x}73{BOOTLOADER.hex()}5af15060605ff3"
 
 
 def sign_by(payload: ZkTransaction, *secrets: bytes) -> ZkTransaction:

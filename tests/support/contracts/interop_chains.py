@@ -182,8 +182,8 @@ class InteropChain:
         (message,) = self.engine.events(self.messenger)
         return Sent(bundle_hash, bytes(message.fields["message"])[1:], self.chain_id)
 
-    def import_root(self, root: bytes, block: int = 1, timestamp: int = NOW) -> None:
-        roots = [(L1_CHAIN_ID, block, timestamp, [root])]
+    def import_root(self, root: bytes, block: int = 1) -> None:
+        roots = [(L1_CHAIN_ID, block, NOW, [root])]
         self.engine.send(BOOTLOADER, self.roots, "addInteropRootsInBatch", roots)
 
     def execute(self, sent: Sent, proof: tuple[Any, ...], sender: Address = BOB) -> None:

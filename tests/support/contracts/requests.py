@@ -47,15 +47,15 @@ def deposit_ether(l1: Deployed, amount: int = 10 * ETHER, chain_id: int = CHAIN_
     request(l1, mint_value=amount, chain_id=chain_id)
 
 
-def new_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+def new_form(token: Contract, amount: int) -> bytes:
     """Return what the router is told to deposit, by the asset id."""
-    inner = burn_data(amount, receiver, token.address)
+    inner = burn_data(amount, BOB, token.address)
     return b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(token.address), inner])
 
 
-def old_form(token: Contract, amount: int, receiver: Address = BOB) -> bytes:
+def old_form(token: Contract, amount: int) -> bytes:
     """Return what the router is told to deposit, by the address of the token."""
-    return abi.encode(["address", "uint256", "address"], [token.address, amount, receiver])
+    return abi.encode(["address", "uint256", "address"], [token.address, amount, BOB])
 
 
 def deposit(

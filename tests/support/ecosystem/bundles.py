@@ -18,7 +18,6 @@ from entresol.primitives.interop_bundles import (
     encode_erc7930,
 )
 from entresol.primitives.interop_roots import ROOT_STORAGE
-from entresol.primitives.values import Address
 from tests.support.contracts.engine import Contract, find
 from tests.support.polling import eventually
 from tests.support.rollup.pair import L1_CHAIN_ID, RECEIVER, Json, Pair
@@ -35,9 +34,9 @@ EATS_GAS: Final = "0x5b5f56"
 TARGET: Final[ChecksumAddress] = Web3.to_checksum_address("0x" + "7a" * 20)
 
 
-def send_value(source: Pair, destination: Pair, amount: int, to: Address = RECEIVER) -> str:
+def send_value(source: Pair, destination: Pair, amount: int) -> str:
     """Send a bundle that pays `amount`; both chains have the same base token."""
-    return send_bundle(source, destination, remote_call(to, b"", amount))
+    return send_bundle(source, destination, remote_call(RECEIVER, b"", amount))
 
 
 def send_bundle(source: Pair, destination: Pair, *calls: CallStarter) -> str:

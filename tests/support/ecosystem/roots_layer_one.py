@@ -133,9 +133,9 @@ class RootsLayerOne:
     def contract(self, first_block: int = 0) -> MessageRootContract:
         return MessageRootContract(self, MESSAGE_ROOT, BRIDGEHUB, first_block)  # type: ignore[arg-type]
 
-    def mine(self, *actions: Action, timestamp: int | None = None) -> int:
+    def mine(self, *actions: Action) -> int:
         number = len(self.blocks)
-        time = START + 12 * number if timestamp is None else timestamp
+        time = START + 12 * number
         books, count = self.books.copy(), 0
         events: list[tuple[str, list[int], bytes]] = []
 

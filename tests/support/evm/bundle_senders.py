@@ -47,6 +47,6 @@ CODES = {
 ALLOC = {address: GenesisAccount(code=code, nonce=1) for address, code in CODES.items()}
 
 
-def flood(messages: int, bundle: int = 0, *, length: int = 32) -> bytes:
+def flood(messages: int, bundle: int = 0) -> bytes:
     """Return the input that has the flooder send so many messages, and then a bundle of this length."""
-    return b"".join(entry.to_bytes(32) for entry in (length, messages, bundle))
+    return b"".join(entry.to_bytes(32) for entry in (32, messages, bundle))

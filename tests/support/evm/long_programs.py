@@ -62,9 +62,9 @@ def _blake2f(rounds: int) -> Program:
     return _precompile(9, rounds.to_bytes(4) + bytes(range(64)) + bytes(128 + 16) + b"\1")
 
 
-def _straight(head: str, repeated: str, size: int = 24_000) -> Program:
+def _straight(head: str, repeated: str) -> Program:
     start, body = bytes.fromhex(head), bytes.fromhex(repeated)
-    return Program((start + body * ((size - len(start)) // len(body))).hex())
+    return Program((start + body * ((24_000 - len(start)) // len(body))).hex())
 
 
 def _reads(opcode: str) -> Program:

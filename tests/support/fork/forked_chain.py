@@ -82,7 +82,6 @@ def remote() -> FakeRemote:
 def genesis(
     anchor: Anchor = ANCHOR,
     *,
-    chain_id: int = CHAIN_ID,
     contracts: dict[Address, GenesisAccount] | None = None,
     funded: dict[Address, KnownAccount] | None = None,
     kept: dict[Address, KnownAccount] | None = None,
@@ -91,7 +90,7 @@ def genesis(
     rich = {ALICE: KnownAccount(nonce=3), BOB: KnownAccount()} if funded is None else funded
     return fork_genesis(
         anchor,
-        chain_id=chain_id,
+        chain_id=CHAIN_ID,
         funded=rich,
         balance=1_000 * ETHER,
         contracts=contracts,

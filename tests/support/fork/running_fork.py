@@ -50,13 +50,13 @@ def remote_at(chain: Chain) -> FakeRemote:
     return remote
 
 
-def anchor_of(chain_id: int, number: int = ANCHOR_NUMBER, *, base_fee: int = 10**8) -> Anchor:
+def anchor_of(chain_id: int, number: int) -> Anchor:
     block = {
         "number": hex(number),
         "hash": f"0x{number:064x}",
         "timestamp": hex(ANCHOR_TIME),
         "gasLimit": hex(30_000_000),
-        "baseFeePerGas": hex(base_fee),
+        "baseFeePerGas": hex(10**8),
     }
     return Anchor.of_json(chain_id, msgspec.json.encode(block))
 

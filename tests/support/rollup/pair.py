@@ -69,12 +69,12 @@ class Pair:
         self._l2_vault = Contract(NATIVE_TOKEN_VAULT, find("L2NativeTokenVault"))
 
     @classmethod
-    def connect(cls, info: Path, l1_url: str | None = None) -> Pair:
-        """Connect to the node that wrote `info`, and to its L1, by another URL if it is given."""
+    def connect(cls, info: Path) -> Pair:
+        """Connect to the node that wrote `info`, and to its L1."""
         known = json.loads(info.read_text(encoding="utf-8"))
         contracts = known["l1"]["contracts"].items()
         return cls(
-            HttpRpcClient(l1_url or known["l1"]["http_url"]),
+            HttpRpcClient(known["l1"]["http_url"]),
             CheckedRpcClient(known["http_url"]),
             {name: Address.parse(text) for name, text in contracts},
         )
@@ -135,14 +135,12 @@ class Pair:
 
     def deposit_at_cost(
         self,
-        value: int = 1,
+        value: int,
         *,
-        to: Address = RECEIVER,
-        data: bytes = b"",
         dependencies: Sequence[bytes] = (),
     ) -> str:
         """Deposit ether with the gas that the node estimates and the fee that L1 charges for it."""
-        call = {"from": str(USER), "to": str(to), "value": hex(value), "data": hexed(data)}
+        call = {"from": str(USER), "to": str(RECEIVER), "value": hex(value), "data": "0x"}
         meta = {"gasPerPubdata": hex(GAS_PER_PUBDATA), "factoryDeps": list(map(list, dependencies))}
         gas_limit = int(self.l2("zks_estimateGasL1ToL2", {**call, "eip712Meta": meta}), 16)
         price = self.l1("eth_gasPrice")
@@ -150,19 +148,17 @@ class Pair:
         fee = self.call_l1(self.bridgehub, "l2TransactionBaseCost", *cost)
         return self.deposit(
             value,
-            to=to,
-            data=data,
             dependencies=dependencies,
             gas_limit=gas_limit,
             fee=fee,
             gas_price=price,
         )
 
-    def deposit_token(self, token: Address, amount: int, *, gas_limit: int = GAS_LIMIT) -> str:
+    def deposit_token(self, token: Address, amount: int) -> str:
         inner = abi.encode(_BURN_DATA, [amount, USER, token])
         data = b"\x01" + abi.encode(["bytes32", "bytes"], [asset_id(L1_CHAIN_ID, token), inner])
         request = (
-            *(self._chain_id, FEE, 0, gas_limit, GAS_PER_PUBDATA, USER, self.asset_router.address),
+            *(self._chain_id, FEE, 0, GAS_LIMIT, GAS_PER_PUBDATA, USER, self.asset_router.address),
             *(0, data),
         )
         return self.send_l1(self.bridgehub, "requestL2TransactionTwoBridges", request, value=FEE)

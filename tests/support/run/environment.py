@@ -11,7 +11,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -104,10 +104,10 @@ DEFAULT_PORTS: Final = (3050, 3051, 3052, 8545)
 
 
 @contextlib.contextmanager
-def held_ports(ports: Iterable[int] = DEFAULT_PORTS) -> Iterator[list[int]]:
+def held_ports() -> Iterator[list[int]]:
     """Listen on ports and never respond; yield those that nobody else has."""
     with contextlib.ExitStack() as held:
-        yield [port for port in ports if _is_held(port, held)]
+        yield [port for port in DEFAULT_PORTS if _is_held(port, held)]
 
 
 def _is_held(port: int, held: contextlib.ExitStack) -> bool:
