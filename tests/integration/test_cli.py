@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,8 @@ STOP_SECONDS = 20.0
 
 def post(url: str, method: str, *params: object) -> Any:
     """Call a method over a connection of its own, and return the whole response."""
-    client = HttpRpcClient(url)
-    try:
+    with closing(HttpRpcClient(url)) as client:
         return client.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-    finally:
-        client.close()
 
 
 def output_with(node: RunningNode | InprocessNode, *texts: str) -> str:

@@ -44,12 +44,9 @@ def steps(instruction: str) -> list[str]:
 
 @pytest.fixture
 def cluster(postgres: Postgres, tmp_path: Path) -> Iterator[ComposedCluster]:
-    composed = ComposedCluster(postgres, tmp_path)
-    try:
+    with contextlib.closing(ComposedCluster(postgres, tmp_path)) as composed:
         composed.start()
         yield composed
-    finally:
-        composed.close()
 
 
 def test_the_compose_file_follows_the_specification() -> None:

@@ -19,11 +19,10 @@ from entresol.storage import tables
 from entresol.storage.store import Store
 from tests.support.anvil import fresh_anvil
 from tests.support.chain.every_read import FEW_TRACERS, reads_of_block
-from tests.support.derivation.operated_pair import operating
 from tests.support.inprocess_node import inprocess_node, run_command
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
-from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair
+from tests.support.rollup.pair import ETHER, RECEIVER, USER, Pair, operating
 from tests.support.rpc_client import HttpRpcClient, RpcClient, RpcError, get
 
 REMOTE_OPERATOR = derive(DEVELOPMENT_MNEMONIC, 1)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import msgspec
 import pytest
@@ -32,12 +32,9 @@ ATTEMPTS = 3
 
 @contextmanager
 def full_node() -> Iterator[FullNode]:
-    full = FullNode()
-    try:
+    with closing(FullNode()) as full:
         full.fill_pool()
         yield full
-    finally:
-        full.close()
 
 
 def loop_seconds(dispatcher: Dispatcher, request: Request) -> float:

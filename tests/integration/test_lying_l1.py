@@ -117,11 +117,8 @@ class Services:
 
 @contextlib.contextmanager
 def lying_remote() -> Iterator[LyingRemote]:
-    remote = LyingRemote()
-    try:
+    with contextlib.closing(LyingRemote()) as remote:
         yield remote
-    finally:
-        remote.close()
 
 
 def play(script: Callable[[Services], Awaitable[None]], path: FilePath | None = None) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.inprocess_node import inprocess_node, run_command
+from tests.support.inprocess_node import run_command
 from tests.support.node_process import running_node
 from tests.support.polling import eventually
-from tests.support.rollup.pair import RECEIVER, Pair, running_pair, settled_in_metrics
+from tests.support.rollup.pair import RECEIVER, Pair, operating, running_pair, settled_in_metrics
 from tests.support.rpc_client import HttpRpcClient, RpcError
 
 STEPS = ("commit", "prove", "execute")
@@ -98,21 +98,15 @@ def test_a_reset_starts_both_layers_again(pair: Pair) -> None:
 
 def test_a_file_survives_a_stop_and_restores_both_layers(tmp_path: Path) -> None:
     state, info = tmp_path / "state.json", tmp_path / "info.json"
-    flags = ("--state", str(state), "--l1-delay", "0", "--config-out", str(info))
-    with inprocess_node(*flags, info=info) as node:
-        pair = Pair.connect(info)
+    flags = ("--state", str(state), "--l1-delay", "0")
+    with operating(info, *flags) as pair:
         bridges(pair)
         pair.settled()
         before = received(pair), pair.l2("eth_getBlockByNumber", "latest", False)["hash"]
-        pair.close()
-        assert node.stop() == 0
-    info.unlink()
-    with inprocess_node(*flags, info=info):
-        pair = Pair.connect(info)
+    with operating(info, *flags) as pair:
         after = received(pair), pair.l2("eth_getBlockByNumber", "latest", False)["hash"]
         assert after == before
         bridges(pair)
-        pair.close()
 
 
 def test_a_file_survives_a_kill_within_the_interval(tmp_path: Path) -> None:

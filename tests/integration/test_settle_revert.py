@@ -10,11 +10,10 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.node.opening.development_keys import OPERATOR
 from tests.support.anvil import fresh_anvil
-from tests.support.derivation.operated_pair import operating
 from tests.support.inprocess_node import run_command
 from tests.support.node_process import DEVELOPMENT_FLAGS
 from tests.support.polling import eventually
-from tests.support.rollup.pair import Pair
+from tests.support.rollup.pair import Pair, operating
 from tests.support.rpc_client import HttpRpcClient
 
 REMOTE_OPERATOR, STRANGER = derive(DEVELOPMENT_MNEMONIC, 3)[0::2]

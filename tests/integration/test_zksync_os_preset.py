@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,8 @@ def l1_urls(info: Path) -> list[str]:
 
 
 def chain_id_at(url: str) -> int:
-    client = HttpRpcClient(url)
-    try:
+    with closing(HttpRpcClient(url)) as client:
         return int(client("eth_chainId"), 16)
-    finally:
-        client.close()
 
 
 def signed(layer: RpcClient, contract: Contract, value: int, function: str, *args: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from random import Random
 from typing import Any
@@ -69,12 +70,9 @@ DIFFERENCE = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
 @settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_traces_agree_with_receipts_and_states(seed: int) -> None:
-    chain = random_chain(Random(seed))
-    try:
+    with closing(random_chain(Random(seed))) as chain:
         for number in range(1, chain.number + 1):
             check_block(chain, number)
-    finally:
-        chain.close()
 
 
 def random_chain(random: Random) -> Chain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Final, NamedTuple
 
 from entresol._native import Overlay, address_of, public_key
@@ -234,8 +235,7 @@ class Cost(NamedTuple):
 
 def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
     """Send transactions, seal one block, and return what that has cost the node and whoever paid."""
-    world = World()
-    try:
+    with closing(World()) as world:
         prepared = way(world, count)
         start = time.thread_time()
         for transaction in prepared.transactions:
@@ -252,5 +252,3 @@ def measure(way: Callable[[World, int], Prepared], count: int) -> Cost:
         header = world.chain.builder.seal()
         block_seconds = time.thread_time() - start
         return Cost(pool_seconds * 1e3, block_seconds * 1e3, header.gas_used * FEE)
-    finally:
-        world.close()

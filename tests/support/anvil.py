@@ -194,7 +194,6 @@ def find_anvil() -> Path:
 
 
 def find_program(name: str) -> Path:
-    """Return a program of Foundry's, found the same way."""
     machine = _MACHINES.get(platform.machine(), platform.machine())
     pinned = _PACKAGES / f"{name}-{platform.system().lower()}-{machine}" / "bin" / name
     if pinned.exists():

@@ -53,7 +53,6 @@ class SampleSidecar(NamedTuple):
 
 
 def versioned_hash(commitment: bytes) -> bytes:
-    """Return the hash by which a transaction names the blob with this commitment."""
     return b"\x01" + hashlib.sha256(commitment).digest()[1:]
 
 

@@ -21,8 +21,6 @@ from entresol.rpc.models.traces import Prestate, TracerResult
 
 @cache
 def declared_methods() -> dict[str, Method]:
-    """Return the methods of both layers of a node."""
-
     async def read() -> dict[str, Method]:
         node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
         served = [service.api.dispatcher.methods for service in node.services]
@@ -50,7 +48,6 @@ def check_response(methods: Mapping[str, Method], request: Any, response: Any) -
 
 
 def check_notification(kind: str, result: Any) -> None:
-    """Check what a subscriber was sent against the declaration."""
     try:
         _Strict(None).check(result, Notification.shapes[kind])
     except msgspec.ValidationError as error:

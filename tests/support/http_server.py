@@ -94,7 +94,6 @@ class RawConnection:
         return data
 
     def rest(self) -> bytes:
-        """Return everything up to the end of the connection."""
         data, self.unread = self.unread, b""
         while piece := self.socket.recv(1 << 20):
             data += piece

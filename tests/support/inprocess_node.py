@@ -52,7 +52,6 @@ class InprocessNode:
         return os.pread(self._log.fileno(), 1 << 24, 0).decode()
 
     def stop(self) -> int:
-        """Stop the node, and return the exit code that a process would have."""
         self._loop.run(self.node.stop())
         return 0
 

@@ -41,7 +41,6 @@ class RunningNode:
         return RunningNode(self.process, self._log, url)
 
     def stop(self) -> int:
-        """Stop the node by a signal, and return its exit code."""
         self.process.terminate()
         return self.process.wait(PATIENCE_SECONDS)
 

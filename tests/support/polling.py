@@ -25,7 +25,6 @@ def eventually(condition: Callable[[], T | None], describe: Callable[[], str] = 
 
 
 async def eventually_on_loop(condition: Callable[[], bool]) -> None:
-    """Wait on the event loop until `condition` is true."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it never happened"

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -133,7 +134,6 @@ class HttpRpcClient(RpcClient):
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=patience)
 
     def post(self, document: object) -> Any:
-        """Return the whole response to any JSON document."""
         return msgspec.json.decode(self.post_bytes(msgspec.json.encode(document)))
 
     def post_bytes(self, body: bytes) -> bytes:
@@ -163,12 +163,9 @@ class CheckedRpcClient(HttpRpcClient):
 
 def get(url: str) -> bytes:
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)
-    try:
+    with closing(http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)) as connection:
         connection.request("GET", parts.path)
         return connection.getresponse().read()
-    finally:
-        connection.close()
 
 
 def _request(number: int, method: str, params: Sequence[object]) -> dict[str, object]:
@@ -181,12 +178,10 @@ def _outcome(response: dict[str, Any]) -> Any:
 
 
 def health_of(url: str) -> tuple[int, dict[str, Any]]:
-    """Return the status and the document of a node's `/health`."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
-    try:
+    with closing(
+        http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    ) as connection:
         connection.request("GET", "/health")
         response = connection.getresponse()
         return response.status, msgspec.json.decode(response.read())
-    finally:
-        connection.close()

@@ -23,7 +23,6 @@ def workers_of(node: RunningNode) -> list[int]:
 
 
 def processes_of(node: RunningNode) -> list[int]:
-    """Return the process ids of a node: the producer, and its workers."""
     return [node.process.pid, *workers_of(node)]
 
 
@@ -49,7 +48,6 @@ def clients_of(node: RunningNode, url: str = "") -> Iterator[list[ProcessClient]
 
 
 def connect_to(url: str, pid: int) -> socket.socket:
-    """Return a connection that the process `pid` serves."""
     address = urlsplit(url)
     target = (address.hostname or "", address.port or 0)
     others = []

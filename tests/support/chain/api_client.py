@@ -75,13 +75,11 @@ def running_api(
 
 
 def send(client: ApiClient, nonce: int = 0, **fields: Any) -> str:
-    """Send a transaction of the development chain, and return its hash."""
     sent: str = client("eth_sendRawTransaction", hexed(transaction(nonce, **fields).raw))
     return sent
 
 
 def with_code(code: str, **more: Any) -> dict[str, Any]:
-    """Return state overrides that put code at `TARGET`."""
     return {TARGET: {"code": code, **more}}
 
 

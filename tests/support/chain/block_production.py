@@ -98,7 +98,6 @@ class Producer:
         return 0 if account is None else account.balance
 
     def nonce(self, address: bytes) -> int:
-        """Return an account's next nonce after the head."""
         account = self.snapshot.account(address)
         return 0 if account is None else account.nonce
 

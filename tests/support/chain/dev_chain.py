@@ -74,7 +74,6 @@ def transaction(
     tip: int = 0,
     gas: int = 100_000,
 ) -> Transaction:
-    """Return a transaction signed by the account of this index."""
     payload = fee_market(nonce, to, value=wei, data=data, gas=gas, fee=FEE + tip, tip=tip)
     return sign(payload, SECRETS[by])
 
@@ -88,7 +87,6 @@ def long_transaction(nonce: int, *, by: int = 0, wei: int = 0) -> Transaction:
 
 
 def deposit(number: int, *, wei: int = ETHER, gas_limit: int = 100_000) -> PriorityTransaction:
-    """Return a transaction from L1 that mints its value and its fee."""
     return priority_transaction(
         number, sender=CAROL, to=NOBODY, value=wei, gas_limit=gas_limit, fee=FEE
     )
@@ -134,7 +132,6 @@ def root(number: int) -> InteropRoot:
 
 
 def roots(count: int, first: int = 1) -> list[InteropRoot]:
-    """Return the roots of consecutive blocks of L1."""
     return [root(number) for number in range(first, first + count)]
 
 

@@ -45,7 +45,6 @@ TAGS: Final = ("earliest", "latest", "pending", "safe", "finalized")
 def reads_of_block(
     block: dict[str, Any], tracers: Sequence[dict[str, Any]] = TRACERS
 ) -> Iterator[Call]:
-    """Yield calls about a block, by number and by hash."""
     number, identity = block["number"], block["hash"]
     for full in (False, True):
         yield "eth_getBlockByNumber", [number, full]
@@ -107,7 +106,6 @@ def reads_of_transaction(
 
 
 def reads_of_pending(identity: str) -> Iterator[Call]:
-    """Yield calls about a transaction that waits in the pool."""
     for name in (
         "eth_getTransactionByHash",
         "eth_getTransactionReceipt",

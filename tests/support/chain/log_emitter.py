@@ -70,7 +70,6 @@ class EmittingChain(Chain):
         return sent
 
     def all_logs(self) -> list[LocatedLog]:
-        """Return every log there is, found without any index."""
         return [
             log for record in self.blocks.records() for log in logs_of_block(record, LogQuery())
         ]

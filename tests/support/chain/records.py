@@ -143,7 +143,6 @@ def incompressible_chain() -> Iterator[BlockRecord]:
 
 
 def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
-    """Return stand-ins for the trie nodes that are new in a block."""
     node = b"node" + record.header().state_root
     return [(keccak256(node), node)]
 
@@ -227,7 +226,6 @@ def _random_changes(randomness: random.Random, codes: list[bytes]) -> list[Store
 
 
 def history_over(stored: bytes, blobs: Rules | int = 1) -> FeeHistory:
-    """Return the history of a chain, each block of which has this record."""
     return FeeHistory(
         LAYOUT,
         blobs=blobs,

@@ -69,7 +69,6 @@ GENESIS = Genesis.development(
 
 
 def authorization() -> Authorization:
-    """Return a permission that the last of the senders signed."""
     digest = keccak256(b"\x05" + rlp_encode([CHAIN_ID.to_bytes(2), LOGGER, b""]))
     signature = sign_digest(digest, SECRETS[-1])
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -128,7 +128,6 @@ class VariedChain:
         self.chain.close()
 
     def _fill(self) -> None:
-        """Send a transaction of each type that the fork has, and one to each contract."""
         if 0x71 in self.rules.accepted_types:
             nonce = sum(self._nonces.values())
             self.chain.enqueue(
@@ -191,7 +190,6 @@ class VariedChain:
 
 
 def authorization(chain_id: int) -> Authorization:
-    """Return a permission of a key that sends nothing, to the code of a contract."""
     digest = keccak256(b"\x05" + rlp_encode([chain_id.to_bytes(2), LOGGER, b""]))
     signature = sign_digest(digest, SIGNER)
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:64])
@@ -215,8 +213,5 @@ def ethereum_payloads(chain_id: int) -> Iterator[SignedPayload]:
 
 @contextmanager
 def varied_chain(rules: ChainRules) -> Iterator[VariedChain]:
-    varied = VariedChain(rules)
-    try:
+    with closing(VariedChain(rules)) as varied:
         yield varied
-    finally:
-        varied.close()

@@ -37,7 +37,6 @@ _FEES: Final[dict[str, Any]] = {"maxFeePerGas": GWEI, "maxPriorityFeePerGas": 0}
 
 
 def signed_transfer(nonce: int, **fields: Any) -> str:
-    """Sign a transfer of a wei by Alice, and return its raw bytes in hex."""
     whole: dict[str, Any] = {
         "chainId": CHAIN_ID,
         "nonce": nonce,
@@ -49,14 +48,12 @@ def signed_transfer(nonce: int, **fields: Any) -> str:
 
 
 def sign_next(client: RpcClient, **fields: Any) -> str:
-    """Sign Alice's next transaction, and return its raw bytes in hex."""
     nonce = int(client("eth_getTransactionCount", ALICE.address, "pending"), 16)
     whole: dict[str, Any] = {"chainId": CHAIN_ID, "nonce": nonce, "gas": 2_000_000, "value": 0}
     return Web3.to_hex(ALICE.sign_transaction({**whole, **_FEES, **fields}).raw_transaction)
 
 
 def send_next(client: RpcClient, **fields: Any) -> dict[str, Any]:
-    """Sign and send Alice's next transaction, and return its receipt."""
     return client.receipt(client("eth_sendRawTransaction", sign_next(client, **fields)))
 
 

@@ -131,7 +131,6 @@ def on_each(file: str, names: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def running_ecosystem() -> Iterator[Ecosystem]:
-    """Start a node with the chains, and stop it at the end."""
     with TemporaryDirectory() as folder:
         info, config = Path(folder) / "info.json", Path(folder) / "node.toml"
         config.write_text(_CONFIG, encoding="utf-8")

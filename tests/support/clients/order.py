@@ -35,7 +35,6 @@ def in_one_batch(url: str, requests: Requests, pid: int | None = None) -> list[d
 def over_one_websocket(
     url: str, requests: Requests, pid: int | None = None
 ) -> list[dict[str, Any]]:
-    """Send one request after the other, without waiting for responses."""
     sock = None if pid is None else connect_to(url, pid)
     with connect(url.replace("http", "ws"), max_size=None, sock=sock) as websocket:
         for request in requests:
@@ -76,13 +75,11 @@ class OrderedSender:
         return method, "0x" + sign(payload, self.secret).raw.hex()
 
     def filled(self) -> tuple[str, dict[str, str]]:
-        """Return a transfer that the node gives the next nonce to."""
         self._next()
         fields = {"from": str(self.address), "to": str(self._paymaster), "value": "0x1"}
         return "eth_sendTransaction", fields
 
     def blobs(self) -> tuple[str, str]:
-        """Return a transaction with a blob, whose proofs are verified first."""
         sidecar = sample_sidecar(1)
         raw = blob_transaction(
             self.secret, sidecar, nonce=self._next(), chain_id=self.chain_id, fee_cap=FEE

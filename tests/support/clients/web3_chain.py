@@ -60,7 +60,6 @@ class Served(NamedTuple):
 
 @contextmanager
 def serving(url: str, runner: asyncio.Runner) -> Iterator[Served]:
-    """Prepare the chain of a node, and close its clients at the end."""
     w3, provider = Web3(HTTPProvider(url)), AsyncHTTPProvider(url)
     try:
         yield Served(url, w3, AsyncWeb3(provider), prepare(w3))
@@ -69,7 +68,6 @@ def serving(url: str, runner: asyncio.Runner) -> Iterator[Served]:
 
 
 def prepare(web3: Web3) -> Prepared:
-    """Deploy the contracts and seal a block of each kind."""
     deployments = {name: _send(web3, data=data["bytecode"]) for name, data in CONTRACTS.items()}
     addresses = {name: receipt.contractAddress for name, receipt in deployments.items()}
     web3.provider.make_request("evm_mine", [])  # type: ignore[arg-type]

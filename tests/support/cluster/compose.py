@@ -48,7 +48,6 @@ class ComposedCluster:
         self._key = key
 
     def start(self) -> None:
-        """Start L1, create the cluster, and start its nodes."""
         command = self._services["l1"]["command"]
         assert " ".join(command[:5]) == "anvil --host 0.0.0.0 --port 8545"
         program = (*ENTRESOL, "anvil")
@@ -69,7 +68,6 @@ class ComposedCluster:
 
     @contextlib.contextmanager
     def balanced(self, program: str) -> Iterator[str]:
-        """Start the load balancer, and return its URL."""
         with free_port() as port:
             addresses = {
                 name.upper().replace("-", "_"): urlsplit(node.url).netloc

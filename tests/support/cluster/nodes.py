@@ -103,7 +103,6 @@ class ClusterNodeProcess:
         self._client = None
 
     def stop(self) -> int:
-        """Stop the node by a signal, and return its exit code."""
         assert self._running is not None
         return self._running.stop()
 
@@ -149,7 +148,6 @@ class ClusterProcesses:
         return eventually(found, lambda: "\n".join(node.printed() for node in self.nodes))
 
     def run(self, *arguments: str) -> str:
-        """Run a command of operators on the cluster, and return what it prints."""
         done = run_command("cluster", *arguments, "--cluster", self.url)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -159,7 +157,6 @@ class ClusterProcesses:
         return LEASE_SECONDS
 
     def url_by_port(self, port: int) -> str:
-        """Return the URL of the cluster's database through a port of this machine."""
         name = urlsplit(self.url).path
         return f"postgresql://postgres@127.0.0.1:{port}{name}"
 
@@ -188,14 +185,13 @@ def running_cluster(
     postgres: Postgres, folder: Path, *flags: str, nodes: int = 0
 ) -> Iterator[ClusterProcesses]:
     """Create a chain on an L1 of its own, start nodes, and kill them at the end whatever happens."""
-    with _new_chain(postgres, flags) as (l1_url, database):
-        cluster = ClusterProcesses(postgres, l1_url, folder, database)
-        try:
-            for _ in range(nodes):
-                cluster.add()
-            yield cluster
-        finally:
-            cluster.close()
+    with (
+        _new_chain(postgres, flags) as (l1_url, database),
+        contextlib.closing(ClusterProcesses(postgres, l1_url, folder, database)) as cluster,
+    ):
+        for _ in range(nodes):
+            cluster.add()
+        yield cluster
 
 
 class ChainTemplate:

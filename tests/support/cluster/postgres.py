@@ -50,7 +50,6 @@ class Postgres:
         return self.url_of(name)
 
     def execute(self, statement: str) -> None:
-        """Execute a statement, as one who may change the server."""
         asyncio.run(execute(self.url, statement))
 
     def url_of(self, database: str) -> str:
@@ -72,7 +71,6 @@ class Postgres:
             file.write_text(before)
 
     def stop(self) -> None:
-        """Stop the server: connections end at once."""
         self._server.stop()
 
     def start(self) -> None:
@@ -81,7 +79,6 @@ class Postgres:
 
 @contextlib.contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    """Start a server, and stop it at the end whatever happens."""
     if VARIABLE in os.environ:
         theirs = Postgres(os.environ[VARIABLE])
         with theirs.cleanup:

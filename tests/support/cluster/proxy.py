@@ -119,5 +119,4 @@ class PostgresProxy:
 
 
 def socket_of(url: str) -> str:
-    """Return the Unix socket of the PostgreSQL behind a URL."""
     return f"{parse_qs(urlsplit(url).query)['host'][0]}/.s.PGSQL.5432"

@@ -74,7 +74,6 @@ PAYS = encode("(bytes4,bytes)", SELECTORS[ASK_PAYMASTER], b"")
 
 
 def approval_based(token: Address, amount: int) -> bytes:
-    """Return the input of a paymaster that takes a token."""
     return calldata("approvalBased(address,uint256,bytes)", token, amount, b"")
 
 
@@ -148,14 +147,12 @@ class ScriptedWorld(LayerTwo):
     def paymaster(
         self, *, ether: int = ETHER, fee: int = GAS * FEE, output: bytes = PAYS
     ) -> Address:
-        """Deploy a paymaster that agrees to everything."""
         paymaster = self.contract(ether=ether)
         self.script(paymaster, ASK_PAYMASTER, pay(fee), output=output)
         self.script(paymaster, POST)
         return paymaster
 
     def multisig(self, *owners: Address, threshold: int = 2) -> Address:
-        """Deploy the example account of several owners: Alice and Bob, if none are given."""
         artifact = artifact_for_tests("MultisigAccount")
         account = self.deploy(
             artifact, "(address[],uint256)", list(owners) or [ALICE, BOB], threshold
@@ -180,7 +177,6 @@ class ScriptedWorld(LayerTwo):
         return self.chain.filler.open(self.chain.head.timestamp + 1)
 
     def nonce(self, address: Address) -> int:
-        """Return the nonce of an account with a key, or the creations of a contract."""
         account = self.chain.latest.account(address)
         return 0 if account is None else account.nonce
 
@@ -239,7 +235,6 @@ def paymaster_code(fee: int = GAS * FEE) -> str:
 
 
 def sign_by(payload: ZkTransaction, *secrets: bytes) -> ZkTransaction:
-    """Return a transaction with the signatures of all keys, one after the other."""
     parts = [sign_digest(payload.signing_hash(), secret) for secret in secrets]
     signature = b"".join(part[:64] + bytes([27 + part[64]]) for part in parts)
     return msgspec.structs.replace(payload, custom_signature=signature)
@@ -265,7 +260,6 @@ class Called(msgspec.Struct, frozen=True):
 
 
 def calls_of(result: TransactionResult) -> list[Called]:
-    """Return the calls of scripted contracts, in order."""
     return [_called(log) for log in result.logs if log[1][:1] == (CALLED,)]
 
 
@@ -286,7 +280,6 @@ def _called(log: Log) -> Called:
 
 
 def functions(result: TransactionResult) -> Sequence[str]:
-    """Return which functions of scripted contracts were called, in order."""
     return [called.function for called in calls_of(result)]
 
 

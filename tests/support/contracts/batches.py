@@ -126,7 +126,6 @@ class Batch:
 
 
 def stored(batch: tuple[object, ...]) -> bytes:
-    """Return the encoding that is remembered by its hash."""
     return abi.encode([STORED], [batch])
 
 

@@ -65,7 +65,6 @@ class PlainBundle:
 
 
 def described(origin: int) -> bytes:
-    """Return what a router says of a token that comes from a chain."""
     texts = [abi.encode(["string"], [name]) for name in ("Two", "TWO")]
     types = ["uint256", "bytes", "bytes", "bytes"]
     return b"\1" + abi.encode(types, [origin, *texts, abi.encode(["uint8"], [6])])
@@ -93,7 +92,6 @@ def tree_levels(leaves: Sequence[bytes]) -> list[list[bytes]]:
 
 
 def tree_root(leaves: Sequence[bytes]) -> bytes:
-    """Return the root over leaves of a tree with the fewest levels."""
     return tree_levels(leaves)[-1][0]
 
 

@@ -54,7 +54,6 @@ class Reverted(Exception):  # noqa: N818 - named for what happened
 
 @contextmanager
 def reverted(*args: object) -> Iterator[None]:
-    """Expect that a call reverts with exactly this error and its arguments."""
     with pytest.raises(Reverted) as raised:
         yield
     assert raised.value.args == args
@@ -96,7 +95,6 @@ class Contract:
         return values[0] if len(values) == 1 else values
 
     def defaults(self, function: str) -> list[Any]:
-        """Return arguments of a function that are all zero or empty."""
         return [_default(field) for field in self._function(function)["inputs"]]
 
     def _function(self, name: str) -> dict[str, Any]:
@@ -150,7 +148,6 @@ class Engine:
     def send(
         self, sender: Address, contract: Contract, function: str, *arguments: object, value: int = 0
     ) -> Any:
-        """Call a function by a transaction, and return its result."""
         data = contract.encode(function, *arguments)
         return contract.decode(function, self._run(sender, contract.address, data, value).output)
 
@@ -225,12 +222,10 @@ def types(fields: list[dict[str, Any]]) -> list[str]:
 
 
 def signature(entry: dict[str, Any]) -> str:
-    """Return the signature of a function, an event or an error."""
     return f"{entry['name']}({','.join(types(entry['inputs']))})"
 
 
 def selector(entry: dict[str, Any]) -> bytes:
-    """Return the four bytes that name a function or an error."""
     return keccak256(signature(entry).encode())[:4]
 
 
@@ -239,7 +234,6 @@ def topic(entry: dict[str, Any]) -> bytes:
 
 
 def event(address: Address, topics: tuple[bytes, ...], data: bytes, artifact: Artifact) -> Event:
-    """Read a log by the interface of the contract that wrote it."""
     (entry,) = [
         entry for entry in artifact.abi if entry["type"] == "event" and topic(entry) == topics[0]
     ]

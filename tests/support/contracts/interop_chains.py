@@ -204,7 +204,6 @@ class LayerOne:
         self.batches: dict[int, list[list[L2ToL1Log]]] = {chain_id: [] for chain_id in self.ids}
 
     def add(self, *sent: Sent) -> int:
-        """Settle a batch with these bundles of one chain, and return its number."""
         source = sent[0].source
         self.batches[source].append([transaction.log for transaction in sent])
         return len(self.batches[source])
@@ -280,7 +279,6 @@ class Street:
         destination.execute(sent, self.arrive(sent), sender)
 
     def recipient(self) -> Contract:
-        """Deploy a contract at the destination that takes messages."""
         return self.there.engine.deploy("Recipient", sender=BOB)
 
 
@@ -295,7 +293,6 @@ def deposit(chain: InteropChain, amount: int, token: Address = L1_TOKEN) -> None
 def asset(
     asset_: Hash32, amount: int, token: Address, *, value: int = 0
 ) -> tuple[bytes, bytes, list[bytes]]:
-    """Return the call of the router that sends an asset to Bob."""
     data = b"\1" + abi.encode(["bytes32", "bytes"], [asset_, burn_data(amount, BOB, token)])
     return starter(L2_ASSET_ROUTER, data, indirect=value)
 
@@ -312,7 +309,6 @@ def verified(street: Street, *starters: Any, **options: Any) -> Sent:
 
 
 def unbundle(street: Street, sent: Sent, *statuses: int, sender: Address = ALICE) -> None:
-    """Execute, skip or cancel each call of a bundle."""
     there = street.there
     there.engine.send(
         sender, there.handler, "unbundleBundle", CHAIN_ID, sent.bundle, list(statuses)

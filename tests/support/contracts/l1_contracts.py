@@ -68,11 +68,9 @@ class Deployed:
         return token
 
     def settle(self, *logs: L2ToL1Log, chain: Contract | None = None) -> int:
-        """Commit, prove and execute a batch that wrote these logs, and return its number."""
         return self.settle_root(root_of(logs), chain or self.chain)
 
     def settle_root(self, logs_root: bytes, chain: Contract) -> int:
-        """Commit, prove and execute a batch with this root, and return its number."""
         previous = self.last_batches.get(chain.address, self.genesis)
         chain_id = self.engine.read(chain, "getChainId")
         batch = Batch(number=previous.number + 1, logs_root=logs_root, chain_id=chain_id)
@@ -132,7 +130,6 @@ class Deployed:
         }
 
     def settled_proof(self, *logs: L2ToL1Log, index: int) -> tuple[int, list[bytes]]:
-        """Settle a batch that wrote these logs, and return its number and the proof of one."""
         return self.settle(*logs), proof_of(logs, index)
 
 
@@ -156,7 +153,6 @@ def settle(
 
 
 def deploy() -> Deployed:
-    """Return the contracts on an engine of the caller's own."""
     base = _deployed()
     return replace(base, engine=base.engine.fork(), last_batches={})
 
@@ -174,7 +170,6 @@ def chain_settings(
     is_development: bool = True,
     clock_limits: tuple[int, int] | None = None,
 ) -> tuple[object, ...]:
-    """Return what the constructor of a chain's contract takes."""
     limits = clock_limits or ((3 * DAY, 3600) if is_development else PRODUCTION_LIMITS)
     return (
         chain_id, hub, manager, admin, timelock, verifier, PROTOCOL_VERSION,
@@ -259,7 +254,6 @@ def mint_data(receiver: Address, token: Address, amount: int) -> bytes:
 
 
 def direct(**fields: Any) -> tuple[Any, ...]:
-    """Return a request for a transaction of the caller's."""
     request = {
         "chain_id": CHAIN_ID,
         "mint_value": ETHER,
@@ -276,7 +270,6 @@ def direct(**fields: Any) -> tuple[Any, ...]:
 
 
 def two_bridges(bridge: Address, data: bytes, **fields: Any) -> tuple[Any, ...]:
-    """Return a request for a transaction of a bridge's."""
     request = {
         "chain_id": CHAIN_ID,
         "mint_value": ETHER,

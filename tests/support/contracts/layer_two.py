@@ -73,7 +73,6 @@ def calldata(signature: str, *values: object) -> bytes:
 
 
 def failure(signature: str, *values: object) -> bytes:
-    """Return what a contract reverts with that raises a custom error."""
     return calldata(signature, *values)
 
 
@@ -86,7 +85,6 @@ def padded(address: bytes) -> bytes:
 
 
 def metadata(name: bytes, symbol: bytes, decimals: bytes, chain_id: int = L1_CHAIN_ID) -> bytes:
-    """Encode a token's metadata, as the vault of L1 does."""
     return b"\x01" + encode("(uint256,bytes,bytes,bytes)", chain_id, name, symbol, decimals)
 
 
@@ -128,11 +126,9 @@ class LayerTwo:
     def call(
         self, to: Address | None, data: bytes, *, sender: Address = ALICE, value: int = 0
     ) -> bytes:
-        """Return the output of a call in the block after the head."""
         return call(self.evm_env(), CallRequest(sender=sender, to=to, data=data, value=value))
 
     def evm_env(self) -> EvmEnv:
-        """Return the state after the head, in the block after it."""
         block = BlockEnv(
             number=self.chain.number + 1,
             timestamp=self.chain.head.timestamp + 1,
@@ -150,7 +146,6 @@ class LayerTwo:
     def send(
         self, to: Address | None, data: bytes, *, by: int = 0, value: int = 0, gas: int = 5_000_000
     ) -> TransactionResult:
-        """Seal a block with a transaction of Alice's, or of Bob's, and return how it ended."""
         sender = (ALICE, BOB)[by]
         account = self.chain.latest.account(sender)
         payload = fee_market(
@@ -174,7 +169,6 @@ class LayerTwo:
         value: int = 0,
         gas: int = 2_000_000,
     ) -> TransactionResult:
-        """Seal a block with a priority transaction and return how it ended."""
         payload = PriorityTransaction(
             sender=sender,
             to=to,
@@ -191,7 +185,6 @@ class LayerTwo:
         return self.take(payload)
 
     def take(self, payload: PriorityTransaction) -> TransactionResult:
-        """Seal a block with a transaction that L1 sent, and return how it ended."""
         self.chain.enqueue(payload)
         self.chain.builder.seal()
         return self.last()
@@ -241,12 +234,10 @@ def deposit_call(
 
 
 def artifact_for_tests(name: str) -> Artifact:
-    """Return a compiled contract that only tests need."""
     return decode_artifact((ARTIFACTS / f"{name}.json").read_bytes())
 
 
 def logs_of(outcome: TransactionResult, address: Address, first_topic: bytes) -> list[Log]:
-    """Return the events of one kind from one contract."""
     return [log for log in outcome.logs if log[0] == address and log[1][:1] == (first_topic,)]
 
 

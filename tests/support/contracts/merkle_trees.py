@@ -55,7 +55,6 @@ def _default(height: int) -> bytes:
 
 
 def priority_levels(items: Sequence[bytes]) -> list[list[bytes]]:
-    """Return the tree of all requests, from its leaves to its root."""
     size = 1
     while size < len(items):
         size *= 2
@@ -78,7 +77,6 @@ def range_paths(items: Sequence[bytes], start: int, count: int) -> tuple[list[by
 
 
 def rolling_hash(items: Sequence[bytes]) -> bytes:
-    """Return the hash by which a batch commits to the requests that it ran."""
     result = EMPTY
     for item in items:
         result = keccak256(result + item)
@@ -86,7 +84,6 @@ def rolling_hash(items: Sequence[bytes]) -> bytes:
 
 
 def message_log(tx_number: int, sender: Address, message: bytes) -> L2ToL1Log:
-    """Return the log of a message that `sender` sent through the L1 messenger."""
     key, value = Hash32(sender.rjust(32, b"\0")), Hash32(keccak256(message))
     return L2ToL1Log(tx_number=tx_number, sender=L1_MESSENGER, key=key, value=value)
 

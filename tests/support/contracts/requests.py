@@ -43,7 +43,6 @@ def request(
 
 
 def deposit_ether(l1: Deployed, amount: int = 10 * ETHER, chain_id: int = CHAIN_ID) -> None:
-    """Deposit ether of Alice's to a chain whose gas is paid in it."""
     request(l1, mint_value=amount, chain_id=chain_id)
 
 
@@ -83,7 +82,6 @@ def deposit_token(
 
 
 def requested(l1: Deployed) -> dict[str, Any]:
-    """Return the fields of the event of the last transaction's request."""
     event = l1.engine.event(l1.chain, "NewPriorityRequest")
     return event.fields
 
@@ -103,7 +101,6 @@ def fee(gas_price: int) -> int:
 
 
 def ether_message(receiver: Address, amount: int, extra: bytes = b"") -> bytes:
-    """Return the message of a withdrawal of the base token."""
     return bytes.fromhex("6c0960f9") + receiver + amount.to_bytes(32) + extra
 
 
@@ -121,7 +118,6 @@ def asset_message(asset: Hash32, mint: bytes, chain_id: int = CHAIN_ID) -> bytes
 def claim(
     l1: Deployed, message: bytes, sender: Address, /, chain: Contract | None = None, **changes: Any
 ) -> tuple[Any, ...]:
-    """Settle a batch with the message, and return the claim for the nullifier."""
     logs = (FILLER, message_log(7, sender, message))
     batch = l1.settle(*logs, chain=chain)
     params = {

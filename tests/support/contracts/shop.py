@@ -16,7 +16,6 @@ FILE: Final = "src/Shop.sol"
 
 
 def forge_report() -> dict[str, Any]:
-    """Return forge's report, by the name of the contract."""
     report = json.loads((FOLDER / "forge.json").read_bytes())
     return {entry["contract"].rpartition(":")[2]: entry for entry in report}
 
@@ -45,17 +44,14 @@ class ShopRun:
         return address
 
     def send(self, to: str, signature: str, *arguments: Any, value: int = 0) -> Any:
-        """Call a function by a transaction, and return its receipt."""
         data = f"0x{encode_call(signature, *arguments).hex()}"
         return self._receipt({"to": to, "data": data, "value": hex(value)})
 
     def call(self, to: str, signature: str, *arguments: Any, **fields: Any) -> Any:
-        """Call a function of the latest block, and return what it returns."""
         data = f"0x{encode_call(signature, *arguments).hex()}"
         return self._request("eth_call", {"to": to, "data": data, **fields}, "latest")
 
     def run(self) -> None:
-        """Send the transactions of the test, in its order."""
         self.send(self.shop, "add(uint256)", 100)
         self.send(self.shop, "add(uint256)", 200)
         self.send(self.shop, "add(uint256,uint256)", 300, 5)

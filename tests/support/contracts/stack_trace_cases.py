@@ -71,7 +71,6 @@ class FailingContracts:
         request("hardhat_addCompilationResult", "0.8.26", output["input"], output["output"])
 
     def code(self, contract: str) -> str:
-        """Return what creates a contract, with the libraries that it needs."""
         bytecode = self._contracts[contract]["evm"]["bytecode"]
         digits = bytecode["object"]
         for libraries in bytecode["linkReferences"].values():

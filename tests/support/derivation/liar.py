@@ -62,7 +62,6 @@ class Liar:
         return caught.value
 
     def lie(self, **fields: Any) -> DerivationAlarm:
-        """Return the alarm about the true batch with other fields."""
         return self.alarm(msgspec.structs.replace(self.truth, **fields))
 
     def publish(self, change: Change) -> DerivationAlarm:
@@ -81,5 +80,4 @@ class Liar:
         return next(index for index, it in enumerate(self.batch.blocks) if holds(it))
 
     def change(self, index: int, **fields: Any) -> DerivationAlarm:
-        """Return the alarm about a batch of which one block is another."""
         return self.publish(lambda batch: with_block(batch, index, **fields))

@@ -80,7 +80,6 @@ class OperatedChain:
         self.chain.close()
 
     def deposit(self, payload: PriorityTransaction) -> None:
-        """Let L1 request a transaction, with the next id."""
         self.deposits.append(msgspec.structs.replace(payload, nonce=len(self.deposits)))
         self.chain.enqueue(self.deposits[-1])
 
@@ -110,7 +109,6 @@ class OperatedChain:
         )
 
     def claims(self) -> list[BatchClaim]:
-        """Return what L1 says of all batches after the genesis."""
         last = known(self.chain.batches.last())
         return [self.claim(number) for number in range(1, last.number + 1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
@@ -71,7 +71,6 @@ class ScriptedLayerOne:
     # What a test writes
 
     def mine(self, *logs: tuple[Sequence[Hash32], bytes]) -> int:
-        """Add a block with logs of the contract, and return its number."""
         number = len(self.blocks)
         block_hash = Hash32(keccak256(b"%d/%d" % (self.fork, number)))
         found = [
@@ -147,13 +146,11 @@ class ScriptedLayerOne:
         )
 
     def settle(self, number: int, **parts: Any) -> None:
-        """Commit, prove and execute a batch, in a block each."""
         self.commit(number, **parts)
         self.verify(number - 1, number)
         self.execute(number)
 
     def revert(self, last: int) -> int:
-        """Add a block that reverts the batches after `last`."""
         _, verified, executed = self.totals()
         numbers = (last, min(verified, last), executed)
         return self.mine(((BATCHES_REVERTED,), abi.encode("(uint256,uint256,uint256)", numbers)))
@@ -360,8 +357,5 @@ class Scene:
 @contextmanager
 def scene(path: Path | None = None, l1: ScriptedLayerOne | None = None) -> Iterator[Scene]:
     """Open the chain in a directory, or a temporary one, with an L1."""
-    chain = open_derived(path, GENESIS, b"genesis")
-    try:
+    with closing(open_derived(path, GENESIS, b"genesis")) as chain:
         yield Scene(chain, l1)
-    finally:
-        chain.close()

@@ -95,7 +95,6 @@ class Traffic:
         self._nonces.clear()
 
     def block(self) -> None:
-        """Seal a block with some of everything, or some empty ones."""
         choice = self._random
         if choice.random() < 0.2:
             step = choice.choice((0, 1, 1, 5))
@@ -114,7 +113,6 @@ class Traffic:
         self.seal(choice.choice((0, 1, 2, 600)))
 
     def rewind(self) -> None:
-        """Revert some blocks that are in no batch yet."""
         chain = self._operator.chain
         last = chain.batches.last()
         if last is not None and last.last_block < chain.number:

@@ -40,7 +40,6 @@ def forward(target: bytes, payload: bytes, flags: int = CALL, value: int = 0) ->
 
 
 def through(*flags: int, target: bytes = STORE, payload: bytes = WORDS, value: int = 0) -> Draft:
-    """Call through forwarders, each in its own way."""
     for flag in flags:
         target, payload = FORWARD, forward(target, payload, flag, value)
     return Draft(to=FORWARD, data=payload, value=1, gas=800_000)

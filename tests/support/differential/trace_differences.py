@@ -412,12 +412,10 @@ class Traced:
 
     @property
     def gas_before(self) -> int:
-        """The gas that the earlier transactions of the block used."""
         return sum(outcome.gas_used for outcome in self.mined.results[: self.index])
 
     @property
     def logs_before(self) -> int:
-        """The number of logs of the earlier transactions of the block."""
         return sum(len(outcome.logs) for outcome in self.mined.results[: self.index])
 
     def ours(self, options: Options) -> Trace:

@@ -31,7 +31,6 @@ SENDER, AUTHORITY, OTHER_AUTHORITY = map(Actor, ("sender", "authority", "other a
 
 
 def found(anvil: Anvil) -> None:
-    """Make the accounts and contracts on a fresh anvil."""
     for actor in (SENDER, AUTHORITY, OTHER_AUTHORITY):
         anvil("anvil_setBalance", hexed(actor.address), hex(10**6 * ETHER))
     for address, code in CODES.items():

@@ -72,7 +72,6 @@ def run_program(language: str, text: str) -> tuple[str, str]:
 
 
 def _start_of(language: str) -> list[str]:
-    """Return the command that takes a program of a language as its argument."""
     return {
         "python": [sys.executable, "-c"],
         "sh": ["sh", "-euc"],

@@ -53,7 +53,6 @@ def bundle_in(receipt: Json) -> InteropBundle:
 
 
 def proof_of(source: Pair, sent: str) -> dict[str, Any]:
-    """Wait for the proof of a message to another L2."""
     ask = ("zks_getL2ToL1LogProof", sent, 0, MESSAGE_ROOT)
     found: dict[str, Any] = eventually(lambda: source.l2(*ask))
     return found
@@ -66,7 +65,6 @@ def has_root(destination: Pair, proof: Json) -> bool:
 
 
 def execute(destination: Pair, source: Pair, sent: str) -> str:
-    """Execute a bundle once its root has arrived, and return the transaction."""
     proof = proof_of(source, sent)
     eventually(lambda: has_root(destination, proof))
     receipt = source.l2.receipt(sent)
@@ -102,7 +100,6 @@ def put(w3: Web3, code: str, address: ChecksumAddress = TARGET) -> ChecksumAddre
 
 
 def deployed_token(w3: Web3, supply: int = 100) -> Any:
-    """Return a new token of an L2, of which the default account has all."""
     compiled = artifact("TestERC20")
     factory = w3.eth.contract(abi=compiled.abi, bytecode=str(compiled.bytecode))
     sent = factory.constructor("Token", "TOK", 18).transact()

@@ -42,7 +42,6 @@ class Resident:
         )
 
     def deposit(self, token: Address, amount: int, receiver: Address = USER) -> str:
-        """Deposit an asset by its route, and return the transaction on L2."""
         gas = GAS_LIMIT
         mint = self._price() * gas
         if token == self.base_token:
@@ -63,7 +62,6 @@ class Resident:
         return self._request("requestL2TransactionTwoBridges", asked, value)
 
     def withdraw(self, token: Address, amount: int) -> str:
-        """Withdraw an asset, and return the transaction on L2."""
         is_base = token == self.base_token
         sent = self.pair.withdraw(amount) if is_base else self.pair.withdraw_token(token, amount)
         assert self.pair.l2.receipt(sent)["status"] == "0x1"

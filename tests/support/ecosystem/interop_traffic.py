@@ -100,7 +100,6 @@ class Liar:
         self.token: Address | None = None
 
     def meet(self, resident: Resident, bridge: Bridge) -> None:
-        """Use the chain of a node that has just started."""
         self._resident = resident
         self._bridge = bridge
         if self.token is None:
@@ -167,7 +166,6 @@ class InteropTraffic:
     # The chains
 
     def meet(self, pairs: Sequence[Pair]) -> None:
-        """Use the chains of a node that has just started."""
         self._saved = None
         self.ecosystem.meet(pairs)
         self.bridges = [Bridge(web3_of(pair.l1), web3_of(pair.l2)) for pair in pairs]
@@ -316,14 +314,12 @@ class InteropTraffic:
         assert failure.reason.startswith("BundleAlreadyProcessed"), failure
 
     def verify(self) -> None:
-        """Show to a destination that a bundle was sent."""
         bundle = self._some(BundleStatus.UNRECEIVED)
         if bundle is not None:
             bundle.verify(SENDER)
             assert bundle.status is BundleStatus.VERIFIED
 
     def unbundle(self) -> None:
-        """Execute, cancel or leave each of the calls that are left of a bundle."""
         bundle = self._some(BundleStatus.VERIFIED, BundleStatus.UNBUNDLED)
         if bundle is None:
             return
@@ -367,7 +363,6 @@ class InteropTraffic:
     # Recipients
 
     def change_mood(self) -> None:
-        """Have a recipient reject what it has accepted, or the other way round."""
         chain = self.random.choice(
             [number for number in range(len(self.bridges)) if number not in self.ecosystem.stopped]
         )
@@ -429,7 +424,6 @@ class InteropTraffic:
         self.acknowledged = known & self.bundles.keys()
 
     def stop_or_go_on(self) -> None:
-        """Stop the sequencer of a chain, or start all."""
         if self.ecosystem.stopped:
             self.go_on()
             return

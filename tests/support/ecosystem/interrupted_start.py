@@ -45,7 +45,6 @@ def killed_at_each_line() -> Iterator[list[str]]:
 
 
 def completed(start: Callable[[], T]) -> T:
-    """Start again until a start is not killed, and return its result."""
     for _ in range(_MAX_STARTS):
         with contextlib.suppress(Killed):
             return start()

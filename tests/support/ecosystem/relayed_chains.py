@@ -90,7 +90,6 @@ class RelayedChains:
             self.another.close()
 
     def send(self, count: int = 1, *, executor: bytes = b"", to: int = DESTINATION) -> list[Hash32]:
-        """Send bundles in one block of the source, and return their hashes."""
         return _send(self.source, count, executor, to)
 
     def send_from_another(self) -> None:
@@ -100,7 +99,6 @@ class RelayedChains:
         _send(self.another, 1, b"", DESTINATION)
 
     def fund(self, wei: int) -> None:
-        """Give the relay's account so much on the destination."""
         address = self.account.address
         self.destination.edit(address, lambda it: it.set_balance(address, wei))
 

@@ -70,11 +70,8 @@ class SeveralChains(NamedTuple):
     @contextlib.contextmanager
     def added(self, **chain: object) -> Iterator[Pair]:
         self.pairs[0].l2("entresol_addChain", chain)
-        pair = _pair(self.node, len(self.node.layer_twos) - 1)
-        try:
+        with contextlib.closing(_pair(self.node, len(self.node.layer_twos) - 1)) as pair:
             yield pair
-        finally:
-            pair.close()
 
     def goes_on(self, index: int) -> None:
         """Check that an L2 seals what is sent, takes a deposit and settles both."""
@@ -86,7 +83,6 @@ class SeveralChains(NamedTuple):
 
 @contextlib.contextmanager
 def several_chains(config: NodeConfig) -> Iterator[SeveralChains]:
-    """Run a node of several L2s, and stop it at the end."""
     loop = LoopThread("several L2s")
     loop.start()
     try:

@@ -47,12 +47,10 @@ def assemble(text: str) -> bytes:
 
 
 def push(value: int) -> bytes:
-    """Push `value` in as few bytes as it takes, at least one."""
     return _push(value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big"))
 
 
 def initcode(runtime: bytes, constructor: str = "") -> bytes:
-    """Return code that runs `constructor` and then installs `runtime`."""
     start = assemble(constructor)
     copy = f"{len(runtime)} dup1 @code 0 codecopy 0 return"
     offset = len(start) + len(assemble(f"{copy} code:")) - 1

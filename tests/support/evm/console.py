@@ -88,7 +88,6 @@ def console_call(signature: str, *values: object) -> bytes:
 
 
 def logging(*calls: bytes, then: str = "stop") -> str:
-    """Return a program, for `assemble`, that makes these calls, and then goes on."""
     return " ".join([*map(_logging, calls), then])
 
 

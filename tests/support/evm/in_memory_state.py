@@ -91,7 +91,6 @@ def to_contract(data: bytes = b"", *, gas_limit: int = 1_000_000, value: int = 0
 
 
 def run(code: str, data: bytes = b"") -> ExecutionResult:
-    """Send Alice's first transaction to a contract with this code."""
     return execute(Snapshot(InMemoryState.with_contract(code)), RULES, BLOCK, to_contract(data))
 
 

@@ -19,7 +19,6 @@ def program(steps: Sequence[Step]) -> str:
 
 
 def work(rounds: int) -> Step:
-    """Count `rounds` down to nothing."""
     return lambda at: bytes.fromhex(f"61{rounds:04x} 5b 6001 90 03 80 61{at + 3:04x} 57 50")
 
 
@@ -29,12 +28,10 @@ def store(slot: int, value: int) -> Step:
 
 
 def demand_gas(gas: int) -> Step:
-    """Revert unless this much gas is left."""
     return lambda at: bytes.fromhex(f"63{gas:08x} 5a 11") + _or_revert(at + 7)
 
 
 def store_if_gas(gas: int, slot: int) -> Step:
-    """Write a slot only if more than this much gas is left."""
     return lambda at: bytes.fromhex(
         f"63{gas:08x} 5a 11 15 61{at + 17:04x} 57 6001 60{slot:02x} 55 5b"
     )
@@ -48,7 +45,6 @@ def call_to(target: bytes, *, value: int = 0, gas: int | None = None, checked: b
 
 
 def create(size: int) -> Step:
-    """Create a contract of `size` zero bytes, and revert if that fails."""
     # The init code is `PUSH2 size PUSH0 RETURN`, stored as the last bytes of a word.
     code = bytes.fromhex(f"64 61{size:04x} 5f f3 5f 52 6005 601b 5f f0")
     return lambda at: code + _or_revert(at + len(code))

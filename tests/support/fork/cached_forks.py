@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -39,3 +41,22 @@ def fill(cache: ForkCache, fork: Fork = FORK) -> None:
     cache.put_hashes({fork.number - 1: b"\xdd" * 32})
     cache.put_response("eth_getBlockByNumber", b'["0x1", false]', b'{ "number": "0x1" }')
     cache.put_absent("eth_getTransactionByHash", b'["0x02"]')
+
+
+def main(place: str, first: int, count: int, step: int) -> None:
+    """Write without end, or a number of values: slots with the numbers `first`, `first + step`, …, and print each once it is in the file."""
+    cache = cache_at(Path(place))
+    numbers = (
+        itertools.count(first, step) if count == 0 else range(first, first + count * step, step)
+    )
+    for number in numbers:
+        key = (ADDRESS, number.to_bytes(32, "big"))
+        cache.put_slots(FORK.hash, {key: (number + 1).to_bytes(32, "big")})
+        if number % 50 == 0:
+            cache.flush()
+            print(number, flush=True)  # noqa: T201
+    cache.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *(int(entry) for entry in sys.argv[2:]))

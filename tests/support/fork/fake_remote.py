@@ -99,7 +99,6 @@ class FakeRemote:
         self._respond(held)
 
     def asked_of(self, kind: str) -> int:
-        """Return how many keys of a kind were asked for."""
         return sum(count for key, count in self.asked.items() if key[0] == kind)
 
     def close(self) -> None:
@@ -211,8 +210,6 @@ class LocalRows:
 
 
 def waiting(work: Callable[[], T], seconds: float = SECONDS) -> Callable[[], T]:
-    """Return `work` for a thread that waits for the remote chain."""
-
     def run() -> T:
         wait_for_remote(seconds)
         try:
@@ -224,6 +221,5 @@ def waiting(work: Callable[[], T], seconds: float = SECONDS) -> Callable[[], T]:
 
 
 def on_thread(work: Callable[[], T], seconds: float = SECONDS) -> T:
-    """Do `work` on a thread that waits for the remote chain."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(waiting(work, seconds)).result()

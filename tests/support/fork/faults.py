@@ -54,8 +54,6 @@ def rejected(code: int, message: str) -> Fault:
 
 
 def body_of(body: bytes, content_type: str = _JSON) -> Fault:
-    """Respond with these bytes, whatever was asked for."""
-
     async def respond(request: web.Request) -> web.StreamResponse:
         del request
         return web.Response(body=body, content_type=content_type)
@@ -64,12 +62,10 @@ def body_of(body: bytes, content_type: str = _JSON) -> Fault:
 
 
 def deep_json(depth: int) -> Fault:
-    """Respond with a result that is nested deeply."""
     return body_of(b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * depth + b"]" * depth + b"}")
 
 
 async def dropped(request: web.Request) -> web.StreamResponse | None:
-    """Close the connection without a response."""
     assert request.transport is not None
     request.transport.abort()
     return web.Response()
@@ -87,14 +83,12 @@ async def truncated(request: web.Request) -> web.StreamResponse | None:
 
 
 async def stalled(request: web.Request) -> web.StreamResponse | None:
-    """Never respond."""
     del request
     await asyncio.Event().wait()
     return None
 
 
 def together(count: int) -> Fault:
-    """Let requests pass once so many of them are there."""
     there = 0
     all_there = asyncio.Event()
 

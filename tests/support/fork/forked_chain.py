@@ -86,7 +86,6 @@ def genesis(
     funded: dict[Address, KnownAccount] | None = None,
     kept: dict[Address, KnownAccount] | None = None,
 ) -> Genesis:
-    """Return the genesis of the fork, in which Alice and Bob are rich."""
     rich = {ALICE: KnownAccount(nonce=3), BOB: KnownAccount()} if funded is None else funded
     return fork_genesis(
         anchor,
@@ -109,7 +108,6 @@ def open_fork(
 
 @contextmanager
 def waiting(seconds: float = 10) -> Iterator[None]:
-    """Let this thread wait for the remote, as the threads of a fork do."""
     wait_for_remote(seconds)
     try:
         yield

@@ -130,7 +130,6 @@ class PastOfChain:
         return self.client.chain.blocks.header(number).hash()
 
     def table_at(self, number: int) -> Any:
-        """States are read directly."""
         raise NotImplementedError(number)
 
     def state_at(self, block: PastBlock) -> Snapshot:

@@ -74,7 +74,6 @@ class RecordedClient:
     async def request(
         self, method: str, *params: object, guard: Guard | None = None, max_bytes: int = 0
     ) -> msgspec.Raw:
-        """Return a result, or raise the error of the response."""
         (outcome,) = await self.ask([Call(method, params)], guard=guard, max_bytes=max_bytes)
         if isinstance(outcome, RemoteFailed):
             raise outcome
@@ -143,7 +142,6 @@ class Recorded(NamedTuple):
 
 
 def recorded() -> Recorded:
-    """Record all responses of a chain with a transaction of each type."""
     rules = ChainRules.layer_1(CHAIN_ID)
     times = iter(range(1_700_000_000, 1_800_000_000, 12))
     clock = Clock(lambda: float(next(times)))

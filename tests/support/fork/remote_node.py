@@ -48,7 +48,6 @@ def slot_of(number: int) -> bytes:
 
 
 def slots_of(numbers: Sequence[int]) -> list[RemoteKey]:
-    """Return the keys of slots of the contract, as a table wants them."""
     return [("slot", bytes(CONTRACT), slot_of(number)) for number in numbers]
 
 
@@ -77,7 +76,6 @@ class RemoteNode:
 
 @contextlib.contextmanager
 def served_chain(blocks: int = BLOCKS) -> Iterator[ApiClient]:
-    """Open a chain with some blocks, twelve seconds apart."""
     storage = {Hash32(slot_of(number)): Hash32(slot_of(2 * number)) for number in range(1, SLOTS)}
     accounts = {
         CONTRACT: GenesisAccount(code=CODE, nonce=1, storage=storage),
@@ -133,5 +131,4 @@ def read(remote: RemoteChain, method: str, *params: object) -> Any:
 
 
 def doubled(proof: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the slots of a proof with other values."""
     return [node | {"value": hex(2 * int(node["value"], 16) + 1)} for node in proof["storageProof"]]

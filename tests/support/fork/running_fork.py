@@ -110,12 +110,10 @@ class RunningApi(RpcClient):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def begin(self, method: str, *params: object) -> Future[Any]:
-        """Start a request, and return its whole response later."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         return self.start(self._handle(msgspec.json.encode(request)))
 
     def post(self, document: object) -> Any:
-        """Return the whole response to any JSON document."""
         return self.run(self._handle(msgspec.json.encode(document)))
 
     async def _handle(self, body: bytes) -> Any:

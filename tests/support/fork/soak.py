@@ -111,7 +111,6 @@ class _History:
         self.probe = ""
 
     def build(self, common: int, anchor: int) -> None:
-        """Deploy contracts, and mine up to the anchor."""
         store = initcode(assemble(STORE), FILL)
         self.store = self._send(data="0x" + store.hex(), gas=hex(16_000_000))["contractAddress"]
         self.probe = self._send(data="0x" + initcode(assemble(PROBE)).hex())["contractAddress"]
@@ -121,7 +120,6 @@ class _History:
         self.grow(anchor)
 
     def grow(self, number: int) -> None:
-        """Mine up to a block: calls, transfers, and empty blocks."""
         while (at := int(self._node("eth_blockNumber"), 16)) < number:
             if at % 3 == 0:
                 self._node("evm_setNextBlockTimestamp", FIRST_TIME + 12 * (at + 1))

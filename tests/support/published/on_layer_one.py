@@ -50,7 +50,6 @@ class PublishedOnL1(NamedTuple):
         return [int(log["blockNumber"], 16) for log in self._logs(GENESIS_DATA)]
 
     def wait(self) -> None:
-        """Wait until L1 has executed all blocks that the L2 has now."""
         head = int(self.l2("eth_blockNumber"), 16)
         eventually(lambda: self._finalized() >= head)
 

@@ -33,12 +33,10 @@ def block(kind: int, data: bytes, size: int | None = None, *, is_last: bool = Fa
 
 
 def single_segment(content_size: int, *blocks: bytes) -> bytes:
-    """Return published data with a frame of these blocks."""
     return MAGIC + b"\xa0" + content_size.to_bytes(4, "little") + b"".join(blocks)
 
 
 def uncompressed(content: bytes) -> bytes:
-    """Return what a writer publishes that compresses nothing."""
     parts = [content[at : at + 131_072] for at in range(0, len(content), 131_072)]
     raw = (block(0, part, is_last=at == len(parts)) for at, part in enumerate(parts, start=1))
     return single_segment(len(content), *raw)

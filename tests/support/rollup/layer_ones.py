@@ -69,7 +69,6 @@ class Embedded:
         assert self.reverts.restore(checkpoint)
 
     def mine_on_request(self) -> None:
-        """Leave transactions pending until a block is mined."""
         self.chain.schedule.seal_on_request()
 
     def drop(self, transaction: Hash32) -> None:
@@ -93,7 +92,6 @@ class OnAnvil:
         assert self._anvil("evm_revert", hex(checkpoint))
 
     def mine_on_request(self) -> None:
-        """Leave transactions pending until a block is mined."""
         self._anvil("evm_setAutomine", False)
 
     def drop(self, transaction: Hash32) -> None:
@@ -135,7 +133,6 @@ class EventfulLayerOne:
         return self._event is None
 
     async def close(self) -> None:
-        """Close it, which is not a call."""
         await self._l1.close()
 
     def __getattr__(self, name: str) -> Any:
@@ -275,7 +272,6 @@ class LaggingLayerOne(EmbeddedLayerOne):
 
 @contextlib.contextmanager
 def layer_one(kind: str) -> Iterator[SteeredLayerOne]:
-    """Start the layer 1 of this kind: `embedded` or `anvil`."""
     if kind == "embedded":
         embedded = Embedded()
         try:
@@ -322,7 +318,6 @@ def call_name(method: str, params: list[Any]) -> str:
 
 
 def view(signature: str) -> str:
-    """Return the name of the call of a view function."""
     return f"{CALL} 0x{keccak256(signature.encode())[:4].hex()}"
 
 

@@ -46,7 +46,6 @@ class Traffic:
             return
 
     def check(self, pair: Pair) -> None:
-        """Check that everything acknowledged is still there."""
         for deposit in self.deposits:
             assert pair.arrived(deposit)["status"] == "0x1"
         for transaction in self.sent:
@@ -137,5 +136,4 @@ def kill_again_and_again(
 
 
 def operator_nonce(pair: Pair, operator: Address = OPERATOR.address) -> int:
-    """Return how many transactions of the operator are on L1."""
     return int(pair.l1("eth_getTransactionCount", str(operator), "latest"), 16)

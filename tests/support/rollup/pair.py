@@ -70,7 +70,6 @@ class Pair:
 
     @classmethod
     def connect(cls, info: Path) -> Pair:
-        """Connect to the node that wrote `info`, and to its L1."""
         known = json.loads(info.read_text(encoding="utf-8"))
         contracts = known["l1"]["contracts"].items()
         return cls(
@@ -81,7 +80,6 @@ class Pair:
 
     @classmethod
     def connect_all(cls, info: Path) -> list[Pair]:
-        """Connect to each of the L2s of a node that wrote `info`, and to their L1."""
         known = json.loads(info.read_text(encoding="utf-8"))
         shared = known["l1"]["contracts"]
         return [
@@ -119,7 +117,6 @@ class Pair:
         gas_price: str | None = None,
         sender: Address = USER,
     ) -> str:
-        """Deposit ether, and return the transaction on L1."""
         request = (
             *(self._chain_id, value + fee, to, value, data, gas_limit, GAS_PER_PUBDATA),
             *(dependencies, USER),
@@ -164,7 +161,6 @@ class Pair:
         return self.send_l1(self.bridgehub, "requestL2TransactionTwoBridges", request, value=FEE)
 
     def create_token(self, amount: int = 10**6) -> Address:
-        """Create a token on L1 that the user has, and may deposit."""
         compiled = find("TestERC20")
         (constructor,) = [entry for entry in compiled.abi if entry["type"] == "constructor"]
         arguments = abi.encode(types(constructor["inputs"]), ["Token", "TOK", 18])
@@ -182,14 +178,12 @@ class Pair:
         ]
 
     def arrived(self, transaction: str) -> Json:
-        """Wait for a deposit on L2, and return its receipt there."""
         (requested,) = self.priority_hashes(transaction)
         return self.l2.receipt(requested)
 
     # From L2 to L1
 
     def withdraw(self, value: int = 1, *, to: Address = USER) -> str:
-        """Withdraw ether, and return the transaction on L2."""
         return self.send_l2(self.base_token, "withdraw", to, value=value)
 
     def withdraw_token(self, token: Address, amount: int) -> str:
@@ -240,7 +234,6 @@ class Pair:
     # Settlement
 
     def totals(self) -> tuple[int, int, int]:
-        """Return how many batches L1 has committed, proven and executed."""
         committed, proven, executed = (
             self.call_l1(self.chain, f"getTotalBatches{step}")
             for step in ("Committed", "Verified", "Executed")
@@ -288,7 +281,6 @@ class Pair:
         sender: Address = USER,
         gas_price: str | None = None,
     ) -> str:
-        """Call a function of a contract on L1 by a transaction, and return its hash."""
         fields = _transaction(contract, function, arguments, value)
         if gas_price is not None:
             fields["gasPrice"] = gas_price
@@ -297,21 +289,24 @@ class Pair:
         return _send(self.l1, fields, sender)
 
     def send_l2(self, contract: Contract, function: str, *arguments: object, value: int = 0) -> str:
-        """Call a function of a contract on L2 by a transaction, and return its hash."""
         return _send(self.l2, _transaction(contract, function, arguments, value))
 
 
 @contextlib.contextmanager
+def operating(info: Path, *flags: str) -> Iterator[Pair]:
+    """Start a node with both its layers that describes itself in a file, and stop it at the end."""
+    info.unlink(missing_ok=True)
+    with (
+        inprocess_node("--config-out", str(info), *flags, info=info),
+        contextlib.closing(Pair.connect(info)) as pair,
+    ):
+        yield pair
+
+
+@contextlib.contextmanager
 def running_pair(*arguments: str) -> Iterator[Pair]:
-    """Start a node with both its layers, and stop it at the end."""
-    with TemporaryDirectory() as folder:
-        info = Path(folder) / "info.json"
-        with inprocess_node("--config-out", str(info), *arguments, info=info):
-            pair = Pair.connect(info)
-            try:
-                yield pair
-            finally:
-                pair.close()
+    with TemporaryDirectory() as folder, operating(Path(folder) / "info.json", *arguments) as pair:
+        yield pair
 
 
 def messages_in(receipt: Json) -> list[Json]:

@@ -131,7 +131,6 @@ class Scenario:
         self.layer_one.mine(2)
 
     async def totals(self) -> tuple[int, int, int]:
-        """Return how many batches L1 has, step by step."""
         totals = await self.contracts.chain.totals()
         return totals.committed, totals.verified, totals.executed
 

@@ -61,11 +61,9 @@ class SettlingChain(Chain):
         return chain
 
     def send_message(self, message: int = 1, *, times: int = 1) -> Hash32:
-        """Submit a transaction that sends a message to L1, once or more often."""
         return self.call_contract(L1_MESSENGER, message.to_bytes(32) + times.to_bytes(32))
 
     def transfer(self) -> Hash32:
-        """Submit a transaction that sends nothing to L1."""
         return self.call_contract(RECEIVER, b"")
 
     def deposit(self) -> Hash32:
@@ -73,7 +71,6 @@ class SettlingChain(Chain):
         return self.enqueue(deposit(self.blocks.next_priority_id() + queued))
 
     def seal_messages(self, *messages: int) -> None:
-        """Seal a block that sends these, one a transaction."""
         for message in messages:
             self.send_message(message)
         self.builder.seal()

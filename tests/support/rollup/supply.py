@@ -110,7 +110,6 @@ class Supply(NamedTuple):
         return here + self.arriving + self.leaving + self.sent + self.due
 
     def check(self) -> None:
-        """Assert that nothing is lost or made out of nothing."""
         assert self.owed == self.total, self
 
 
@@ -216,14 +215,12 @@ class Bookkeeper:
         return await count(asset, at, ways)
 
     def locked(self, token: Address) -> int:
-        """Return what the vault of the chain has of one of the chain's own tokens."""
         return int.from_bytes(self._read_l2(token, "balanceOf(address)", NATIVE_TOKEN_VAULT))
 
     def crossings(self) -> Iterator[Crossing]:
         return crossings_from(self._store, self.chain_id)
 
     async def is_booked(self, crossing: Crossing, at: int) -> bool:
-        """Return whether L1 has booked a bundle, as of one of its blocks."""
         contract, batch = self._contracts.message_root, crossing.batch
         assert contract is not None
         if batch is None:

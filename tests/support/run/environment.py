@@ -54,7 +54,6 @@ def has_room(folder: Path) -> bool:
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove the directories of runs whose process is no more."""
     for path in parent.glob(f"{_PREFIX}*"):
         pid = path.name.removeprefix(_PREFIX).partition("-")[0]
         if pid.isdecimal() and not is_running(int(pid)):

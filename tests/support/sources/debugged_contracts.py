@@ -19,7 +19,6 @@ Request: TypeAlias = Callable[..., Any]
 
 @cache
 def compilation(settings: str = "plain") -> dict[str, Any]:
-    """Return input and output of the compiler, `plain` or `optimized`."""
     decoded: dict[str, Any] = json.loads((FOLDER / f"{settings}.json").read_bytes())
     return decoded
 
@@ -46,7 +45,6 @@ class DebuggedContract:
         self.address: str = receipt["contractAddress"]
 
     def send(self, signature: str, *arguments: object) -> str:
-        """Call a function in a transaction, which may fail, and return its hash."""
         data = f"0x{abi.encode_call(signature, *arguments).hex()}"
         transaction = {"from": self.sender, "to": self.address, "data": data, "gas": "0x100000"}
         sent: str = self._request("eth_sendTransaction", transaction)
@@ -71,7 +69,6 @@ class DebuggedContract:
 
 
 def ran(client: ApiClient, code: str) -> str:
-    """Execute code in a transaction, and return its hash."""
     client("anvil_setCode", TARGET, f"0x{code}")
     fields = {"from": client("eth_accounts")[0], "to": TARGET, "gas": "0x1c00000"}
     sent: str = client("eth_sendTransaction", fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,8 @@ def created(tmp_path: Path) -> Path:
 def test_a_second_process_on_the_directory_is_rejected_by_its_one_lock(
     created: Path, start: Callable[[NodeConfig], object]
 ) -> None:
-    lock = directories.DirectoryLock(created)
-    try:
+    with closing(directories.DirectoryLock(created)):
         rejected(configured(created), StoreLocked, f"{created} is in use", start)
-    finally:
-        lock.close()
     assert start(configured(created)) in {None, 0}
 
 
