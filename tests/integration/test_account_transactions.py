@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, public_key
-from entresol.primitives.transactions import Paymaster, ZkTransaction
+from entresol.primitives.transactions import Paymaster
 from entresol.primitives.values import Address
-from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based, sign_by
+from tests.support.contracts.accounts import GENERAL, TOKEN, approval_based, fill, sign_by
 from tests.support.contracts.layer_two import artifact_for_tests, calldata, encode
 from tests.support.hex_data import hexed
 from tests.support.inprocess_node import inprocess_node
@@ -70,15 +70,12 @@ class World:
         if gas is None:
             gas = int(self.client("eth_estimateGas", call), 16)
             assert int(self.client("zks_estimateFee", call)["gas_limit"], 16) == gas
-        payload = ZkTransaction(
+        payload = fill(
+            SENDER,
             nonce=int(self.client("eth_getTransactionCount", str(SENDER), "pending"), 16),
-            max_priority_fee_per_gas=0,
             max_fee_per_gas=int(self.client("eth_gasPrice"), 16),
             gas_limit=gas,
             to=Address.parse(NOBODY),
-            chain_id=270,
-            sender=SENDER,
-            gas_per_pubdata_limit=50_000,
         )
         return hexed(sign_by(msgspec.structs.replace(payload, paymaster=paymaster), OWNER).encode())
 

@@ -29,21 +29,12 @@ from tests.support.chain.dev_chain import (
     NOBODY,
     SECRETS,
 )
+from tests.support.contracts.accounts import fill
 from tests.support.rpc_client import NamespaceClient, RpcError
 
 WORD = bytes(range(32))
 STRANGER = "0x" + "ab" * 20
-PLAIN = ZkTransaction(
-    nonce=0,
-    max_priority_fee_per_gas=0,
-    max_fee_per_gas=FEE,
-    gas_limit=100_000,
-    to=NOBODY,
-    value=3,
-    chain_id=270,
-    sender=ALICE,
-    gas_per_pubdata_limit=50_000,
-)
+PLAIN = fill(ALICE, max_fee_per_gas=FEE, gas_limit=100_000, to=NOBODY, value=3)
 
 replace = msgspec.structs.replace
 

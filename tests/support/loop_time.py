@@ -1,4 +1,4 @@
-"""How long an event loop is kept from other work: the longest of its callbacks, in CPU time of its thread."""
+"""The time of event loops: the CPU time of their longest callback, and loops whose time is virtual."""
 
 from __future__ import annotations
 

@@ -162,10 +162,20 @@ class CheckedRpcClient(HttpRpcClient):
 
 
 def get(url: str) -> bytes:
+    return _page(url)[1]
+
+
+def health_of(url: str) -> tuple[int, dict[str, Any]]:
+    status, body = _page(f"{url}/health", 5)
+    return status, msgspec.json.decode(body)
+
+
+def _page(url: str, patience: float = PATIENCE_SECONDS) -> tuple[int, bytes]:
     parts = urlsplit(url)
-    with closing(http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)) as connection:
+    with closing(http.client.HTTPConnection(parts.netloc, timeout=patience)) as connection:
         connection.request("GET", parts.path)
-        return connection.getresponse().read()
+        response = connection.getresponse()
+        return response.status, response.read()
 
 
 def _request(number: int, method: str, params: Sequence[object]) -> dict[str, object]:
@@ -175,13 +185,3 @@ def _request(number: int, method: str, params: Sequence[object]) -> dict[str, ob
 def _outcome(response: dict[str, Any]) -> Any:
     error = response.get("error")
     return response["result"] if error is None else RpcError(error)
-
-
-def health_of(url: str) -> tuple[int, dict[str, Any]]:
-    parts = urlsplit(url)
-    with closing(
-        http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
-    ) as connection:
-        connection.request("GET", "/health")
-        response = connection.getresponse()
-        return response.status, msgspec.json.decode(response.read())

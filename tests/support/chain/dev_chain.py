@@ -1,4 +1,4 @@
-"""A development chain with three rich accounts and a contract that logs; transactions and deposits for it."""
+"""A development chain with three rich accounts; transactions, deposits and imported roots for it."""
 
 from __future__ import annotations
 

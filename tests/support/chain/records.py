@@ -1,4 +1,4 @@
-"""Records without an execution behind them, chains of them, and the bytes of a store."""
+"""Records without an execution behind them, chains and fee histories of them, and the bytes of a store."""
 
 from __future__ import annotations
 

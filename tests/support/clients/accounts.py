@@ -1,4 +1,4 @@
-"""Accounts of the clients: the first two development accounts, and an empty one."""
+"""Accounts of the clients, the contracts that they deploy, and typed data that they sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two layers to test clients against: a node, and the L1 that it settles on."""
+"""Nodes to test clients against: one with the L1 that it settles on, and one with several chains."""
 
 from __future__ import annotations
 

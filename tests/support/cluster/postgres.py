@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests: from PyPI, or the one that ENTRESOL_TEST_POSTGRES names by its URL."""
+"""A real PostgreSQL for tests: from PyPI, or the one that ENTRESOL_TEST_POSTGRES names by its URL; and a cluster in it."""
 
 from __future__ import annotations
 

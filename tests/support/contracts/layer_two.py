@@ -30,7 +30,7 @@ from entresol.primitives.transactions import PriorityTransaction, sign
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import ASSET_ROUTER, system_genesis
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import fee_market
+from tests.support.chain.dev_chain import fee_market, priority_transaction
 from tests.support.contracts.engine import alias
 
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "artifacts"
@@ -169,13 +169,12 @@ class LayerTwo:
         value: int = 0,
         gas: int = 2_000_000,
     ) -> TransactionResult:
-        payload = PriorityTransaction(
+        payload = priority_transaction(
+            self._deposits,
             sender=sender,
             to=to,
             gas_limit=gas,
-            gas_per_pubdata_limit=800,
-            max_fee_per_gas=FEE,
-            nonce=self._deposits,
+            fee=FEE,
             value=value,
             to_mint=value + gas * FEE,
             refund_recipient=BOB,

@@ -1,4 +1,4 @@
-"""Contracts put together from steps, for tests that need many different ones."""
+"""Contracts put together from steps, and those that blocks write to, as their EIPs specify them."""
 
 from __future__ import annotations
 

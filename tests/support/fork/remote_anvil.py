@@ -1,4 +1,4 @@
-"""A real anvil as the remote of a fork, with a contract, logs and some blocks."""
+"""Nodes as the remotes of a fork: anvil with some blocks, and a pair of layers with tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bytes that no reader of published data accepts, each with the field at which it stops."""
+"""Bytes that no reader of published data accepts, each with the field at which it stops; and the vectors.
+
+`python -m tests.support.published.rejected` writes the vectors of docs/availability.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer ones to test against: the embedded one and real anvil, each with the same small contracts."""
+"""Layer ones to test against: the embedded one, real anvil, and some that lag or lie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chain that settles on an L1, step by step as a test directs it."""
+"""The settlement contracts on an L1, and a chain that settles there as a test directs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run of the tests keeps its files: in memory if there is room, and nothing of it stays."""
+"""What a run of the tests has of the machine: its files, ports, memory, cache of forks and home of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contracts that tests debug, with their sources and storage layouts: tests/vectors/debugged."""
+"""Contracts and code that tests debug, with their sources and storage layouts: tests/vectors/debugged."""
 
 from __future__ import annotations
 

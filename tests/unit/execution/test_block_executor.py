@@ -51,6 +51,7 @@ from tests.support.chain.block_production import (
     sender,
     sums,
 )
+from tests.support.chain.dev_chain import priority_transaction
 from tests.support.chain.records import EMPTY_CODE
 from tests.support.contracts.merkle_trees import message_log
 from tests.support.evm.assembler import assemble
@@ -247,17 +248,15 @@ def test_what_l1_did_not_pay_for_is_not_minted(producer: Producer) -> None:
 def test_no_amount_that_l1_can_write_down_stops_the_chain(
     producer: Producer, value: int, price: int, succeeds: bool
 ) -> None:
-    payload = PriorityTransaction(
+    payload = priority_transaction(
+        0,
         sender=Address(SOURCE),
         to=BOB,
         gas_limit=90_000,
-        gas_per_pubdata_limit=800,
-        max_fee_per_gas=price,
-        nonce=0,
+        fee=price,
         value=value,
         to_mint=MAX_WEI,
         refund_recipient=ALICE,
-        data=b"",
     )
     (result,) = producer.seal(Transaction.from_l1(payload)).record.results
     assert result.succeeded is succeeds

@@ -26,7 +26,6 @@ from entresol.primitives.transactions import (
     Paymaster,
     PriorityTransaction,
     SetCodeTransaction,
-    ZkTransaction,
 )
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.dev_chain import fee_market
@@ -40,6 +39,7 @@ from tests.support.chain.mempool_accounts import (
     transfer,
     wrap,
 )
+from tests.support.contracts.accounts import fill
 from tests.support.evm.in_memory_state import ALICE, BLOCK, BOB, ETHER, InMemoryState
 
 LEGACY = LegacyTransaction(nonce=0, gas_limit=21_000, to=BEN, gas_price=BASE_FEE, chain_id=CHAIN_ID)
@@ -56,15 +56,13 @@ SET_CODE = SetCodeTransaction(
     max_fee_per_gas=BASE_FEE,
     authorizations=(Authorization(0, BEN, 0, 0, 1, 1),),
 )
-ZK = ZkTransaction(
-    nonce=0,
+ZK = fill(
+    ANN,
     gas_limit=60_000,
     to=BEN,
     chain_id=CHAIN_ID,
     max_priority_fee_per_gas=1,
     max_fee_per_gas=BASE_FEE,
-    sender=ANN,
-    gas_per_pubdata_limit=50_000,
 )
 PRIORITY = PriorityTransaction(
     sender=ANN, to=BEN, gas_limit=60_000, gas_per_pubdata_limit=800, max_fee_per_gas=1, nonce=0
@@ -313,15 +311,12 @@ def test_what_is_published_costs_the_same_in_pool_and_engine_under_every_fork(
 
 
 def test_without_its_dependencies_a_zk_transaction_pays_like_a_fee_market_one() -> None:
-    payload = ZkTransaction(
-        nonce=0,
-        max_priority_fee_per_gas=0,
+    payload = fill(
+        TO,
         max_fee_per_gas=0,
         gas_limit=0,
         to=TO,
         data=b"\1",
-        chain_id=270,
-        sender=TO,
         gas_per_pubdata_limit=1,
         factory_deps=(bytes(32),),
     )
