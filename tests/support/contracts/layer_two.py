@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
@@ -106,17 +107,20 @@ class LayerTwo:
         *,
         base_token: Address = ETH_TOKEN,
         l1_takes_l2_tokens: bool = True,
+        paymaster_balance: int | None = None,
+        publishes: bool = False,
     ) -> None:
         system = system_genesis(
             l1_chain_id=L1_CHAIN_ID,
             l1_asset_router=L1_ASSET_ROUTER,
             base_token=BaseToken(l1_address=base_token),
             l1_takes_l2_tokens=l1_takes_l2_tokens,
+            paymaster_balance=paymaster_balance,
         )
         self.genesis = Genesis.development(CHAIN_ID, [ALICE, BOB], 100 * ETHER, system)
         clock = Clock(lambda: 1_000.0)
         expected = ExpectedGenesis(self.genesis, lambda _stored, _expected: ())
-        rules = ChainRules.layer_2(CHAIN_ID, FEE)
+        rules = msgspec.structs.replace(ChainRules.layer_2(CHAIN_ID, FEE), publishes=publishes)
         self.chain = Chain.open(None, rules, expected, clock=clock)
         self._deposits = 0
 
