@@ -406,20 +406,3 @@ def test_a_production_chain_has_no_wider_clock_limits(
     with reverted("ClockLimitsTooWide", *limits):
         new_chain(l1, is_development=False, clock_limits=limits)
     new_chain(l1, is_development=True, clock_limits=limits)
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "error"),
-    [(NOW - MAX_AGE - 1, NOW, "TimestampTooOld"), (NOW, NOW + MAX_LEAD + 1, "L2TimestampTooBig")],
-)
-def test_a_batch_beyond_a_clock_limit_is_not_committed(
-    production: Production, first: int, last: int, error: str
-) -> None:
-    with rejected(error):
-        production.commit(**times(first, last))
-
-
-def test_times_do_not_fall_from_batch_to_batch(production: Production) -> None:
-    production.commit(**times(NOW - 20, NOW - 10))
-    with reverted("TimestampBeforeLastBatch", NOW - 11, NOW - 10):
-        production.commit(**times(NOW - 11, NOW))

@@ -58,7 +58,6 @@ from tests.support.contracts.layer_two import (
     logs_of,
     messages_of,
     padded,
-    topic,
 )
 from tests.support.coroutines import completed
 from tests.support.evm.assembler import assemble, initcode
@@ -480,11 +479,6 @@ def test_a_message_emits_an_event_and_an_l2_to_l1_log(l2: LayerTwo) -> None:
     assert log.is_service
 
 
-def test_a_priority_transaction_reports_its_messages_before_its_status(l2: LayerTwo) -> None:
-    outcome = l2.from_l1(calldata("sendToL1(bytes)", b"hello"), to=L1_MESSENGER)
-    assert [log.sender for log in messages_of(outcome)] == [L1_MESSENGER, BOOTLOADER]
-
-
 # Runs the code of the contract that the first word names on the rest of the input, as if it were its own.
 BORROWING = (
     "32 calldatasize sub 32 0 calldatacopy 0 0 32 calldatasize sub 0 {} 0 calldataload gas {}"
@@ -595,11 +589,3 @@ def test_the_base_token_returns_balances_and_metadata_and_says_why_it_has_no_tot
     assert l2.read(BASE_TOKEN, "decimals()(uint8)") == 18
     with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
         l2.read(BASE_TOKEN, "totalSupply()(uint256)")
-
-
-def test_the_event_of_another_contract_is_no_message(l2: LayerTwo) -> None:
-    imitation = l2.deploy(artifact("L1Messenger"))
-    assert l2.code(imitation) == artifact("L1Messenger").runtime
-    outcome = l2.send(imitation, calldata("sendToL1(bytes)", b"hello"))
-    assert logs_of(outcome, imitation, topic("L1MessageSent(address,bytes32,bytes)"))
-    assert outcome.l2_to_l1_logs == ()

@@ -30,13 +30,6 @@ def test_a_transaction_whose_block_cannot_be_written_is_not_in_the_pool(
     assert (chain.number, balance(chain, NOBODY)) == (1, 5)
 
 
-def test_a_transaction_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
-    InlineSequencer(chain).submit(transaction(1).raw)
-    assert chain.number == 0
-    InlineSequencer(chain).submit(transaction(0).raw)
-    assert len(chain.blocks.record(1).transactions) == 2
-
-
 def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
     for nonce, data in enumerate((b"one", b"two", b"three")):
         InlineSequencer(chain).submit(transaction(nonce, to=LOGGER, wei=0, data=data).raw)

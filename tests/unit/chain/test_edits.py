@@ -43,17 +43,6 @@ def test_the_next_block_records_an_edit(chain: Chain) -> None:
     assert chain.state_trie.prove(header.state_root, NOBODY).balance == 77
 
 
-def test_a_chain_with_edits_verifies(chain: Chain) -> None:
-    code = bytes.fromhex("5f5ff3")
-    chain.edit(NOBODY, lambda state: state.set_code(NOBODY, code))
-    chain.edit(NOBODY, lambda state: state.set_slot(NOBODY, bytes(32), b"\1" * 32))
-    InlineSequencer(chain).submit(transaction(0, to=NOBODY, wei=0).raw)
-    chain.builder.seal()
-    chain.builder.seal()
-    chain.verify()
-    assert chain.latest.slot(NOBODY, bytes(32)) == b"\1" * 32
-
-
 def test_the_pool_hears_of_an_edit(chain: Chain) -> None:
     sent = InlineSequencer(chain).submit(transaction(0, wei=50 * ETHER).raw)
     give(chain, ALICE, 1)
@@ -65,18 +54,6 @@ def test_an_edit_that_fails_changes_nothing(chain: Chain) -> None:
     with pytest.raises(ValueError, match="a word is from 0"):
         give(chain, NOBODY, -1)
     assert balance(chain, NOBODY) == 77
-
-
-def test_a_checkpoint_remembers_edits(chain: Chain) -> None:
-    give(chain, NOBODY, 77)
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    give(chain, NOBODY, 88)
-    chain.builder.seal()
-    reverts.restore(checkpoint)
-    assert balance(chain, NOBODY) == 77
-    chain.builder.seal()
-    assert balance(chain, NOBODY, 1) == 77
 
 
 def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:

@@ -67,18 +67,6 @@ def test_a_chain_with_another_genesis_is_rejected(store: Store, other: Genesis) 
         Ledger(store, RULES, other)
 
 
-def test_a_chain_unwinds_and_continues_on_another_branch(ledger: Ledger) -> None:
-    for nonce in range(4):
-        seal_block(ledger, transaction(nonce, wei=10))
-    assert [record.header().number for record in ledger.reverted_by(2).records] == [4, 3]
-    ledger.unwind(2)
-    assert balance(ledger, NOBODY, ledger.number) == 20
-    with pytest.raises(UnknownBlock):
-        ledger.state_after(3)
-    seal_block(ledger, transaction(2, wei=5))
-    assert balance(ledger, NOBODY, 3) == 25
-
-
 def test_after_two_reverts_the_head_is_of_the_branch_between_them(ledger: Ledger) -> None:
     for nonce in range(4):
         seal_block(ledger, transaction(nonce, wei=10))

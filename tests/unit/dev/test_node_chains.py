@@ -205,15 +205,6 @@ def test_a_rollback_of_l1_drops_roots_in_the_queue_and_paths_of_what_is_gone() -
         l2.close()
 
 
-def test_a_rollback_of_l1_takes_all_l2s_back(several: tuple[Chain, Chain, Chain]) -> None:
-    l1, first, second = several
-    node_chains = NodeChains(*map(Reverts, several))
-    for chain in (first, l1, first, second):
-        chain.builder.seal()
-    node_chains.plan_roll_back(l1, 1).apply()
-    assert (l1.number, first.number, second.number) == (0, 1, 0)
-
-
 def test_what_operators_have_in_the_pool_of_l1_is_dropped_when_an_l2_is_rolled_back(
     chains: tuple[Chain, Chain],
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import LATEST
 from entresol.chain.events import BlockSealed, BlocksReverted
-from entresol.chain.finality import BlockTag
 from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
 from entresol.dev.node_chains import identity_of
 from entresol.dev.reverts import MAX_REPLACED, Reverts
@@ -24,25 +23,6 @@ from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance
 def genesis_store(chain: Chain) -> Store:
     """Return a temporary store with the genesis of a chain."""
     return build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
-
-
-def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
-    InlineSequencer(manual).submit(transaction(0, wei=5).raw)
-    manual.set_finality(safe=0)
-    reverts = Reverts(manual)
-    checkpoint = reverts.checkpoint()
-    manual.clock.increase(1_000)
-    manual.builder.seal()
-    InlineSequencer(manual).submit(transaction(1).raw)
-    manual.set_finality(safe=1, finalized=1)
-    assert reverts.restore(checkpoint)
-    assert manual.number == 0
-    assert balance(manual, NOBODY) == 0
-    assert manual.resolve(BlockTag.SAFE) == 0
-    assert manual.clock.now() == 1_000
-    header = manual.builder.seal()
-    assert header.timestamp == 1_000
-    assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
 
 
 def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:
@@ -101,19 +81,6 @@ def test_a_checkpoint_does_not_keep_the_state_in_memory(chain: Chain) -> None:
     InlineSequencer(chain).submit(transaction(0).raw)
     assert reverts.restore(checkpoint)
     assert chain.pool.next_nonce(ALICE) == 0
-
-
-def test_subscribers_receive_reverted_blocks(chain: Chain) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
-    InlineSequencer(chain).submit(transaction(0).raw)
-    InlineSequencer(chain).submit(transaction(1).raw)
-    subscription = chain.events.subscribe()
-    reverts.restore(checkpoint)
-    (removed,), _ = subscription.take()
-    assert isinstance(removed, BlocksReverted)
-    assert [record.header().number for record in removed.records] == [2, 1]
-    assert removed.head == 0
 
 
 def test_a_restore_comes_after_the_block_that_is_being_written(manual: Chain) -> None:

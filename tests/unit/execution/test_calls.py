@@ -99,15 +99,6 @@ def test_a_revert_has_its_reason_and_its_data(data: bytes, text: str) -> None:
     assert caught.value.data == data
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [("fe", "invalid 0xFE opcode"), ("01", "stack underflow"), ("5f 56", "invalid jump")],
-)
-def test_a_halt_has_its_reason(code: str, reason: str) -> None:
-    with pytest.raises(ExecutionHalted, match=reason):
-        call_code(code)
-
-
 def test_running_returns_a_failure_as_a_result() -> None:
     result = run(evm_env("fe"), CallRequest(to=TO))
     assert result.status == "halt"

@@ -245,11 +245,6 @@ def test_a_revert_has_its_reason() -> None:
     assert caught.value.data.startswith(bytes.fromhex("08c379a0"))
 
 
-def test_a_halt_has_its_reason() -> None:
-    with pytest.raises(ExecutionHalted, match="invalid 0xFE opcode"):
-        estimate_gas(env_with("fe"), request())
-
-
 @pytest.mark.parametrize(
     ("fork", "gas", "gas_cap", "allowance"),
     [

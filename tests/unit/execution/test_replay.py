@@ -11,13 +11,13 @@ import pytest
 from entresol._native import Account, Snapshot, keccak256
 from entresol.errors import ReplayMismatch
 from entresol.execution.block_executor import ExecutedBlock
-from entresol.execution.replay import apply_and_verify, apply_record, re_execute
+from entresol.execution.replay import apply_and_verify, re_execute
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, stored_account
 from entresol.primitives.values import Address, Bloom, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.storage.store import Store
-from tests.support.chain.block_production import ETHER, Producer, call, changes_of, priority, sender
+from tests.support.chain.block_production import ETHER, Producer, call, priority, sender
 from tests.support.chain.records import EMPTY_CODE, dump
 from tests.support.evm.assembler import assemble, initcode
 from tests.support.hex_data import word
@@ -79,13 +79,6 @@ def test_every_block_comes_out_the_same(producer: Producer) -> None:
         assert executed.header == record.header()
 
 
-def test_applying_a_record_is_executing_it(producer: Producer) -> None:
-    for number in range(1, 6):
-        record = record_of(producer, number)
-        applied = apply_record(record, Snapshot(HistoricalState(producer.store, number - 1)))
-        assert changes_of(applied) == changes_of(again(producer, record, number).overlay)
-
-
 def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
     follower = Producer(
         Store.temporary(),
@@ -101,25 +94,6 @@ def test_a_follower_that_applies_has_the_same_bytes(producer: Producer) -> None:
         follower.snapshot = overlay.seal(HistoricalState(follower.store, record.header().number))
     assert dump(follower.store) == dump(producer.store)
     follower.store.close()
-
-
-def test_the_nodes_can_be_rebuilt(producer: Producer) -> None:
-    rows = dump(producer.store)
-
-    def nodes_of(record: BlockRecord) -> list[tuple[bytes, bytes]]:
-        number = record.header().number
-        parent = Snapshot(HistoricalState(producer.store, max(number - 1, 0)))
-        before = record_of(producer, number - 1).header() if number else None
-        if before is None:
-            empty = Store.temporary()
-            fresh = Producer(empty, fork=producer.rules.fork, balances={ALICE: 100 * ETHER, BOB: ETHER}, codes={TARGET: STORING, MORTAL: DESTROYING})  # fmt: skip
-            nodes = [(k[1:], v) for k, v in dump(fresh.store).items() if k.startswith(b"p")]
-            empty.close()
-            return nodes
-        return apply_and_verify(record, before, snapshot=parent, trie=producer.trie)[1]
-
-    producer.store.rebuild(nodes_of)
-    assert dump(producer.store) == rows
 
 
 def test_code_that_an_edit_sets_and_replaces_is_replayed(producer: Producer) -> None:

@@ -127,11 +127,6 @@ def test_a_fork_without_a_network_serves_what_was_recorded_and_names_what_was_no
         assert node.proxy.posts == 0
 
 
-def test_a_start_without_network_and_recording_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NotRecorded, match="--fork-url"):
-        RemoteChain.open(ForkSettings(is_offline=True), cache_of(tmp_path, is_offline=True))
-
-
 def test_a_remote_that_reorganises_during_the_start_is_asked_again(node: RemoteNode) -> None:
     starts = 0
 

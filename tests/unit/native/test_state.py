@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol import errors
-from entresol._native import Account, Overlay, Snapshot, TxEnv, call, execute, keccak256
+from entresol._native import Account, Overlay, Snapshot, TxEnv, execute, keccak256
 from tests.support.evm.in_memory_state import (
     ALICE,
     BLOCK,
@@ -21,7 +21,6 @@ from tests.support.evm.in_memory_state import (
 from tests.support.hex_data import word
 
 COUNT = "6001 5f 54 01 5f 55"
-RETURN_COUNT = "5f 54 5f 52 6020 5f f3"
 
 
 def test_a_snapshot_reads_from_its_provider() -> None:
@@ -58,16 +57,6 @@ def test_a_fork_of_an_overlay_is_independent() -> None:
     fork.set_balance(BOB, 6)
     assert overlay.account(BOB) == Account(0, 5, EMPTY_CODE)
     assert fork.account(BOB) == Account(0, 6, EMPTY_CODE)
-
-
-def test_overrides_change_what_a_call_sees() -> None:
-    overlay = Overlay(Snapshot(InMemoryState.with_contract(RETURN_COUNT)))
-    overlay.set_slot(CONTRACT, word(0), word(7))
-    assert call(overlay, RULES, BLOCK, to_contract()).output == word(7)
-    overlay.replace_storage(CONTRACT, {word(1): word(1)})
-    assert call(overlay, RULES, BLOCK, to_contract()).output == word(0)
-    overlay.set_code(CONTRACT, bytes.fromhex("6063 5f 52 6020 5f f3"))
-    assert call(overlay, RULES, BLOCK, to_contract()).output == word(99)
 
 
 def test_balance_nonce_and_code_are_set_one_by_one() -> None:

@@ -144,19 +144,3 @@ def test_the_past_stays_as_it_was(store: Store) -> None:
         assert now == before
 
     beside_readers(read, lambda: fill(store, chain[50:]))
-
-
-def test_a_slow_read_is_not_cached_after_an_unwind(store: Store) -> None:
-    genesis = record_after(None)
-    ours, theirs = record_after(genesis, salt=b"1"), record_after(genesis, salt=b"2")
-    fill(store, [genesis, ours])
-
-    def slow(number: int) -> BlockRecord | None:
-        """Read, and come back only when everything has changed."""
-        record = store._read_record(number)
-        store.unwind(0)
-        fill(store, [theirs])
-        return record
-
-    assert store.read_cache.record(1, slow) == ours
-    assert store.get_record(1) == theirs

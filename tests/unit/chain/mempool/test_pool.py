@@ -6,7 +6,6 @@ import pytest
 
 from entresol import errors
 from entresol.chain.mempool import Mempool, PoolConfig, TransactionDropped
-from entresol.chain.mempool.senders import memory_of
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
 from tests.support.chain.mempool_accounts import ANN, BASE_FEE, BEN, CAT, RULES, Accounts, transfer
@@ -37,25 +36,6 @@ def test_transactions_are_found_by_hash_and_by_nonce() -> None:
 # --- Replacement ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fee_cap", "tip", "is_taken"),
-    [(1_100, 110, True), (1_099, 110, False), (1_100, 109, False), (2_000, 100, False)],
-)
-def test_a_replacement_offers_ten_percent_more_of_both(
-    fee_cap: int, tip: int, is_taken: bool
-) -> None:
-    old, new = transfer(fee_cap=1_000, tip=100), transfer(fee_cap=fee_cap, tip=tip)
-    pool = pool_of(old)
-    if is_taken:
-        added = pool.add(new)
-        assert (added.replaced, added.promoted) == (old.hash, (new.hash,))
-        assert list(pool) == [new]
-    else:
-        with pytest.raises(errors.PoolRejection, match=r"^replacement transaction underpriced"):
-            pool.add(new)
-        assert list(pool) == [old]
-
-
 def test_ten_percent_are_rounded_down_but_never_nothing() -> None:
     assert pool_of(transfer(tip=15)).add(transfer(tip=16, fee_cap=1_100)).replaced is not None
     with pytest.raises(errors.PoolRejection, match="replacement transaction underpriced:"):
@@ -84,61 +64,12 @@ def test_two_readers_do_not_disturb_each_other() -> None:
 # --- Limits --------------------------------------------------------------------
 
 
-def test_the_queue_leaves_before_what_is_pending() -> None:
-    pending, queued = transfer(ANN, tip=1), transfer(BEN, nonce=1, tip=99)
-    pool = pool_of(pending, queued, config=PoolConfig(limit=2))
-    assert pool.add(transfer(CAT, tip=1)).evicted == (queued.hash,)
-    with pytest.raises(errors.PoolRejection, match="txpool is full"):
-        pool.add(transfer(BEN, nonce=1, tip=99))
-
-
-def test_a_sender_loses_the_last_nonce_first() -> None:
-    transactions = [transfer(nonce=nonce, tip=1 + nonce) for nonce in range(3)]
-    pool = pool_of(*transactions, config=PoolConfig(limit=3))
-    assert pool.add(transfer(BEN, tip=9)).evicted == (transactions[2].hash,)
-    assert pool.counts() == (3, 0)
-
-
-def test_bytes_are_limited_and_several_may_leave_for_one() -> None:
-    small = [transfer(sender, tip=2, size=100) for sender in (ANN, BEN, CAT)]
-    pool = pool_of(*small, config=PoolConfig(limit_bytes=sum(map(memory_of, small))))
-    added = pool.add(transfer(Address.zero(), tip=3, size=200))
-    assert added.evicted == (small[2].hash, small[1].hash)
-
-
 def test_rejections_leave_nothing_behind() -> None:
     pool = pool_of(transfer(tip=2), transfer(BEN, tip=2), config=PoolConfig(limit=2))
     for _ in range(1_000):
         with pytest.raises(errors.PoolRejection, match="txpool is full"):
             pool.add(transfer(BEN, nonce=1, tip=1))
     assert len(pool._evictions._heap or []) < 100
-
-
-def test_a_full_queue_evicts_higher_nonces_for_lower_ones() -> None:
-    config = PoolConfig(queue_limit=2)
-    pool = pool_of(transfer(nonce=5), last := transfer(nonce=6), config=config)
-    with pytest.raises(errors.PoolRejection, match="account limit exceeded:"):
-        pool.add(transfer(nonce=7))
-    assert pool.add(transfer(nonce=4)).evicted == (last.hash,)
-    assert pool.add(transfer(nonce=0)).evicted == ()
-
-
-def test_the_missing_nonce_is_accepted_from_a_sender_at_the_limit() -> None:
-    config = PoolConfig(sender_limit=2)
-    pool = pool_of(second := transfer(nonce=1), last := transfer(nonce=2), config=config)
-    added = pool.add(first := transfer(nonce=0))
-    assert added.evicted == (last.hash,)
-    assert pool.pending() == {ANN: {0: first, 1: second}}
-
-
-def test_a_full_pool_knows_what_is_last_after_a_removal() -> None:
-    first, last = transfer(tip=1), transfer(nonce=1, tip=2)
-    pool = pool_of(first, last, transfer(BEN, tip=5), config=PoolConfig(limit=3))
-    with pytest.raises(errors.PoolRejection, match="txpool is full"):
-        pool.add(transfer(CAT, tip=1))
-    pool.remove(last.hash, "dropped by hand")
-    pool.add(transfer(CAT, tip=4))
-    assert pool.add(transfer(Address.zero(), tip=4)).evicted == (first.hash,)
 
 
 # --- Following the head ----------------------------------------------------------
@@ -178,15 +109,3 @@ def test_a_reverted_transaction_that_is_rejected_is_reported() -> None:
     assert isinstance(dropped, TransactionDropped)
     assert dropped.hash == reverted.hash
     assert "max fee per gas less than block base fee" in str(dropped.reason)
-
-
-def test_an_eviction_for_a_reverted_transaction_is_reported() -> None:
-    pool = pool_of(low := transfer(tip=1), config=PoolConfig(limit=1))
-    refreshed = pool.reset(Accounts().state, BASE_FEE, reverted=[high := transfer(BEN, tip=9)])
-    assert refreshed.promoted == (high.hash,)
-    assert [(drop.hash, str(drop.reason)) for drop in refreshed.dropped] == [
-        (low.hash, "txpool is full")
-    ]
-
-
-# --- Snapshots -------------------------------------------------------------------

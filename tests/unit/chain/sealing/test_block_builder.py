@@ -8,13 +8,7 @@ from msgspec.structs import replace
 from entresol.chain.chain import Chain
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import CAROL, ETHER, FEE, NOBODY, balance, deposit, transaction
-
-
-def test_an_empty_block_can_be_sealed(chain: Chain) -> None:
-    header = chain.builder.seal()
-    assert (header.number, header.gas_used) == (1, 0)
-    assert header.state_root == chain.blocks.header(0).state_root
+from tests.support.chain.dev_chain import NOBODY, deposit, transaction
 
 
 def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
@@ -25,15 +19,6 @@ def test_priority_transactions_come_before_all_others(manual: Chain) -> None:
     locations = [manual.blocks.locate_transaction(sent) for sent in (first, second)]
     assert locations == [(1, 0), (1, 1)]
     assert not manual.filler.priority
-
-
-def test_a_deposit_credits_its_target_and_refunds_the_rest(manual: Chain) -> None:
-    sent = manual.enqueue(deposit(0, wei=3 * ETHER))
-    manual.builder.seal()
-    assert balance(manual, NOBODY) == 3 * ETHER
-    assert balance(manual, CAROL) == 100 * ETHER + (100_000 - 21_000) * FEE
-    (message,) = manual.blocks.record(1).results[0].l2_to_l1_logs
-    assert L2ToL1Log.unpack(message) == L2ToL1Log.of_status(0, sent, succeeded=True)
 
 
 @pytest.mark.parametrize("gas_limit", [30_000_001, 72_000_000])
@@ -67,12 +52,3 @@ def test_a_priority_transaction_with_more_gas_than_any_l1_accepts_fails_within_a
     assert manual.builder.seal().gas_limit == manual.rules.gas_limit
     assert not manual.filler.priority
     manual.verify()
-
-
-def test_a_deposit_too_poor_in_gas_is_in_the_block_all_the_same(manual: Chain) -> None:
-    manual.enqueue(deposit(0, wei=ETHER, gas_limit=20_000))
-    InlineSequencer(manual).submit(transaction(0).raw)
-    manual.builder.seal()
-    failed, other = manual.blocks.record(1).results
-    assert (failed.succeeded, failed.gas_used, other.succeeded) == (False, 20_000, True)
-    assert balance(manual, CAROL) == 101 * ETHER
