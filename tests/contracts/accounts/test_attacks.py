@@ -6,11 +6,7 @@ import msgspec
 import pytest
 
 from entresol._native import address_of, keccak256, public_key
-from entresol.errors import (
-    AccountRejection,
-    InvalidSignature,
-    NonceTooLow,
-)
+from entresol.errors import AccountRejection, InvalidSignature, NonceTooLow
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, ZkTransaction
 from entresol.primitives.values import Address

@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 from entresol._native import address_of, public_key
 from entresol.chain.mempool.validation import intrinsic_gas
 from entresol.dev.reverts import Reverts
-from entresol.errors import (
-    EstimateRejection,
-    ExecutionReverted,
-    IntrinsicGasTooLow,
-)
+from entresol.errors import EstimateRejection, ExecutionReverted, IntrinsicGasTooLow
 from entresol.execution.calls import CallRequest, ZkCall, estimate_gas, estimate_l1_to_l2_gas
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import (
@@ -410,10 +406,7 @@ ZK: dict[str, Any] = {"sender": ANYBODY, "custom_signature": b"\x11" * 65}
 @pytest.mark.parametrize(
     ("payload", "charged"),
     [
-        (
-            LegacyTransaction(**SIGNED | {"chain_id": 2**62}, gas_price=2**128 - 1, y_parity=1),
-            (),
-        ),
+        (LegacyTransaction(**SIGNED | {"chain_id": 2**62}, gas_price=2**128 - 1, y_parity=1), ()),
         (FeeMarketTransaction(**PRICED, access_list=ACCESSED, y_parity=1), ()),
         (SetCodeTransaction(**PRICED, authorizations=AUTHORIZED, y_parity=1), ()),
         (

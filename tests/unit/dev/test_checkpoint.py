@@ -10,12 +10,7 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.events import BlocksReverted
-from entresol.dev.checkpoint import (
-    QUICK_BLOCKS,
-    QUICK_TRANSACTIONS,
-    NodeRevertPlan,
-    RevertPlan,
-)
+from entresol.dev.checkpoint import QUICK_BLOCKS, QUICK_TRANSACTIONS, NodeRevertPlan, RevertPlan
 from entresol.dev.reverts import Reverts
 from entresol.errors import StateMissing
 from entresol.sequencer.sequencer import InlineSequencer

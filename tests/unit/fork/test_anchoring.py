@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from entresol.errors import (
-    AnchorMismatch,
-    AnchorNotFound,
-    RemoteMalformed,
-)
+from entresol.errors import AnchorMismatch, AnchorNotFound, RemoteMalformed
 from entresol.fork.remote_chain import RemoteChain
 from entresol.primitives.values import Hash32
 from tests.support.fork.remote_node import (

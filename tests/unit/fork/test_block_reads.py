@@ -11,12 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.errors import (
-    AnchorLost,
-    NotRecorded,
-    RemoteMalformed,
-    RemoteRejected,
-)
+from entresol.errors import AnchorLost, NotRecorded, RemoteMalformed, RemoteRejected
 from entresol.fork.cache.cache_files import FilePlace
 from entresol.fork.cache.fork_cache import ForkCache
 from entresol.fork.remote_chain import RemoteChain

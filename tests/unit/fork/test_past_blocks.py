@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from entresol.errors import (
-    RemoteMalformed,
-)
+from entresol.errors import RemoteMalformed
 from entresol.fork.cache.fork_cache import ForkCache
 from tests.support.fork.remote_node import (
     BLOCKS,

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from entresol.cache_limits import CACHES
-from entresol.errors import (
-    AnchorMismatch,
-    RemoteFailed,
-    RemoteUnreachable,
-)
+from entresol.errors import AnchorMismatch, RemoteFailed, RemoteUnreachable
 from entresol.fork import remote_use
 from entresol.fork.remote_chain import RemoteChain
 from tests.support.fork import faults

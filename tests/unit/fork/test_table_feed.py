@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from entresol.errors import (
-    RemoteFailed,
-    RemoteMalformed,
-    RemoteUnreachable,
-)
+from entresol.errors import RemoteFailed, RemoteMalformed, RemoteUnreachable
 from entresol.fork import remote_values, table_feed
 from entresol.fork.remote_chain import RemoteChain, _closed
 from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.fake_remote import on_thread
-from tests.support.fork.remote_node import (
-    ACCOUNT,
-    HOLDER,
-    RemoteNode,
-    slots_of,
-    wanted,
-)
+from tests.support.fork.remote_node import ACCOUNT, HOLDER, RemoteNode, slots_of, wanted
 from tests.support.polling import PATIENCE_SECONDS, eventually
 
 if TYPE_CHECKING:

@@ -207,20 +207,13 @@ VYPER_RUN = "0xa444f5e9"
         ),
         (
             {"data": VYPER_RUN + f"{50:064x}"},
-            [
-                "execution reverted: too large",
-                "  at T.run (T.vy:16)",
-                "  at T._check (T.vy:12)",
-            ],
+            ["execution reverted: too large", "  at T.run (T.vy:16)", "  at T._check (T.vy:12)"],
         ),
         (
             {"data": VYPER_RUN + f"{1:064x}", "value": "0x1"},
             ["execution reverted: bad calldatasize or callvalue", "  at T.run (T.vy:14)"],
         ),
-        (
-            {"data": "0x12345678"},
-            ["execution reverted: default", "  at T.<fallback> (T.vy:23)"],
-        ),
+        ({"data": "0x12345678"}, ["execution reverted: default", "  at T.<fallback> (T.vy:23)"]),
     ],
     ids=["checked arithmetic", "internal function", "not payable", "default"],
 )

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.transaction_json import read_payload
-from entresol.dev.state_file.anvil_json import (
-    bytecode_fields,
-    read_bytecode,
-    transaction_fields,
-)
+from entresol.dev.state_file.anvil_json import bytecode_fields, read_bytecode, transaction_fields
 from entresol.errors import MalformedValue
 from entresol.primitives.transactions import load
 from entresol.primitives.transactions.ethereum import EthereumTransaction

@@ -26,13 +26,7 @@ from entresol.fork.cache.cache_files import (
     NoPlace,
     WantedFork,
 )
-from entresol.fork.cache.fork_cache import (
-    CacheSettings,
-    ForkCache,
-    Recording,
-    compact,
-    open_cache,
-)
+from entresol.fork.cache.fork_cache import CacheSettings, ForkCache, Recording, compact, open_cache
 from entresol.fork.cache.fork_database import CachedAccount, StartAnswers
 from tests.support.fork.cached_forks import (
     ACCOUNT,
@@ -103,8 +97,7 @@ def test_another_value_is_an_error_that_names_both(tmp_path: Path, is_flushed: b
             cache.flush()
         cache.put_slots(FORK.hash, {(ADDRESS, SLOT): b"\x00\x2a"})
         with pytest.raises(
-            ForkCacheConflict,
-            match=r"slot 0x0+7 of account 0x11.* is 0x2a .* 0x2b",
+            ForkCacheConflict, match=r"slot 0x0+7 of account 0x11.* is 0x2a .* 0x2b"
         ):
             cache.put_slots(FORK.hash, {(ADDRESS, SLOT): b"\x2b"})
 

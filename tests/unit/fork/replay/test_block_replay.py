@@ -191,16 +191,12 @@ def test_a_block_is_read_with_its_transactions_and_receipts(remote: Any) -> None
     }
 
 
-def test_a_remote_without_the_method_for_all_receipts_is_asked_for_each(
-    remote: Any,
-) -> None:
+def test_a_remote_without_the_method_for_all_receipts_is_asked_for_each(remote: Any) -> None:
     remote.errors["eth_getBlockReceipts"] = (-32601, "method not found")
     assert len(asyncio.run(read_block(remote, 2)).receipts) == 9
 
 
-def test_a_remote_without_raw_transactions_has_some_that_are_not_executed(
-    remote: Any,
-) -> None:
+def test_a_remote_without_raw_transactions_has_some_that_are_not_executed(remote: Any) -> None:
     remote.errors["eth_getRawTransactionByHash"] = (-32601, "method not found")
     notes = [
         transaction.note

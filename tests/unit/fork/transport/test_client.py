@@ -27,14 +27,7 @@ from entresol.fork.transport.endpoints import Endpoints
 from entresol.l1.json_rpc_client import PostResponse
 from tests.support.fork import faults
 from tests.support.fork.faults import Fault, error_of
-from tests.support.fork.remote_node import (
-    ACCOUNT,
-    BLOCKS,
-    RemoteNode,
-    problem,
-    read,
-    wanted,
-)
+from tests.support.fork.remote_node import ACCOUNT, BLOCKS, RemoteNode, problem, read, wanted
 from tests.support.polling import PATIENCE_SECONDS
 
 TIMEOUT = 30.0

@@ -74,14 +74,7 @@ def test_a_condition_has_a_way_if_it_holds_and_one_if_not() -> None:
 
 
 def test_a_check_has_a_way_if_it_fails() -> None:
-    assert ways("Checks") == [
-        (9, 1, 1),
-        (14, 1, 0),
-        (19, 0, 1),
-        (24, 1, 1),
-        (29, 0, 1),
-        (38, 1, 0),
-    ]
+    assert ways("Checks") == [(9, 1, 1), (14, 1, 0), (19, 0, 1), (24, 1, 1), (29, 0, 1), (38, 1, 0)]
 
 
 def test_a_modifier_counts_in_all_functions_that_have_it() -> None:

@@ -71,9 +71,7 @@ def figures(contract: ContractGas, signature: str) -> Mapping[str, int]:
     }
 
 
-def test_a_function_in_the_account_of_a_proxy_is_told_from_its_own_calls(
-    report: GasReport,
-) -> None:
+def test_a_function_in_the_account_of_a_proxy_is_told_from_its_own_calls(report: GasReport) -> None:
     shop = named(report, "Shop")
     assert function(shop, "add(uint256)", "Proxy").calls == 1
     assert function(shop, "add(uint256)").calls == 2
