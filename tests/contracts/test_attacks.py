@@ -55,14 +55,12 @@ TWO_BRIDGES_MAGIC = (int.from_bytes(keccak256(b"TWO_BRIDGES_MAGIC_VALUE")) - 1).
 
 
 def requested(l1: Deployed) -> tuple[Any, ...]:
-    """Return the transaction of the last request."""
     event = l1.engine.event(l1.chain, "NewPriorityRequest")
     transaction: tuple[Any, ...] = event.fields["transaction"]
     return transaction
 
 
 def receiver_on_l2(l1: Deployed) -> Address:
-    """Return the receiver of the last deposit of a token."""
     _, _, mint = abi.decode(["uint256", "bytes32", "bytes"], requested(l1)[11][4:])
     return Address.parse(abi.decode(["address", "address"], mint)[1])
 
@@ -71,7 +69,6 @@ def receiver_on_l2(l1: Deployed) -> Address:
 
 
 def constant(data: bytes) -> bytes:
-    """Return code that answers every call with `data`."""
     size = len(data).to_bytes(2).hex()
     return bytes.fromhex(f"61{size}600c5f3961{size}5ff3") + data
 

@@ -65,7 +65,6 @@ class TokenChain:
     def deposit_base(
         self, mint: int, *, value: int = 0, sender: Address = ALICE, **fields: Any
     ) -> Hash32:
-        """Deposit the base token by a plain request."""
         fields |= {"chain_id": self.chain_id, "mint_value": mint}
         return request(self.l1, sender=sender, value=value, **fields)
 
@@ -94,7 +93,6 @@ class TokenChain:
         return self._settle(L2_ASSET_ROUTER, asset_message(asset_id(token), mint, self.chain_id))
 
     def claim(self, withdrawal: tuple[Any, ...]) -> None:
-        """Have a withdrawal paid."""
         finalize(self.l1, withdrawal)
 
     def failure(self, token: Address, amount: int, tx_hash: Hash32) -> tuple[Any, ...]:
@@ -103,16 +101,13 @@ class TokenChain:
         return (*claimed, *status_proof(self.l1, tx_hash))
 
     def recover(self, refund: tuple[Any, ...]) -> None:
-        """Have the deposit refunded."""
         self.l1.engine.send(OPERATOR, self.l1.router, RECOVER, *refund)
 
     def balance(self, token: Address | None = None) -> int:
-        """Return what L1 holds of an asset for this chain."""
         asked = (self.chain_id, asset_id(token or self.token))
         return int(self.l1.engine.read(self.l1.vault, "chainBalance", *asked))
 
     def price(self, gas_price: int = GWEI) -> int:
-        """Return what a unit of the L2's gas costs."""
         return int(self.l1.engine.read(self.l1.chain, "l2TransactionBaseCost", gas_price, 1, 800))
 
     def _settle(self, sender: Address, message: bytes) -> tuple[Any, ...]:
@@ -360,7 +355,6 @@ def test_a_base_token_that_reverts_stops_its_chain_alone_and_leaves_withdrawals_
 
 
 def runtime(l1: Deployed, token: Contract) -> bytes:
-    """Return the code of a token."""
     account = l1.engine.overlay.account(token.address)
     assert account is not None
     return bytes(l1.engine.overlay.code(account.code_hash))
@@ -431,7 +425,6 @@ class Ecosystem:
             self.l1.engine.send(DEPLOYER, chain.l1.chain, "setTokenMultiplier", *ratio)
 
     def check(self) -> None:
-        """Compare the vault's balances with the model."""
         engine, vault = self.l1.engine, self.l1.vault.address
         for chain in self.chains:
             for token in self.addresses.values():

@@ -472,7 +472,6 @@ def token_of(l1: Deployed) -> Contract:
 
 
 def leave(l1: Deployed, amount: int, chain_id: int = CHAIN_ID) -> Hash32:
-    """Deposit the token to a chain."""
     inner = burn_data(amount, BOB, token_of(l1).address)
     data = b"\x01" + abi.encode(["bytes32", "bytes"], [ASSET, inner])
     return deposit(l1, data, chain_id=chain_id)

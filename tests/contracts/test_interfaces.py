@@ -145,7 +145,6 @@ def supplier(engine: Engine) -> Contract:
 
 
 def published(engine: Engine, supplier: Contract) -> list[tuple[str, dict[str, object]]]:
-    """Return the events of the last transaction."""
     return [(event.name, event.fields) for event in engine.events(supplier)]
 
 

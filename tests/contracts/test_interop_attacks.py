@@ -81,14 +81,12 @@ class Books:
 
     @property
     def left_out(self) -> list[str]:
-        """Why the last root that was added has not all bundles."""
         return [rejection.error for rejection in self.l1.left_out().values()]
 
     def balance(self, chain_id: int, asset: Hash32) -> int:
         return int(self.l1.engine.read(self.l1.vault, "chainBalance", chain_id, asset))
 
     def withdraw(self, chain_id: int, asset: Hash32, token: Address, amount: int) -> None:
-        """Let a chain withdraw an asset to Alice."""
         mint = mint_of(token, amount, described(CHAIN_ID), ALICE)
         message, chain = asset_message(asset, mint, chain_id), self.chains[chain_id]
         finalize(self.l1, claim(self.l1, message, L2_ASSET_ROUTER, chain, chain_id=chain_id))

@@ -74,7 +74,6 @@ class World:
         self._salts = count()
 
     def deposit(self, chain_id: int, ether: int, crowns: int) -> None:
-        """Deposit both assets to a chain."""
         paid = ETHER + ether
         if crowns:
             deposit_token(self.l1, self.crown, crowns, chain_id=chain_id, mint_value=paid)
@@ -248,7 +247,6 @@ def settled(encoded: bytes) -> Deployed:
 
 
 def let_in(function: str, encoded: bytes) -> InteropChain:
-    """Let the destination verify or execute a bundle."""
     _, shared = world()
     there = copy.copy(shared)
     there.engine = shared.engine.fork()

@@ -85,7 +85,6 @@ def is_left_out(l1: Deployed, number: int, leaf: int) -> bool:
 
 
 def left_out_for(l1: Deployed) -> list[str]:
-    """Return why the last transaction has left out bundles."""
     return [rejection.error for rejection in l1.left_out().values()]
 
 

@@ -45,7 +45,6 @@ def genesis_hash(l1: Deployed) -> bytes:
 
 
 def data_of(l1: Deployed, chain: Contract) -> list[Event]:
-    """Return the events with data of the last transaction."""
     return [event for event in l1.engine.events(chain) if event.name == "BatchData"]
 
 
@@ -261,14 +260,12 @@ class Modelled:
         return "TimestampBeforeLastBatch" if falls else None
 
     def prove(self, count: int) -> None:
-        """Prove some batches."""
         batches = self.operator.batches[self.verified + 1 :][:count]
         if batches:
             self.operator.prove(*batches)
             self.verified += len(batches)
 
     def execute(self, count: int) -> None:
-        """Execute some batches."""
         batches = self.operator.batches[self.executed + 1 : self.verified + 1][:count]
         if batches:
             self.operator.execute(*batches)
@@ -287,7 +284,6 @@ class Modelled:
         self.verified = min(self.verified, last)
 
     def check(self) -> None:
-        """Compare all that the contract says."""
         read = self.l1.engine.read
         assert self.operator.totals() == (len(self.ends) - 1, self.verified, self.executed)
         known = [0] * len(self.ends) if self.is_development else self.ends

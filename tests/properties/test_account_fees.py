@@ -42,7 +42,6 @@ EXCESS = st.sampled_from([-1, 0, 0, 1, COST])
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[tuple[ScriptedWorld, Address, Address]]:
-    """Return an L2 with an account and a paymaster."""
     l2 = ScriptedWorld()
     yield l2, l2.account(), l2.paymaster()
     l2.close()
@@ -60,7 +59,6 @@ class Case:
             self.l2.chain.edit(address, lambda it, at=address: it.set_balance(at, ETHER))  # type: ignore[misc]
 
     def write(self, endings: dict[str, int], excess: int, value: int) -> None:
-        """Set the scripts of both contracts."""
         l2, nonce = self.l2, self.l2.min_nonce(self.account)
         fee = pay(COST + excess)
         calls = {VALIDATE: [use_nonce(nonce)], PAY: [fee], EXECUTE: [(NOBODY, value, b"")]}
@@ -71,7 +69,6 @@ class Case:
         l2.script(self.paymaster, POST, ending=endings[POST])
 
     def balances(self) -> dict[Address, int]:
-        """Return what everybody has."""
         everybody = (ALICE, self.account, self.paymaster, NOBODY, BOOTLOADER)
         return {address: self.l2.balance(address) for address in everybody}
 

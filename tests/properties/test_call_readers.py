@@ -57,7 +57,6 @@ class Layer(NamedTuple):
     account: str
 
     def response(self, body: bytes) -> bytes:
-        """Return the response to a request."""
         response: bytes = asyncio.run(DispatcherClient(self.api.dispatcher).handle(body))
         return response
 

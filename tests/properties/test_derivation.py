@@ -82,7 +82,6 @@ def blocks(draw: st.DrawFn) -> PublishedBlock:
 
 @pytest.fixture(scope="module")
 def derived() -> Iterator[DerivedChain]:
-    """Return a chain with nothing but its genesis."""
     operator = OperatedChain()
     for number in range(8):
         operator.deposit(deposit(number, gas_limit=2 ** (16 + 6 * number)))

@@ -269,7 +269,6 @@ class World:
         assert self.token_fees.ether_price in self._ether_prices, told
 
     async def read_truth(self) -> None:
-        """Read what there is on L1 since the last time."""
         head, tip = (await self.l1.head()).number, (await self.l1.fees()).tip
         found = await self.contract.deposits(self._checked + 1, head)
         self._deposits += [it.payload.hash() for it in found]
@@ -280,7 +279,6 @@ class World:
         self._checked = head
 
     async def check_records(self) -> None:
-        """Check that everything that is recorded of L1 is true."""
         chain, told, head = self.scenario.chain, self.answers.told, await self.l1.head()
         listed = {log.transaction for log in chain.open_logs.read(b"", 10**6)}
         assert listed >= self._withdrawals, told

@@ -66,20 +66,17 @@ class Truth(NamedTuple):
     asked: list[frozenset[Key]]
 
     def users(self, key: Key) -> list[int]:
-        """Return the queries that follow from a response."""
         return [n for n, it in enumerate(self.asked) if key in it or key in self.at_start]
 
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[asyncio.Runner]:
-    """Return one event loop for all reads."""
     with asyncio.Runner() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def truth(runner: asyncio.Runner) -> Truth:
-    """Read everything once."""
     recording = recorded()
     starting = RecordedClient(respond_from(recording.responses))
     opened = runner.run(started(starting, recording.anchor))
@@ -124,7 +121,6 @@ class Sweep:
 
 @pytest.fixture(scope="module")
 def sweep(truth: Truth, runner: asyncio.Runner) -> Sweep:
-    """Return what changes responses."""
     return Sweep(truth, runner)
 
 

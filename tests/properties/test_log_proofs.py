@@ -112,8 +112,6 @@ def flipped(data: bytes, bit: int) -> bytes:
 
 
 def forged(field: int, change: Callable[[Any], Any]) -> Callable[[ProofCall], ProofCall]:
-    """Return a change of one field of the log."""
-
     def forge(proof_call: ProofCall) -> ProofCall:
         batch, index, words, proof = proof_call
         return batch, index, (*words[:field], change(words[field]), *words[field + 1 :]), proof

@@ -140,7 +140,6 @@ class Model:
         return {t.hash for t in leaving}
 
     def worst(self, l1_sync: list[Transaction]) -> Transaction | None:
-        """Return the worst of the senders' last transactions."""
         last = {t.sender: t for t in sorted(l1_sync, key=lambda t: t.payload.nonce)}
         return min(
             last.values(), key=lambda t: (*self.worth(t), -self.pooled.index(t)), default=None
@@ -292,7 +291,6 @@ class PoolMachine(RuleBasedStateMachine):
     def follow(
         self, included: list[Transaction], accounts: Accounts, base_fee: int, *, names_touched: bool
     ) -> None:
-        """Move both to a block with these transactions."""
         known = {transaction.hash for transaction in self.model.pooled}
         was_pending = self.pending()
         self.chain.append(Block(included, self.model.accounts))

@@ -243,7 +243,6 @@ REQUESTS = st.one_of(
 
 
 def simulation(*calls: object) -> dict[str, object]:
-    """Return a simulation of one block."""
     return {"blockStateCalls": [{"calls": calls}]}
 
 

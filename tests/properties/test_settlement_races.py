@@ -120,7 +120,6 @@ _layer_ones: Final[dict[int, DeployedLayerOne]] = {}
 
 @pytest.fixture(autouse=True, scope="module")
 def _closed() -> Iterator[None]:
-    """Close the layer 1 that the tests share."""
     yield
     while _layer_ones:
         _layer_ones.popitem()[1].close()

@@ -158,7 +158,6 @@ def test_an_account_cannot_pay_with_what_the_bootloader_has(l2: ScriptedWorld) -
 
 @pytest.fixture
 def account(l2: ScriptedWorld) -> Address:
-    """Return an account that keeps the rules of a pool."""
     return l2.account(is_logged=False)
 
 
@@ -212,7 +211,6 @@ def test_a_rewound_transaction_is_judged_anew(l2: ScriptedWorld) -> None:
 
 
 def unpaid(l2: ScriptedWorld, message: bytes) -> str:
-    """Return why the paymaster does not pay."""
     transaction = l2.from_key(paymaster=TESTNET_PAYMASTER, paymaster_input=message)
     with pytest.raises(AccountRejection) as raised:
         l2.open().run(transaction)
@@ -333,26 +331,22 @@ def test_a_signed_transaction_is_not_a_signed_message(
 
 @pytest.fixture
 def wallet(l2: ScriptedWorld) -> Address:
-    """Deploy an account of Alice's."""
     return funded(l2, "SessionAccount", "(address)", ALICE)
 
 
 @pytest.fixture
 def game(l2: ScriptedWorld) -> Address:
-    """Deploy the contract that sessions are for."""
     return l2.contract()
 
 
 def open_session(
     l2: ScriptedWorld, wallet: Address, target: Address, budget: int, key: Address = SESSION
 ) -> None:
-    """Let a key call a contract."""
     data = calldata("setSession(address,address,uint256)", key, target, budget)
     submit(l2, fill(wallet, to=wallet, data=data), OWNER)
 
 
 def budget_of(l2: ScriptedWorld, wallet: Address) -> int:
-    """Return what the session may still spend."""
     _, budget = l2.read(wallet, "sessions(address)(address,uint256)", SESSION)
     return int(budget)
 
@@ -441,7 +435,6 @@ def test_the_owner_signs_messages_and_a_session_does_not(
 
 @pytest.fixture
 def sponsor(l2: ScriptedWorld) -> Address:
-    """Deploy a paymaster of Alice's that sponsors Bob."""
     return funded(l2, "SponsorPaymaster", "(address[])", [BOB])
 
 

@@ -67,12 +67,10 @@ NEW_ACCOUNT_GAS = 25_000
 
 @pytest.fixture
 def multisig(l2: ScriptedWorld) -> Address:
-    """Deploy an account that Alice and Bob own."""
     return l2.multisig()
 
 
 def estimate(l2: ScriptedWorld, **fields: object) -> int:
-    """Return the estimate of a transaction."""
     request = CallRequest(**{"sender": ALICE, "to": NOBODY, **fields})  # type: ignore[arg-type]
     return estimate_gas(l2.evm_env(), request).gas
 
@@ -150,7 +148,6 @@ class Paying(NamedTuple):
     paymaster: Address
 
     def zk(self, flow: str, *, has_meta: bool = False) -> ZkCall:
-        """Return the fields of a flow."""
         offer = approval_based(self.token, 1)
         return {
             "none": ZkCall(has_meta=has_meta),
@@ -248,7 +245,6 @@ NEEDED = 21_000 + 10 * TOKENS
 
 @pytest.fixture
 def single_owner(l2: ScriptedWorld) -> Address:
-    """Deploy an account of Alice's."""
     return l2.multisig(ALICE, threshold=1)
 
 
@@ -346,7 +342,6 @@ def publishing() -> Iterator[ScriptedWorld]:
 
 
 def unread(publishing: ScriptedWorld, gas_limit: int, kind: str = "key") -> Transaction:
-    """Return a transaction with an input of no paymaster."""
     fields: dict[str, Any] = {
         "paymaster": NO_ADDRESS,
         "paymaster_input": UNREAD,

@@ -51,7 +51,6 @@ COST = GAS * FEE
 
 
 def rejection(l2: ScriptedWorld, transaction: object) -> AccountRejection:
-    """Return why a block cannot include a transaction."""
     with pytest.raises(AccountRejection) as raised:
         l2.open().run(transaction)  # type: ignore[arg-type]
     return raised.value
@@ -252,7 +251,6 @@ def test_a_paymaster_that_does_not_agree_is_reported_as_the_network_does(l2: Scr
 
 
 def context_reply(context: bytes, *, offset: int = 64, size: int | None = None) -> bytes:
-    """Return what a paymaster returns."""
     size = len(context) if size is None else size
     head = word(SELECTORS[ASK_PAYMASTER]) + offset.to_bytes(32) + size.to_bytes(32)
     return head + context.ljust(-(-len(context) // 32) * 32, b"\0")

@@ -58,17 +58,14 @@ COST = GAS * FEE
 
 @pytest.fixture
 def account(l2: ScriptedWorld) -> Address:
-    """Return an account that keeps the rules."""
     return l2.account(is_logged=False)
 
 
 def manual(l2: ScriptedWorld) -> None:
-    """Let transactions stay in the pool."""
     l2.chain.schedule.seal_on_request()
 
 
 def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
-    """Return why the pool does not admit a transaction."""
     with pytest.raises(AccountRejection) as raised:
         InlineSequencer(l2.chain).submit(transaction.raw)
     return str(raised.value)
@@ -393,7 +390,6 @@ class World:
         return long_transaction(self.l2.nonce(BOB), by=1)
 
     def send(self, *transactions: Transaction) -> None:
-        """Add transactions to the pool."""
         for transaction in transactions:
             InlineSequencer(self.chain).submit(transaction.raw)
 
@@ -410,7 +406,6 @@ class World:
         self.chain.builder.seal()
 
     def included(self) -> list[Address]:
-        """Return the senders of the head's transactions."""
         record = self.chain.blocks.record(self.chain.number)
         return [Address(sender) for _, sender in record.transactions]
 

@@ -13,7 +13,6 @@ from tests.support.contracts.layer_two import L1_TOKEN, LayerTwo
 
 @pytest.fixture
 def l2() -> Iterator[LayerTwo]:
-    """Return an L2 at its genesis."""
     layer = LayerTwo()
     yield layer
     layer.close()

@@ -254,7 +254,6 @@ def message_of(outcome: TransactionResult) -> bytes:
 
 
 def rejection(l2: LayerTwo, call: bytes, sender: Address = ALICE) -> bytes:
-    """Return the revert data of the router."""
     with pytest.raises(ExecutionReverted) as caught:
         l2.call(ASSET_ROUTER, call, sender=sender)
     return caught.value.data

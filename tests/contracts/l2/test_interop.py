@@ -53,7 +53,6 @@ from tests.support.contracts.l1_contracts import (
 
 @pytest.fixture
 def street() -> Street:
-    """Return two chains that are paid in ether."""
     return Street()
 
 
@@ -113,7 +112,6 @@ def test_the_events_of_a_bundle_come_in_the_order_that_clients_count_on(street: 
 
 
 def returned(street: Street, asset_: Hash32, amount: int, receiver: Address) -> None:
-    """Let Bob send an asset back to where it came from."""
     inner = burn_data(amount, receiver, Address.zero())
     data = b"\1" + abi.encode(["bytes32", "bytes"], [asset_, inner])
     call = starter(L2_ASSET_ROUTER, data, indirect=0)

@@ -46,7 +46,6 @@ DELEGATION = bytes.fromhex("ef0100") + b"\xdd" * 20
 
 @pytest.fixture
 def street() -> Street:
-    """Return two chains that are paid in ether."""
     return Street()
 
 

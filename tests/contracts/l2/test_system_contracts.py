@@ -233,14 +233,12 @@ KEYED = 7 << 64
 
 @pytest.fixture
 def world() -> Iterator[ScriptedWorld]:
-    """Return an L2 at its genesis."""
     layer = ScriptedWorld()
     yield layer
     layer.close()
 
 
 def reason(world: ScriptedWorld, signature: str, *values: object, by: bytes = ALICE) -> bytes:
-    """Return what a call of the nonce holder reverts with."""
     with pytest.raises(ExecutionReverted) as raised:
         world.call(NONCE_HOLDER, calldata(signature, *values), sender=by)  # type: ignore[arg-type]
     return raised.value.data

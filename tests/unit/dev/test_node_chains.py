@@ -118,7 +118,6 @@ def test_a_batch_is_not_settled_once_l1_is_rolled_back(chains: tuple[Chain, Chai
 
 @pytest.fixture
 def several() -> Iterator[tuple[Chain, Chain, Chain]]:
-    """Return an L1 and two L2s."""
     opened = open_chain(), open_chain(), open_chain()
     yield opened
     for chain in opened:

@@ -21,7 +21,6 @@ from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance
 
 
 def genesis_store(chain: Chain) -> Store:
-    """Return a temporary store with the genesis of a chain."""
     return build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
 
 

@@ -96,7 +96,6 @@ def producer(store: Store) -> Producer:
 
 
 def list_root(items: list[bytes]) -> bytes:
-    """Compute the root of a list with py-trie."""
     trie = HexaryTrie({})
     for index, item in enumerate(items):
         trie[rlp.encode(index)] = item

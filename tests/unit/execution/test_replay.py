@@ -61,7 +61,6 @@ def record_of(producer: Producer, number: int) -> BlockRecord:
 
 
 def again(producer: Producer, record: BlockRecord, number: int) -> ExecutedBlock:
-    """Execute a record on the state after the block before."""
     return re_execute(
         record,
         record_of(producer, number - 1).header(),

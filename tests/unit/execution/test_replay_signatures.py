@@ -71,7 +71,6 @@ def producer() -> Iterator[Producer]:
 
 
 def again(producer: Producer, record: BlockRecord, *, accepts_unsigned: bool = True) -> None:
-    """Execute the first block again."""
     parent = producer.store.get_record(0)
     assert parent is not None
     re_execute(
@@ -99,8 +98,6 @@ def signed(kind: str) -> Transaction:
 
 
 def flip(field: str) -> Callable[[Any], Any]:
-    """Return what flips the lowest bit of a field."""
-
     def flipped(payload: Any) -> Any:
         if isinstance(payload, ZkTransaction) and payload.custom_signature and field != "value":
             at = {"r": 31, "s": 63, "y_parity": 64}[field]

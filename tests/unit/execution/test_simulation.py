@@ -76,7 +76,6 @@ def simulate(
     limits: CallLimits = DEFAULT_LIMITS,
     **options: bool,
 ) -> list[dict[str, Any]]:
-    """Return simulated blocks with their transactions."""
     wanted = SimulationOptions(full_transactions=True, **options)
     blocks_seen: list[dict[str, Any]] = json.loads(simulate_json(base, blocks, wanted, limits))
     return blocks_seen

@@ -20,13 +20,11 @@ def chain_api() -> Iterator[ApiClient]:
 
 @pytest.fixture
 def node(chain_api: ApiClient) -> Iterator[RemoteNode]:
-    """Return the chain behind a proxy of its own."""
     with remote_node(chain_api) as served:
         yield served
 
 
 @pytest.fixture
 def remote(node: RemoteNode) -> Iterator[RemoteChain]:
-    """Return the remote of a fork of the latest block."""
     with node.fork() as opened:
         yield opened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +19,6 @@ from tests.support.fork.remote_node import (
     remote_node,
     served_chain,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_the_latest_block_is_the_anchor_unless_one_is_named(

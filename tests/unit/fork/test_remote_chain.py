@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,9 +25,6 @@ from tests.support.fork.remote_node import (
     wanted,
 )
 from tests.support.polling import eventually
-
-if TYPE_CHECKING:
-    pass
 
 SECRET = "0123456789abcdef"[::-1]
 

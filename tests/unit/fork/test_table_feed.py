@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +15,6 @@ from entresol.fork.table_feed import remote_snapshot
 from tests.support.fork.fake_remote import on_thread
 from tests.support.fork.remote_node import ACCOUNT, HOLDER, RemoteNode, slots_of, wanted
 from tests.support.polling import PATIENCE_SECONDS, eventually
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_what_is_missed_at_the_same_time_is_one_request(

@@ -28,7 +28,6 @@ def names_of_threads() -> set[str]:
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a fresh interpreter."""
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
@@ -219,7 +218,6 @@ FAR = 4_000_000_000
 
 
 def of_pending(field: str) -> Callable[[DevnetLayer], Any]:
-    """Return a field of the pending block."""
     return lambda layer: layer.request("eth_getBlockByNumber", "pending", False)[field]
 
 
@@ -229,7 +227,6 @@ def is_pending_late(layer: DevnetLayer) -> bool:
 
 
 def result_of(method: str, *params: Any) -> Callable[[DevnetLayer], Any]:
-    """Return the result of a method."""
     return lambda layer: layer.request(method, *params)
 
 

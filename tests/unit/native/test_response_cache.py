@@ -25,7 +25,6 @@ class Library:
 
     @method(cached=True)
     def shelf(self) -> int:
-        """Return a number."""
         self.calls += 1
         return 7
 
@@ -37,13 +36,11 @@ class Library:
 
     @method(cached=True)
     def text(self, size: int) -> str:
-        """Return a text of a given size."""
         self.calls += 1
         return "x" * size
 
     @method()
     def clock(self) -> int:
-        """Return another number each time."""
         self.calls += 1
         return self.calls
 

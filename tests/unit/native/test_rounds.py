@@ -82,7 +82,6 @@ def to_fork(**fields: Any) -> CallRequest:
 
 
 def output(state: Snapshot, limits: Limits | None = None) -> int:
-    """Return what the contract returns to a call."""
     work = lambda: call_output(environment(state), to_fork(), GAS_CAP, limits=limits)  # noqa: E731
     return int.from_bytes(on_thread(work))
 

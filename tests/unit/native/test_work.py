@@ -29,7 +29,6 @@ CALL_GAS = 50_000_000
 
 
 def run(program: Program, gas_limit: int, limits: Limits | None = None) -> ExecutionResult:
-    """Call a program."""
     world = InMemoryState.with_contract(program.code)
     message = TxEnv(sender=ALICE, to=CONTRACT, data=program.data, gas_limit=gas_limit)
     rules = Rules(270, program.fork)
@@ -84,7 +83,6 @@ def test_the_flag_of_a_thread_does_not_outlive_its_context() -> None:
 
 
 def endless(limits: Limits, tracer: Tracer | None = None) -> None:
-    """Run an endless loop under `limits`."""
     world = InMemoryState.with_contract("5b 5f 56")
     message = TxEnv(sender=ALICE, to=CONTRACT, gas_limit=10**15)
     execute(

@@ -71,7 +71,6 @@ def rejected(
 
 @pytest.fixture
 def created(tmp_path: Path) -> Path:
-    """Return a directory of three chains."""
     path = tmp_path / "chains"
     opened_once(configured(path))
     return path

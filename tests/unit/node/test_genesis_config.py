@@ -64,7 +64,6 @@ def configured(
 
 
 def with_other_contracts(config: NodeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create the chains with other contracts than today's."""
     with monkeypatch.context() as patch:
         for module in ("rollup.system_contracts", "l1.deployment", "node.opening.layer_one"):
             patch.setattr(f"entresol.{module}.artifact", changed_artifact)
@@ -189,7 +188,6 @@ INIT = {**FILE, "alloc": {**FILE["alloc"], str(SIGNER.address): {"secretKey": st
 
 
 def initialized(path: Path, init: object, l1_init: object = None, **l1: Any) -> NodeConfig:
-    """Return a configuration with a file for each layer."""
     config = configured(path)
     paths = [path / "init.json", path / "l1-init.json"]
     for file, document in zip(paths, (init, l1_init), strict=True):

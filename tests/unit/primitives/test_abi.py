@@ -35,7 +35,6 @@ Typed = tuple[str, Any, Any]
 
 @st.composite
 def typed_values(draw: st.DrawFn, depth: int = 2) -> Typed:
-    """Return a type and a value of it."""
     kind = draw(st.sampled_from(["word", "array", "fixed", "tuple"] if depth else ["word"]))
     if kind == "word":
         name = draw(st.sampled_from(sorted(WORDS)))

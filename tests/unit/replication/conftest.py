@@ -12,7 +12,6 @@ from tests.support.cluster.postgres import EmptyCluster, Postgres
 
 @pytest.fixture
 def cluster(postgres: Postgres) -> EmptyCluster:
-    """Return a new cluster."""
     created = EmptyCluster(postgres.new_database())
 
     async def create() -> None:

@@ -36,8 +36,7 @@ class Replica:
     def outbox(self) -> Self:
         return self
 
-    def disconnect(self, reason: str) -> None:
-        """Do nothing."""
+    def disconnect(self, reason: str) -> None: ...
 
     def on_close(self, callback: Callable[[], object]) -> None:
         self.close = callback

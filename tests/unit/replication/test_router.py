@@ -48,8 +48,7 @@ class NoUpstream:
     ) -> Awaitable[bytes | None]:
         raise NotImplementedError
 
-    def catch_up(self) -> None:
-        """Do nothing."""
+    def catch_up(self) -> None: ...
 
 
 def router(state: ReplicaState) -> ReplicaRouter:
@@ -63,7 +62,6 @@ def test_the_crate_responds_only_to_what_no_replica_forwards_while_it_serves_rea
 
 
 def row_of(declared: Declared) -> str:
-    """Return the row of the table that a call is in."""
     if declared.needs_connection:
         return "connection"
     if declared.served_by is None:
@@ -73,7 +71,6 @@ def row_of(declared: Declared) -> str:
 
 
 def cells() -> dict[tuple[str, ReplicaState], Route]:
-    """Return the table by row and column."""
     head, *rows = (
         [cell.strip() for cell in line.split("|")] for line in TABLE.strip("\n").splitlines()
     )

@@ -53,12 +53,10 @@ DONE = SettlementTransaction(Hash32(bytes(31) + b"\x01"), 7, 1_000)
 
 
 def rows_of(chain: Chain) -> dict[bytes, bytes]:
-    """Return every row of a chain's store."""
     return dump(chain.ledger.store)
 
 
 async def produce(cluster: EmptyCluster, chain: Chain) -> None:
-    """Write entries of every kind."""
     async with cluster.connected() as connection:
         sealer = await cluster.producer(connection, chain)
         batcher = Batcher(chain.blocks, chain.batches, NEVER, journal=sealer.journal)

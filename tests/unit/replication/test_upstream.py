@@ -81,7 +81,6 @@ def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_
 
 
 def answer(path: str) -> bytes | None:
-    """Return what a node that has applied `SEQ` answers."""
     production = SimpleNamespace(is_over=False)
     member = cast("Any", SimpleNamespace(seq=SEQ, production=production))
     handler = ClusterHandler(member, lambda body, _connection: body, cast("Any", None))

@@ -27,7 +27,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 def described(contract: CompiledContract) -> list[object]:
-    """Return what a contract consists of."""
     codes = [None if it is None else vars(it) for it in (contract.creation, contract.deployed)]
     sources = [
         None if source is None else (source.name, source.text) for source in contract.sources

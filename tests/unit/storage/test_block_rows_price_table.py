@@ -18,7 +18,6 @@ TOKEN = Prices(10**9, 10**10, EtherPrice(3_000, 7))
 
 
 def fill(store: Store, *prices: Prices | None) -> None:
-    """Append blocks that were made with these prices."""
     for made_with in prices:
         head = None if store.head_number is None else store.get_record(store.head_number)
         store.append(record_after(head), [], made_with)

@@ -148,8 +148,6 @@ class Lines:
 
 
 def sealed(client: ApiClient, known: SourceRegistry | None, failing: dict[str, str]) -> str:
-    """Return what is logged of a transaction."""
-
     async def run() -> str:
         lines = Lines()
         log = TransactionLog(

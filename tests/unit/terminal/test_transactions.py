@@ -43,7 +43,6 @@ REJECTIONS = DocumentRejections(JSON_RPC, body_limit=1_000)
 
 
 def says_no() -> bytes:
-    """Return a program that reverts with `Error("no")`."""
     data = bytes.fromhex("08c379a0") + (32).to_bytes(32) + (2).to_bytes(32) + b"no".ljust(32, b"\0")
     words = [data[start : start + 32].ljust(32, b"\0") for start in range(0, len(data), 32)]
     stores = [b"\x7f" + word + bytes([0x60, 32 * n, 0x52]) for n, word in enumerate(words)]

@@ -47,7 +47,6 @@ def runs(tmp_path: Path) -> PytestRuns:
 
 
 def record_of(text: str) -> dict[str, dict[str, list[str]]]:
-    """Return the rows of a file of lcov by source and kind."""
     found: dict[str, dict[str, list[str]]] = {}
     for block in text.split("end_of_record\n")[:-1]:
         rows = defaultdict[str, list[str]](list)

@@ -36,14 +36,9 @@ def runs(tmp_path: Path) -> PytestRuns:
         """,
         test_two="""
         from tests.support.contracts.shop import ShopRun
-        import os, pytest
 
         def test_second(isolated_devnet):
             ShopRun(isolated_devnet.l2.request).run()
-
-        @pytest.mark.skipif("CRASH" not in os.environ, reason="no crash")
-        def test_third(isolated_devnet):
-            os._exit(1)
         """,
     )
     return runs

@@ -133,7 +133,6 @@ class Reports:
         return [line for line in text.splitlines() if line.strip()]
 
     def problem_of(self, name: str) -> list[str]:
-        """Return the lines that say what is wrong."""
         return [it.removeprefix("E").strip() for it in self.of(name) if it.startswith("E ")]
 
 

@@ -80,7 +80,6 @@ def document(**changes: object) -> bytes:
 
 
 def one_account(**members: object) -> GenesisAccount:
-    """Return the account that `members` describe in a file."""
     (account,) = Genesis.parse(document(alloc={ALICE: members})).alloc.values()
     return account
 

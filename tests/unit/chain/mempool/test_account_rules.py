@@ -16,7 +16,6 @@ FAILED = AccountRejection("paymaster", "late")
 
 
 def sponsored(sender: Address, nonce: int = 0) -> Transaction:
-    """Return a transaction with the paymaster."""
     payload = fill(sender, nonce=nonce, paymaster=PAYMASTER)
     raw = bytes(sender) + bytes([nonce])
     return Transaction(payload=payload, sender=sender, hash=Hash32(keccak256(raw)), raw=raw)

@@ -14,7 +14,6 @@ from tests.support.chain.mempool_accounts import ANN, BASE_FEE, BEN, CAT, RULES,
 def pool_of(
     *transactions: Transaction, config: PoolConfig | None = None, accounts: Accounts | None = None
 ) -> Mempool:
-    """Return a pool with these transactions."""
     pool = Mempool(RULES, (accounts or Accounts()).state, base_fee=BASE_FEE, config=config)
     for transaction in transactions:
         pool.add(transaction)

@@ -22,7 +22,6 @@ from tests.support.polling import PATIENCE_SECONDS
 
 
 def unwind(chain: Chain) -> None:
-    """Revert to block 1."""
     mark = ChainMark(
         number=1,
         clock=chain.clock.state,

@@ -44,7 +44,6 @@ PLACES = ("directory", "fork.sqlite")
 
 
 def check(cache: ForkCache) -> None:
-    """Check that everything that `fill` puts is there."""
     assert cache.accounts(FORK.hash, [ADDRESS, b"\x22" * 20, b"\x33" * 20]) == {
         ADDRESS: ACCOUNT,
         b"\x22" * 20: CachedAccount(0, 0, b""),
@@ -181,7 +180,6 @@ def test_an_empty_file_that_a_killed_process_left_is_used(tmp_path: Path) -> Non
 
 
 def default_cache(home: Path, reports: list[str], *, is_offline: bool = False) -> ForkCache:
-    """Return a cache in the user's directory."""
     settings = CacheSettings(is_offline=is_offline)
     return open_cache(settings, {"XDG_CACHE_HOME": str(home)}, reports.append)
 

@@ -14,14 +14,12 @@ KILLS = 10
 
 
 def writer(place: Path, first: int, count: int, step: int) -> subprocess.Popen[str]:
-    """Start a process that puts slots."""
     arguments = [str(place), str(first), str(count), str(step)]
     module = [sys.executable, "-m", "tests.support.fork.cached_forks", *arguments]
     return subprocess.Popen(module, stdout=subprocess.PIPE, text=True)
 
 
 def found(place: Path, numbers: list[int]) -> dict[int, int]:
-    """Return the values of slots by number."""
     with closing(cache_at(place)) as cache:
         slots = cache.slots(
             FORK.hash, [(ADDRESS, number.to_bytes(32, "big")) for number in numbers]

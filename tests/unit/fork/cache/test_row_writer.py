@@ -22,7 +22,6 @@ class Transactions:
         self.written = threading.Event()
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Note rows."""
         self.rows.append(list(rows))
         self.written.set()
 

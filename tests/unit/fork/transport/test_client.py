@@ -42,7 +42,6 @@ class Time:
         self._endpoints = Endpoints(["https://a.example"], timeout=TIMEOUT, clock=self._clock)
 
     def attempts(self) -> Attempts:
-        """Return those of another request."""
         patience = Patience(
             retries=2, timeout=TIMEOUT, backoff=1.0, clock=self._clock, sleep=self._sleep
         )
@@ -64,7 +63,6 @@ class Time:
 
 @pytest.fixture
 def time() -> Time:
-    """Return a clock that stands."""
     return Time()
 
 
@@ -172,13 +170,6 @@ def test_members_of_a_batch_that_were_limited_are_asked_for_alone(node: RemoteNo
         assert wanted(remote.table, [ACCOUNT]) is None
         assert node.proxy.methods["eth_getBalance"] == 2
         assert node.proxy.methods["eth_getCode"] == 1
-
-
-def test_a_rate_limit_without_end_is_an_error_when_the_time_is_over(node: RemoteNode) -> None:
-    with node.fork(timeout=30.0) as remote:
-        node.proxy.fault = faults.too_many_requests("3600")
-        assert "429" in problem(remote.table, [ACCOUNT], RemoteRejected)
-        assert node.proxy.posts == 1
 
 
 @pytest.mark.usefixtures("usual_recursion")

@@ -27,13 +27,11 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Return a clock that stands."""
     return Clock()
 
 
 @pytest.fixture
 def endpoints(clock: Clock) -> Endpoints:
-    """Return three endpoints."""
     return Endpoints(URLS, timeout=1.0, clock=clock)
 
 
@@ -114,7 +112,6 @@ def test_other_schemes_are_rejected(url: str) -> None:
 
 
 def spent(units_per_second: int | None, *requests: int) -> float:
-    """Return the seconds that requests take."""
     clock = Clock()
     limit = RateLimit(units_per_second, clock=clock, sleep=clock.sleep)
 

@@ -67,12 +67,6 @@ def spending() -> Iterator[RemoteNode]:
             yield served
 
 
-def test_an_anchor_whose_header_does_not_have_its_hash_fails_the_start(node: RemoteNode) -> None:
-    node.proxy.lies["eth_getBlockByNumber"] = lambda _, it: it | {"stateRoot": OTHER_HASH}
-    with pytest.raises(RemoteFailed, match="does not have the hash"), node.fork(verify=True):
-        pass
-
-
 def test_a_remote_without_proofs_fails_the_start_and_says_why(node: RemoteNode) -> None:
     node.proxy.not_served("eth_getProof")
     with pytest.raises(RemoteFailed, match="does not serve eth_getProof"):

@@ -39,7 +39,6 @@ def shop(net: Devnet) -> ShopRun:
 
 @pytest.fixture(autouse=True)
 def _empty(net: Devnet, shop: ShopRun) -> None:  # noqa: ARG001 - its deployments are counted, too
-    """Forget what was counted before the test."""
     net.profile().totals = ProfileTotals()
 
 

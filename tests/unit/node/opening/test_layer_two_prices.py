@@ -43,7 +43,6 @@ class PricedChain(DispatcherClient):
         super().__init__(self.api.dispatcher)
 
     def number(self, method: str, *params: object) -> int:
-        """Return the number that a method returns."""
         return int(self(method, *params), 16)
 
     def transfer(self, **fields: Any) -> dict[str, Any]:

@@ -38,7 +38,6 @@ def chain() -> Iterator[Chain]:
 
 
 def import_roots(chain: Chain, l1: RootsLayerOne) -> None:
-    """Import everything that an L1 has."""
     follower = RootFollower(chain, InlineSequencer(chain), l1.contract(), L1_CHAIN_ID)
     asyncio.run(follower.step())
     if len(chain.filler.roots):
@@ -46,7 +45,6 @@ def import_roots(chain: Chain, l1: RootsLayerOne) -> None:
 
 
 def check(chain: Chain, l1: RootsLayerOne) -> None:
-    """Do what a start does."""
     contracts = addresses_of(ACCOUNTS[0].address)
     layer = SettlementLayer(
         l1=l1,  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ START_LIMIT = 20.0
 def checked(
     watchdog: Watchdog[int], times: Iterable[float], heartbeats: Mapping[int, int]
 ) -> list[int]:
-    """Return the workers that checks at these times find."""
     return [index for now in times for index in watchdog.check(heartbeats, now)]
 
 

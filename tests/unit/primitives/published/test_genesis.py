@@ -86,5 +86,4 @@ def with_code(code: bytes) -> PublishedGenesis:
 
 
 def raw_frame(encoded: bytes) -> bytes:
-    """Return published data that is not compressed at all."""
     return single_segment(len(encoded), block(0, encoded, is_last=True))

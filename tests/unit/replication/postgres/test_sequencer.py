@@ -39,12 +39,10 @@ class BusyJournal:
         return self.chain.append(executed, prices)
 
     async def update_pool(self, pool: Any = UNCHANGED) -> None:
-        """Count the write."""
         self.writes.append((len(pool.added), len(pool.removed)))
 
 
 def sealing(chain: Chain) -> tuple[ClusterSealer, BusyJournal]:
-    """Return what seals on a busy database."""
     journal: Any = BusyJournal(chain)
     return ClusterSealer(chain, journal, PoolRows(chain), renew_seconds=1.0), journal
 

@@ -52,11 +52,9 @@ class Producer:
         self.called = asyncio.Event()
         self.responds = asyncio.Event()
 
-    def on_client(self, client: int, address: str) -> None:
-        """Do nothing."""
+    def on_client(self, client: int, address: str) -> None: ...
 
-    def on_gone(self, client: int) -> None:
-        """Do nothing."""
+    def on_gone(self, client: int) -> None: ...
 
     def on_call(self, payload: bytes, client: int) -> CallResponse:  # noqa: ARG002 - the interface has it
         self.calls.append(payload)
@@ -66,11 +64,9 @@ class Producer:
     def on_message(self, payload: bytes) -> None:
         self.messages.put_nowait(payload)
 
-    def on_close(self) -> None:
-        """Do nothing."""
+    def on_close(self) -> None: ...
 
-    def on_drained(self) -> None:
-        """Do nothing."""
+    def on_drained(self) -> None: ...
 
     async def _respond(self) -> bytes:
         await self.responds.wait()
@@ -97,8 +93,7 @@ class Client:
     def outbox(self) -> Self:
         return self
 
-    def disconnect(self, reason: str) -> None:
-        """Do nothing."""
+    def disconnect(self, reason: str) -> None: ...
 
     def on_close(self, callback: Callable[[], object]) -> None:
         self._callbacks.append(callback)

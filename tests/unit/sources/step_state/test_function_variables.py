@@ -26,7 +26,6 @@ def contract(client: ApiClient) -> DebuggedContract:
 
 
 def values(state: dict[str, Any]) -> dict[str, str | None]:
-    """Return the values of variables by their names."""
     for it in state["variables"]:
         assert it["isCertain"] == (it["value"] is not None)
     return {it["name"]: it["value"] for it in state["variables"]}

@@ -39,7 +39,6 @@ def chain(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def holder(chain: Path) -> Iterator[subprocess.Popen[str]]:
-    """Return a process that has the chain open."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(chain)],
         stdin=subprocess.PIPE,

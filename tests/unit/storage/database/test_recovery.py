@@ -35,7 +35,6 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(killed: Path, tmp_path: Path) -> Path:
-    """Return a copy to damage."""
     shutil.copytree(killed, tmp_path / "chain")
     return tmp_path / "chain"
 
@@ -57,7 +56,6 @@ def flipped(position: float) -> Damage:
 
 
 def cut(position: float) -> Damage:
-    """Leave out everything from there on."""
     return lambda content: content[: int(len(content) * position)]
 
 
