@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from entresol.fork.cache.cache_files import (
     FilePlace,
     NoPlace,
     WantedFork,
+    cached_forks,
 )
 from entresol.fork.cache.fork_cache import CacheSettings, ForkCache, Recording, compact, open_cache
 from entresol.fork.cache.fork_database import CachedAccount, StartAnswers
@@ -402,3 +405,45 @@ def test_only_json_is_kept(json: bytes) -> None:
 def test_numbers_and_strings_stay_as_they_are_written() -> None:
     json = b'{"a": 1.0e400, "b" : [123456789012345678901234567890, "\\u0041"]}'
     assert compact(json) == json.replace(b" ", b"")
+
+
+KILLS = 10
+
+
+def writer(place: Path, first: int, count: int, step: int) -> subprocess.Popen[str]:
+    arguments = [str(place), str(first), str(count), str(step)]
+    module = [sys.executable, "-m", "tests.support.fork.cache_writer", *arguments]
+    return subprocess.Popen(module, stdout=subprocess.PIPE, text=True)
+
+
+def found(place: Path, numbers: list[int]) -> dict[int, int]:
+    with closing(cache_at(place)) as cache:
+        slots = cache.slots(
+            FORK.hash, [(ADDRESS, number.to_bytes(32, "big")) for number in numbers]
+        )
+    return {
+        int.from_bytes(slot, "big"): int.from_bytes(value, "big")
+        for (_, slot), value in slots.items()
+    }
+
+
+def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    # They share some values: all of those that 2 and 3 divide.
+    processes = [writer(tmp_path, 0, 600 // step, step) for step in (2, 3)]
+    for process in processes:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    expected = {number: number + 1 for number in range(600) if number % 2 == 0 or number % 3 == 0}
+    assert found(tmp_path, list(range(600))) == expected
+    assert len(cached_forks(tmp_path)) == 1
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_a_file_that_opens(tmp_path: Path) -> None:
+    written = -1
+    for _ in range(KILLS):
+        with writer(tmp_path, written + 1, 0, 1) as process:
+            assert process.stdout is not None
+            written = int(process.stdout.readline())
+            process.kill()
+        values = found(tmp_path, list(range(written + 1)))
+        assert values == {number: number + 1 for number in range(written + 1)}
