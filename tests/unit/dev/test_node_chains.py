@@ -60,7 +60,6 @@ from tests.support.fork.forked_chain import (
     slot,
     waiting,
 )
-from tests.support.published.values import roots
 
 
 @pytest.fixture

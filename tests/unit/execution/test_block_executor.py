@@ -13,16 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from entresol._native import Account, Rules
+from entresol._native import Account, Overlay, Rules
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import BlockFull, BlockFullOfMessages, InvalidTransaction
 from entresol.execution.block_executor import (
+    BEACON_ROOTS,
     CONSOLIDATION_REQUESTS,
+    HISTORY_STORAGE,
     SYSTEM_ADDRESS,
     WITHDRAWAL_REQUESTS,
+    make_system_calls,
 )
 from entresol.execution.evm_env import BlockEnv
 from entresol.primitives.headers import NO_REQUESTS
@@ -55,6 +58,7 @@ from tests.support.chain.dev_chain import priority_transaction
 from tests.support.chain.records import EMPTY_CODE
 from tests.support.contracts.merkle_trees import message_log
 from tests.support.evm.assembler import assemble
+from tests.support.evm.programs import BEACON_CODE, HISTORY_CODE
 from tests.support.fork.running_fork import RunningApi, open_fork, remote_of
 from tests.support.hex_data import word
 from tests.support.run.examples import examples
@@ -490,3 +494,89 @@ def test_a_fork_does_not_take_the_requests_of_its_remote() -> None:
         assert api("eth_getCode", str(WITHDRAWAL_REQUESTS), "latest") != "0x"
         api("evm_mine")
         assert chain.head.requests_hash == NO_REQUESTS
+
+
+# Stores what it is called with in slot 7.
+RECORDER = assemble("0 calldataload 7 sstore")
+
+
+def open_layer_one(
+    fork: str, code: bytes = HISTORY_CODE, beacon: bytes = assemble("number 3 sstore")
+) -> Chain:
+    contracts = {
+        HISTORY_STORAGE: GenesisAccount(code=code, nonce=1),
+        BEACON_ROOTS: GenesisAccount(code=beacon, nonce=1),
+    }
+    rules = msgspec.structs.replace(ChainRules.layer_1(), fork=fork)
+    genesis = Genesis.development(31337, [Address(b"\1" * 20)], 10**18, contracts)
+    return Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
+
+
+@pytest.fixture
+def layer_one() -> Iterator[Chain]:
+    layer_one = open_layer_one("prague")
+    yield layer_one
+    layer_one.close()
+
+
+def slot(layer_one: Chain, address: Address, number: int) -> int:
+    return int.from_bytes(layer_one.latest.slot(address, number.to_bytes(32)))
+
+
+def test_the_hash_of_each_parent_is_stored(layer_one: Chain) -> None:
+    for _ in range(3):
+        layer_one.builder.seal()
+    for number in range(3):
+        stored = layer_one.latest.slot(HISTORY_STORAGE, number.to_bytes(32))
+        assert stored == layer_one.blocks.block_hash(number)
+
+
+def test_a_system_call_leaves_no_trace_of_its_sender(layer_one: Chain) -> None:
+    layer_one.builder.seal()
+    assert layer_one.latest.account(SYSTEM_ADDRESS) is None
+    record = layer_one.blocks.record(1)
+    assert {change.address for change in record.changes} == {HISTORY_STORAGE, BEACON_ROOTS}
+    assert record.header().gas_used == 0
+
+
+def test_the_call_is_in_the_pending_block(layer_one: Chain) -> None:
+    head = layer_one.ledger.head_hash
+    assert layer_one.builder.pending().overlay.slot(HISTORY_STORAGE, bytes(32)) == head
+    assert slot(layer_one, HISTORY_STORAGE, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("fork", "history", "beacon"), [("shanghai", 0, 0), ("cancun", 0, 1), ("prague", 1, 1)]
+)
+def test_each_fork_makes_its_calls(fork: str, history: int, beacon: int) -> None:
+    layer_one = open_layer_one(fork, RECORDER)
+    layer_one.builder.seal()
+    parent = int.from_bytes(layer_one.blocks.block_hash(0) or b"")
+    assert slot(layer_one, HISTORY_STORAGE, 7) == history * parent
+    assert slot(layer_one, BEACON_ROOTS, 3) == beacon
+    layer_one.close()
+
+
+def test_a_contract_that_reverts_does_not_stop_the_block() -> None:
+    layer_one = open_layer_one("prague", assemble("0 0 revert"))
+    layer_one.builder.seal()
+    assert layer_one.number == 1
+    layer_one.close()
+
+
+@pytest.mark.parametrize("root", [Hash32.zero(), Hash32(b"\5" * 32)])
+@pytest.mark.parametrize("number", [1, 8_191, 8_192, 20_000_000])
+def test_what_is_written_is_what_the_contracts_would_write(number: int, root: Hash32) -> None:
+    """A copy that ends in one more byte has another hash, so it is called."""
+    found = []
+    for suffix in (b"", b"\0"):
+        layer_one = open_layer_one("prague", HISTORY_CODE + suffix, BEACON_CODE + suffix)
+        env = layer_one.ledger.next_block_env(1_700_000_000 + number)
+        fields = msgspec.structs.replace(env.fork_fields, parent_beacon_block_root=root)
+        env = msgspec.structs.replace(env, number=number, fork_fields=fields)
+        overlay = Overlay(layer_one.ledger.latest)
+        make_system_calls(overlay, layer_one.rules.evm_rules(), env, Hash32(b"\7" * 32))
+        found.append({account.address: account.storage for account in overlay.changes().accounts})
+        layer_one.close()
+    assert found[0] == found[1]
+    assert found[0].keys() == {HISTORY_STORAGE, BEACON_ROOTS}

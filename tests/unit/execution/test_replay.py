@@ -9,15 +9,39 @@ import msgspec
 import pytest
 
 from entresol._native import Account, Snapshot, keccak256
-from entresol.errors import ReplayMismatch
+from entresol.errors import InvalidSignature, ReplayMismatch
 from entresol.execution.block_executor import ExecutedBlock
-from entresol.execution.replay import apply_and_verify, re_execute
+from entresol.execution.block_rules import RecordRules
+from entresol.execution.replay import apply_and_verify, re_execute, recovered
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord, StoredChange, stored_account
+from entresol.primitives.transactions import (
+    AccessListTransaction,
+    Authorization,
+    BlobTransaction,
+    FeeMarketTransaction,
+    LegacyTransaction,
+    SetCodeTransaction,
+    SignedPayload,
+    Transaction,
+    ZkTransaction,
+    impersonate,
+    load,
+    sign,
+)
 from entresol.primitives.values import Address, Bloom, Hash32
 from entresol.state.snapshots import HistoricalState
 from entresol.storage.store import Store
-from tests.support.chain.block_production import ETHER, Producer, call, priority, sender
+from tests.support.chain.block_production import (
+    CHAIN_ID,
+    ETHER,
+    GWEI,
+    Producer,
+    call,
+    priority,
+    secret,
+    sender,
+)
 from tests.support.chain.records import EMPTY_CODE, dump
 from tests.support.evm.assembler import assemble, initcode
 from tests.support.hex_data import word
@@ -243,3 +267,170 @@ def test_changes_that_do_not_give_the_root_are_rejected(producer: Producer, tamp
 def test_the_difference_is_named(producer: Producer, tamper: Tamper, difference: str) -> None:
     with pytest.raises(ReplayMismatch, match=difference):
         again(producer, tamper(record_of(producer, 3)), 3)
+
+
+CARD = Address(b"\xca" * 20)
+STRANGER = sender(77)
+
+common: dict[str, Any] = {"nonce": 0, "gas_limit": 100_000, "to": CARD, "value": 7}
+priced: dict[str, Any] = {"max_fee_per_gas": GWEI, "max_priority_fee_per_gas": 0}
+PAYLOADS: dict[str, SignedPayload] = {
+    "unprotected": LegacyTransaction(chain_id=None, gas_price=GWEI, **common),
+    "legacy": LegacyTransaction(chain_id=CHAIN_ID, gas_price=GWEI, **common),
+    "access list": AccessListTransaction(chain_id=CHAIN_ID, gas_price=GWEI, **common),
+    "fee market": FeeMarketTransaction(chain_id=CHAIN_ID, **priced, **common),
+    "blobs": BlobTransaction(
+        chain_id=CHAIN_ID,
+        max_fee_per_blob_gas=GWEI,
+        blob_hashes=(Hash32(b"\x01" + bytes(31)),),
+        **priced,
+        **common,
+    ),
+    "set code": SetCodeTransaction(
+        chain_id=CHAIN_ID,
+        authorizations=(Authorization(CHAIN_ID, CARD, 9, 0, 1, 1),),
+        **priced,
+        **common,
+    ),
+    "0x71": ZkTransaction(
+        chain_id=CHAIN_ID, sender=ALICE, gas_per_pubdata_limit=50_000, **priced, **common
+    ),
+}
+
+
+@pytest.fixture
+def signer() -> Iterator[Producer]:
+    store = Store.temporary()
+    yield Producer(store, balances={ALICE: ETHER, BOB: ETHER, STRANGER: ETHER})
+    store.close()
+
+
+def executed_again(signer: Producer, record: BlockRecord, *, accepts_unsigned: bool = True) -> None:
+    parent = signer.store.get_record(0)
+    assert parent is not None
+    re_execute(
+        record,
+        parent.header(),
+        rules=signer.rules,
+        snapshot=Snapshot(HistoricalState(signer.store, 0)),
+        trie=signer.trie,
+        record_rules=RecordRules(is_development=accepts_unsigned, base_fee=0),
+    )
+
+
+def custom(transaction: Transaction) -> Transaction:
+    """Return a transaction of type 0x71 with its signature in the other form."""
+    payload = transaction.payload
+    assert isinstance(payload, ZkTransaction)
+    other = replace(payload, v=None, r=0, s=0, custom_signature=payload.signature)
+    return load(other.encode(), ALICE)
+
+
+def signed(kind: str) -> Transaction:
+    if kind == "0x71 custom":
+        return custom(sign(PAYLOADS["0x71"], secret(1)))
+    return sign(PAYLOADS[kind], secret(1))
+
+
+def flip(field: str) -> Callable[[Any], Any]:
+    def flipped(payload: Any) -> Any:
+        if isinstance(payload, ZkTransaction) and payload.custom_signature and field != "value":
+            at = {"r": 31, "s": 63, "y_parity": 64}[field]
+            signature = bytearray(payload.custom_signature)
+            signature[at] = 55 - signature[at] if at == 64 else signature[at] ^ 1
+            return replace(payload, custom_signature=bytes(signature))
+        name = "v" if field == "y_parity" and isinstance(payload, ZkTransaction) else field
+        return replace(payload, **{name: getattr(payload, name) ^ 1})
+
+    return flipped
+
+
+KINDS = [*PAYLOADS, "0x71 custom"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_with_right_signatures_comes_out_the_same(signer: Producer, kind: str) -> None:
+    executed_again(signer, signer.seal(signed(kind)).record)
+
+
+@pytest.mark.parametrize("field", ["r", "s", "y_parity", "value"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_wrong_bit_is_named(signer: Producer, kind: str, field: str) -> None:
+    transaction = signed(kind)
+    record = signer.seal(transaction).record
+    raw = flip(field)(transaction.payload).encode()
+    lying = replace(record, transactions=((raw, ALICE),))
+    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
+        executed_again(signer, lying)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_wrong_bit_of_the_recorded_sender_is_named(signer: Producer, kind: str) -> None:
+    record = signer.seal(signed(kind)).record
+    other = bytes([ALICE[0] ^ 1, *ALICE[1:]])
+    lying = replace(record, transactions=((record.transactions[0][0], other),))
+    expected = f"transaction 0 is rejected: invalid signature: it is sent by {ALICE.hex()}"
+    with pytest.raises(ReplayMismatch, match=expected.replace("by ", "by 0x")):
+        executed_again(signer, lying)
+
+
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_an_invented_sender_with_all_that_follows_from_it_is_rejected(
+    signer: Producer, kind: str
+) -> None:
+    signature = sign(PAYLOADS[kind], secret(2)).payload
+    invented = load(signature.encode(), ALICE)
+    record = signer.seal(invented).record
+    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
+        executed_again(signer, record)
+
+
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_a_development_chain_replays_impersonated_senders(signer: Producer, kind: str) -> None:
+    record = signer.seal(impersonate(PAYLOADS[kind], ALICE)).record
+    executed_again(signer, record)
+    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: it is not signed, which"):
+        executed_again(signer, record, accepts_unsigned=False)
+
+
+@pytest.mark.parametrize("kind", PAYLOADS)
+def test_an_impersonated_transaction_names_its_sender(signer: Producer, kind: str) -> None:
+    payload = impersonate(PAYLOADS[kind], BOB).payload
+    stolen = load(payload.encode(), ALICE)
+    record = signer.seal(stolen).record
+    with pytest.raises(ReplayMismatch, match="transaction 0 is rejected: invalid signature: "):
+        executed_again(signer, record)
+
+
+def test_what_a_state_file_brought_unsigned_is_replayed(signer: Producer) -> None:
+    record = signer.seal(load(PAYLOADS["fee market"].encode(), ALICE)).record
+    executed_again(signer, record)
+    with pytest.raises(ReplayMismatch, match="it is not signed"):
+        executed_again(signer, record, accepts_unsigned=False)
+
+
+def test_a_signature_of_type_0x71_is_judged_by_the_state_of_the_block(signer: Producer) -> None:
+    wrong = load(flip("r")(sign(PAYLOADS["0x71"], secret(1)).payload).encode(), ALICE)
+    judged = replace(wrong, signature_error=InvalidSignature("by another key"))
+    with pytest.raises(InvalidSignature, match="by another key"):
+        signer.begin().run(judged)
+
+
+def test_a_delegation_does_not_judge(signer: Producer) -> None:
+    executor = signer.begin()
+    executor.overlay.set_code(ALICE, b"\xef\x01\x00" + CARD)
+    good = sign(PAYLOADS["0x71"], secret(1))
+    with pytest.raises(InvalidSignature, match="by another key"):
+        executor.run(replace(good, signature_error=InvalidSignature("by another key")))
+    assert executor.run(good).succeeded
+
+
+def test_senders_of_many_blocks_are_recovered_at_once(signer: Producer) -> None:
+    payload = PAYLOADS["fee market"]
+    records = [
+        signer.seal(*(sign(replace(payload, nonce=nonce), secret(1)) for nonce in nonces)).record
+        for nonces in ((0, 1), (), (2,))
+    ]
+    found = list(recovered(iter(records)))
+    assert [record for record, _ in found] == records
+    assert [len(transactions) for _, transactions in found] == [2, 0, 1]
