@@ -347,9 +347,6 @@ def test_an_executed_batch_is_not_reverted(operator: Operator) -> None:
         operator.revert(0)
 
 
-# --- Who may ---
-
-
 def test_a_batch_of_one_chain_is_not_settled_on_another(operator: Operator) -> None:
     # The chain trusts the timelock, and is still called with the address of the chain that is meant.
     operator.l1.engine.send(DEPLOYER, operator.chain, "setValidator", OPERATOR, True)
@@ -391,9 +388,6 @@ def test_a_batch_that_is_committed_again_waits_again(operator: Operator) -> None
     engine.timestamp += 1
     with reverted("TimeNotReached", NOW + 199, NOW + 100):
         operator.execute(batch)
-
-
-# --- Verifiers ---
 
 
 ETHEREUM = [1, 11155111, 17000, 560048]

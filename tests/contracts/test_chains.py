@@ -48,9 +48,6 @@ def test_getters_of_an_unknown_chain_return_zero(l1: Deployed) -> None:
         assert Address.parse(l1.engine.read(contract, function, 999)) == ZERO
 
 
-# --- Registration ---
-
-
 def register(l1: Deployed, chain: Contract, *, chain_id: int = OTHER_CHAIN_ID,
              asset: bytes = asset_id(ETH_TOKEN), genesis: bytes = b"\1" * 32,
              sender: Address = DEPLOYER) -> None:  # fmt: skip
@@ -297,9 +294,6 @@ def test_facets_have_the_variables_of_the_chain_and_no_others() -> None:
         contracts.artifact(facet).storage_layout for facet in ("ZKChain", *FACETS)
     )
     assert chain == mailbox == executor
-
-
-# --- Deployment ---
 
 
 def chain_with(l1: Deployed, mailbox: Address, executor: Address, **fields: Any) -> Contract:

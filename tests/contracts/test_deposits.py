@@ -50,8 +50,6 @@ from tests.support.contracts.requests import (
     status_proof,
 )
 
-# --- Direct ---
-
 
 def test_a_request_becomes_a_priority_transaction(l1: Deployed) -> None:
     tx_hash = request(l1, mint_value=ETHER, l2_value=ETHER // 2, l2_calldata=b"\x12\x34")
@@ -115,9 +113,6 @@ def test_a_wrong_request_is_rejected(
 ) -> None:
     with reverted(*error):
         request(l1, **fields)
-
-
-# --- Gas ---
 
 
 def minimal_gas(data: bytes, deps: int = 0) -> int:
@@ -321,9 +316,6 @@ def test_the_record_of_a_deposit_is_not_overwritten(l1: Deployed) -> None:
     l1.engine.send(l1.router.address, l1.nullifier, *record)
     with pytest.raises(Reverted, match="DepositExists"):
         l1.engine.send(l1.router.address, l1.nullifier, *record)
-
-
-# --- Tokens ---
 
 
 WORD = b"ODD".ljust(32, b"\0")

@@ -102,9 +102,6 @@ def aggregated(l1: Deployed) -> bytes:
     return bytes(l1.engine.read(l1.message_root, "getAggregatedRoot"))
 
 
-# --- Trees ---
-
-
 def test_a_registered_chain_has_a_leaf_before_its_first_batch(l1: Deployed) -> None:
     l1.add_chain()
     leaves = [chain_leaf(bytes(32), it) for it in (L1_CHAIN_ID, CHAIN_ID, OTHER_CHAIN_ID)]
@@ -174,9 +171,6 @@ def test_more_logs_than_a_batch_with_bundles_has_are_rejected(l1: Deployed) -> N
     number = l1.settle(*logs)
     with pytest.raises(Reverted, match="InvalidLogsLength"):
         add(l1, number, logs, [])
-
-
-# --- Books ---
 
 
 def test_a_bundle_that_is_not_covered_is_left_out_and_the_others_of_its_batch_are_booked(

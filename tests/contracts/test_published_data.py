@@ -70,9 +70,6 @@ def test_no_chain_has_a_scheme_that_nothing_can_be_committed_with(
         l1.new_chain(da=scheme)
 
 
-# --- The genesis ---
-
-
 def test_a_genesis_is_published_after_a_commit_too(l1: Deployed, operator: Operator) -> None:
     """A reorg may put the commit before it: if it could not be published then, it never could."""
     operator.settle()

@@ -69,9 +69,6 @@ def test_a_token_is_paid_out(l1: Deployed, message: Any) -> None:
     assert l1.engine.read(token, "balanceOf", l1.vault.address) == 5
 
 
-# --- Rejected ---
-
-
 def test_a_withdrawal_is_not_paid_twice(l1: Deployed) -> None:
     deposit_ether(l1)
     params = claim(l1, ether_message(BOB, ETHER), L2_BASE_TOKEN)
@@ -326,9 +323,6 @@ def test_the_worked_example_has_the_root_of_the_protocol() -> None:
     assert root_of(LOGS) == BATCH_ROOT
     assert root_of([]).hex() == "692f35c99f9c698852289ffecf07f6dd45770904521149d79aa85aae598fa375"
     assert METADATA.hex() == "010f0001" + "00" * 28
-
-
-# --- Rejected ---
 
 
 @pytest.mark.parametrize(("status", "expected"), [(1, True), (0, False)])

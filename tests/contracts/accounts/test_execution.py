@@ -56,9 +56,6 @@ def rejection(l2: ScriptedWorld, transaction: object) -> AccountRejection:
     return raised.value
 
 
-# Senders
-
-
 def test_a_contract_is_an_account_while_it_says_so(l2: ScriptedWorld) -> None:
     account = l2.account()
     assert l2.include(l2.from_contract(account)).succeeded
@@ -139,9 +136,6 @@ def test_a_revert_gives_its_reason(l2: ScriptedWorld, output: bytes, reason: str
     assert refused.reason == reason.format(output[:4].hex(), output.hex())
 
 
-# Payment
-
-
 @pytest.mark.parametrize("excess", [0, 1, ETHER // 2], ids=["exact", "one more", "much more"])
 def test_what_is_more_than_the_fee_is_back_before_the_execution(
     l2: ScriptedWorld, excess: int
@@ -177,9 +171,6 @@ def test_nobody_sends_ether_to_the_bootloader_but_to_pay(l2: ScriptedWorld) -> N
     l2.script(account, VALIDATE, use_nonce(1), pay(1), output=AGREES)
     assert rejection(l2, l2.from_contract(account, nonce=1)).step == "validation"
     assert l2.balance(BOOTLOADER) == 0
-
-
-# Paymasters
 
 
 @pytest.mark.parametrize(
@@ -273,9 +264,6 @@ def context_reply(context: bytes, *, offset: int = 64, size: int | None = None) 
 def test_a_context_that_is_none_is_rejected(l2: ScriptedWorld, output: bytes, reason: str) -> None:
     refused = rejection(l2, l2.from_key(paymaster=l2.paymaster(output=output)))
     assert (refused.step, refused.reason) == ("paymaster", reason)
-
-
-# Outcomes
 
 
 def test_the_origin_of_a_keys_execution_is_the_key(l2: ScriptedWorld) -> None:

@@ -71,9 +71,6 @@ def rejection(l2: ScriptedWorld, transaction: Transaction) -> str:
     return str(raised.value)
 
 
-# Admission
-
-
 def test_a_plain_contract_cannot_send(l2: ScriptedWorld) -> None:
     text = rejection(l2, l2.from_contract(l2.contract(ether=ETHER)))
     assert "Sender is not an account" in text
@@ -159,8 +156,6 @@ def test_steps_of_a_paymaster_are_told_apart(l2: ScriptedWorld) -> None:
     text = rejection(l2, l2.from_key(paymaster=paymaster))
     assert "Validation revert: Failed to charge fee: " in text
 
-
-# Rules
 
 MAPPING = "335f52600360205260405f20"
 """The slot of the caller in the mapping at slot 3."""
@@ -292,9 +287,6 @@ def test_a_paymaster_promises_no_ether_twice(l2: ScriptedWorld) -> None:
         InlineSequencer(l2.chain).submit(third.raw)
     l2.chain.builder.seal()
     assert len(l2.chain.blocks.record(l2.chain.number).results) == 2
-
-
-# Building
 
 
 def test_what_has_become_invalid_is_dropped_and_the_block_goes_on(

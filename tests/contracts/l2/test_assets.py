@@ -218,9 +218,6 @@ def test_no_metadata_breaks_a_deposit(
     assert l2.token_balance(token, ALICE) == 1_000
 
 
-# --- Withdrawals ---
-
-
 RECEIVER = Address(b"\x91" * 20)
 BY_ASSET = "withdraw(bytes32,bytes)"
 BY_ADDRESS = "withdraw(address,address,uint256)"

@@ -108,9 +108,6 @@ def test_the_events_of_a_bundle_come_in_the_order_that_clients_count_on(street: 
     assert sent.bundle_hash == keccak256(abi.encode(["uint256", "bytes"], [CHAIN_ID, sent.bundle]))
 
 
-# --- Assets ---
-
-
 def returned(street: Street, asset_: Hash32, amount: int, receiver: Address) -> None:
     inner = burn_data(amount, receiver, Address.zero())
     data = b"\1" + abi.encode(["bytes32", "bytes"], [asset_, inner])
@@ -400,9 +397,6 @@ def test_the_name_of_an_executor_on_another_chain_is_nobody_here(street: Street)
     sent = Sent(b"", encoded, CHAIN_ID)
     with pytest.raises(Reverted, match="ExecutingNotAllowed"):
         street.deliver(sent, BOB)
-
-
-# --- One by one ---
 
 
 def test_a_verified_bundle_is_executed_without_its_proof(street: Street) -> None:

@@ -96,9 +96,6 @@ def test_nobody_divides_the_bundle_that_a_contract_sends_while_it_is_constructed
     assert anywhere(contract) not in sent.bundle
 
 
-# --- Encodings ---
-
-
 @pytest.mark.parametrize(
     "number", [b"\0" + CHAIN_ID.to_bytes(2), OTHER_CHAIN_ID.to_bytes(32), b"\0", bytes(32)]
 )
@@ -152,9 +149,6 @@ def test_a_bundle_whose_unbundler_is_none_is_executed_but_not_divided(street: St
     with pytest.raises(Reverted, match="InvalidInteroperableAddress"):
         unbundle(street, sent, CANCEL)
     street.there.execute(sent, proof)
-
-
-# --- Proofs ---
 
 
 def test_no_bit_of_a_position_is_beyond_its_path(street: Street) -> None:
@@ -222,9 +216,6 @@ def test_a_log_of_any_chain_is_proven_but_an_empty_leaf_is_none(street: Street) 
         there.engine.read(there.verification, proves, source, batch, index + 1, empty, words)
 
 
-# --- Who sends ---
-
-
 def test_a_transaction_sends_no_more_bytes_than_one_bundle_has(street: Street) -> None:
     here = street.here
     multicall = Contract(MULTICALL, find("Multicall3"))
@@ -289,9 +280,6 @@ def test_roots_are_imported_all_or_none(street: Street) -> None:
     with pytest.raises(Reverted, match="InteropRootAlreadyExists"):
         street.here.engine.send(BOOTLOADER, street.here.roots, "addInteropRootsInBatch", roots)
     assert street.here.engine.read(street.here.roots, "interopRoots", L1_CHAIN_ID, 5) == bytes(32)
-
-
-# --- Who takes ---
 
 
 def test_a_target_that_returns_without_end_costs_only_who_executes(street: Street) -> None:

@@ -293,9 +293,6 @@ def test_nonces_of_keys_cannot_be_read(world: ScriptedWorld, function: str) -> N
     assert b"eth_getTransactionCount" in reason(world, function, ALICE)
 
 
-# --- Views ---
-
-
 @pytest.mark.parametrize(
     ("getter", "expected"),
     [
@@ -340,9 +337,6 @@ def test_the_bootloader_rejects_calls_and_ether(l2: LayerTwo) -> None:
     with failing(failure("NothingToCall()")):
         l2.call(BOOTLOADER, b"\x12\x34\x56\x78")
     assert not l2.send(BOOTLOADER, b"", value=1).succeeded
-
-
-# --- Multicall3 ---
 
 
 NAME = calldata("name()")

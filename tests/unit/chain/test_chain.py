@@ -10,8 +10,6 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.edits import BlockSettings
-from entresol.chain.events import BlockSealed, TransactionPending
-from entresol.chain.finality import BlockTag
 from entresol.chain.logs import find_logs
 from entresol.errors import NotPossible, StoreFull, TransactionRuleBroken
 from entresol.primitives.transactions import impersonate
@@ -60,25 +58,6 @@ def test_logs_are_found_by_address_and_topic(chain: Chain) -> None:
     newest = next(find_logs(chain.blocks, query, 0, chain.number, newest_first=True))
     assert newest.data == b"three"
     assert newest.transaction_hash == transaction(2, to=LOGGER, wei=0, data=b"three").hash
-
-
-def test_events_tell_of_transactions_and_blocks(chain: Chain) -> None:
-    subscription = chain.events.subscribe()
-    InlineSequencer(chain).submit(transaction(0).raw)
-    (pending, sealed), lost = subscription.take()
-    assert isinstance(pending, TransactionPending)
-    assert pending.transaction.hash == transaction(0).hash
-    assert isinstance(sealed, BlockSealed)
-    assert (sealed.hash, lost) == (chain.head.hash(), 0)
-
-
-def test_safe_and_finalized_start_at_genesis_and_are_moved(chain: Chain) -> None:
-    for nonce in range(3):
-        InlineSequencer(chain).submit(transaction(nonce).raw)
-    assert (chain.resolve(BlockTag.SAFE), chain.resolve(BlockTag.FINALIZED)) == (0, 0)
-    chain.set_finality(safe=2)
-    chain.set_finality(finalized=1)
-    assert (chain.resolve(BlockTag.L1_COMMITTED), chain.resolve(BlockTag.FAST_FINALIZED)) == (2, 1)
 
 
 def test_a_chain_follows_another_by_its_records(chain: Chain) -> None:

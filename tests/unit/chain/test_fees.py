@@ -48,8 +48,6 @@ def test_the_next_block_has_the_base_fee_that_follows_from_l1(l1_gas_price: int)
     chain.close()
 
 
-# --- In a base token ---
-
 LARGEST = 2**128 - 1
 numbers = st.integers(1, LARGEST) | st.sampled_from([1, 10**18, 2**64, LARGEST])
 ether_prices = st.builds(EtherPrice, numbers, numbers)

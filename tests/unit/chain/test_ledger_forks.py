@@ -61,9 +61,6 @@ def chain(source: FakeRemote) -> Iterator[Chain]:
     chain.close()
 
 
-# The anchor
-
-
 def test_the_anchor_has_the_hash_that_the_remote_gave(chain: Chain) -> None:
     assert chain.number == NUMBER
     assert chain.ledger.head_hash == chain.head.hash() == HASH
@@ -80,9 +77,6 @@ def test_a_block_above_the_anchor_has_no_hash_that_is_given(chain: Chain) -> Non
     )
     with pytest.raises(MalformedValue, match="only an anchor"):
         chain.ledger.store.append(BlockRecord(forged.encode(), (), (), (), ()), [])
-
-
-# State
 
 
 def test_what_nobody_changed_comes_from_the_remote(chain: Chain) -> None:
@@ -162,9 +156,6 @@ def test_an_empty_block_asks_nothing(source: FakeRemote) -> None:
     chain.close()
 
 
-# Roots
-
-
 def _roots(source: FakeRemote, fetched: list[int]) -> list[Hash32]:
     """Return the roots of the same blocks, on a fork that has read some slots before."""
     chain = open_fork(source)
@@ -188,9 +179,6 @@ def test_roots_depend_on_writes_and_never_on_reads(fetched: list[int]) -> None:
         assert _roots(one, []) == _roots(other, fetched)
 
 
-# Rules
-
-
 def test_fees_limits_and_time_go_on_from_the_anchor(chain: Chain) -> None:
     assert chain.clock.now() == TIMESTAMP
     seal(chain)
@@ -204,9 +192,6 @@ def test_fees_limits_and_time_go_on_from_the_anchor(chain: Chain) -> None:
     assert head.excess_blob_gas == expected
     assert expected is not None
     assert 0 < expected < 11 * 131_072
-
-
-# Reverts
 
 
 def test_a_fork_is_reverted_to_its_anchor_and_not_below(chain: Chain) -> None:
@@ -223,9 +208,6 @@ def test_a_fork_is_reverted_to_its_anchor_and_not_below(chain: Chain) -> None:
     assert [slot(chain, it) for it in (1, 2)] == [11, 22]
     with pytest.raises(UnknownBlock):
         chain.state_after(NUMBER - 1)
-
-
-# Restarts
 
 
 def test_a_restart_without_the_remote_has_all_that_was_written(

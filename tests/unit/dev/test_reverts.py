@@ -10,6 +10,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.clock import LATEST
 from entresol.chain.events import BlockSealed, BlocksReverted
+from entresol.chain.finality import BlockTag
 from entresol.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
 from entresol.dev.node_chains import identity_of
 from entresol.dev.reverts import MAX_REPLACED, Reverts
@@ -22,6 +23,25 @@ from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance
 
 def genesis_store(chain: Chain) -> Store:
     return build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
+
+
+def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:
+    InlineSequencer(manual).submit(transaction(0, wei=5).raw)
+    manual.set_finality(safe=0)
+    reverts = Reverts(manual)
+    checkpoint = reverts.checkpoint()
+    manual.clock.increase(1_000)
+    manual.builder.seal()
+    InlineSequencer(manual).submit(transaction(1).raw)
+    manual.set_finality(safe=1, finalized=1)
+    assert reverts.restore(checkpoint)
+    assert manual.number == 0
+    assert balance(manual, NOBODY) == 0
+    assert manual.resolve(BlockTag.SAFE) == 0
+    assert manual.clock.now() == 1_000
+    header = manual.builder.seal()
+    assert header.timestamp == 1_000
+    assert [raw for raw, _ in manual.blocks.record(1).transactions] == [transaction(0, wei=5).raw]
 
 
 def test_a_checkpoint_is_restored_once_and_drops_the_later_ones(chain: Chain) -> None:

@@ -96,9 +96,6 @@ def producer(store: Store) -> Producer:
     return Producer(store, balances={ALICE: 100 * ETHER, BOB: 100 * ETHER}, codes=CODES)
 
 
-# Roots and headers
-
-
 def list_root(items: list[bytes]) -> bytes:
     trie = HexaryTrie({})
     for index, item in enumerate(items):
@@ -137,9 +134,6 @@ def test_the_environment_comes_back_from_the_header(producer: Producer) -> None:
     assert BlockEnv.of(header) == executor.env
 
 
-# Ordinary transactions
-
-
 @pytest.mark.parametrize(
     "transaction",
     [
@@ -174,9 +168,6 @@ def test_a_transaction_that_does_not_fit_leaves_the_block_as_it_was(store: Store
         executor.run(call(1, 1, BOB, gas_limit=30_000))
     assert (executor.gas_left, changes_of(executor.overlay)) == (29_000, before)
     executor.run(call(1, 1, BOB, gas_limit=29_000))
-
-
-# Priority transactions
 
 
 def test_a_deposit_mints(producer: Producer) -> None:
@@ -323,9 +314,6 @@ def test_only_l1_mints(transactions: list[Transaction]) -> None:
         assert [log.key for log in statuses] == [transaction.hash]
 
 
-# Messages
-
-
 def test_messages_come_in_order_with_caller_and_hash(producer: Producer) -> None:
     executed = producer.seal(
         call(1, 0, L1_MESSENGER, data=b"one"),
@@ -385,9 +373,6 @@ def test_a_transaction_whose_messages_fit_into_no_batch_is_invalid(
         block.run(call(1, 0, L1_MESSENGER))
     producer.finish(block)
     assert producer.nonce(ALICE) == 0
-
-
-# Edits
 
 
 def test_an_edit_comes_before_the_transactions(producer: Producer) -> None:

@@ -332,8 +332,8 @@ def estimate(world: InMemoryState, request: PriorityTransaction) -> int:
     return estimate_l1_to_l2_gas(EvmEnv(Snapshot(world), RULES, BLOCK), request)
 
 
-def starts(world: InMemoryState, request: PriorityTransaction, gas_limit: int) -> bool:
-    """Say whether the request starts in a block of its own."""
+def deposit_succeeds(world: InMemoryState, request: PriorityTransaction, gas_limit: int) -> bool:
+    """Say whether the request succeeds in a block of its own."""
     parent = ParentBlock(Hash32.zero(), Hash32.zero())
     paid = msgspec.structs.replace(
         request, gas_limit=gas_limit, to_mint=request.value + gas_limit * request.max_fee_per_gas
@@ -363,11 +363,11 @@ def test_the_estimate_succeeds_and_is_at_most_a_third_above_the_minimum(
 ) -> None:
     world, request = world_with(*steps), request_to(data=bytes(size))
     gas = estimate(world, request)
-    assert starts(world, request, gas)
+    assert deposit_succeeds(world, request, gas)
     floor = min_gas_limit(request)
     assert gas >= floor
     smaller = int(gas / 1.35)
-    assert smaller < floor or not starts(world, request, smaller)
+    assert smaller < floor or not deposit_succeeds(world, request, smaller)
 
 
 @pytest.mark.parametrize("name", ["", "BAB", "Bread and Butter " * 9])

@@ -151,8 +151,6 @@ def test_an_edit_may_destroy_and_make_again(producer: Producer) -> None:
     again(producer, record_of(producer, number), number)
 
 
-# Tampering
-
 Tamper = Callable[[BlockRecord], BlockRecord]
 replace = msgspec.structs.replace
 

@@ -24,16 +24,6 @@ def channel() -> Iterator[LayerChannel]:
     loop.stop()
 
 
-def test_a_request_arrives_as_over_http(channel: LayerChannel) -> None:
-    assert channel.respond(b"hello") == b"http hello"
-    assert asyncio.run(channel.respond_async(b"hello")) == b"http hello"
-
-
-def test_a_request_with_a_connection_arrives_as_over_a_websocket(channel: LayerChannel) -> None:
-    connection = InProcessConnection(lambda _: None)
-    assert asyncio.run(channel.respond_async(b"hello", connection)) == b"ws hello"
-
-
 def test_a_request_over_the_limit_gets_the_error_of_the_server(channel: LayerChannel) -> None:
     for response in (channel.respond(b"0" * 11), asyncio.run(channel.respond_async(b"0" * 11))):
         assert b"Request is too big" in response

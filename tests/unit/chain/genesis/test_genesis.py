@@ -84,9 +84,6 @@ def one_account(**members: object) -> GenesisAccount:
     return account
 
 
-# --- Roots -------------------------------------------------------------------
-
-
 def test_sepolia_has_the_root_and_the_hash_of_sepolia(store: Store) -> None:
     genesis = Genesis.parse(json.dumps(SEPOLIA).encode())
     record, _ = genesis_block(genesis, store, StateTrie(store))
@@ -94,9 +91,6 @@ def test_sepolia_has_the_root_and_the_hash_of_sepolia(store: Store) -> None:
     assert str(record.header().state_root) == root
     block_hash = "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9"
     assert str(record.hash()) == block_hash
-
-
-# --- Files -------------------------------------------------------------------
 
 
 @given(GENESES)
@@ -154,9 +148,6 @@ def test_addresses_are_read_in_any_case_with_or_without_prefix() -> None:
     for text in [ALICE, ALICE.lower(), ALICE[2:], ALICE[2:].upper()]:
         alloc = Genesis.parse(document(alloc={text: {"balance": 1}})).alloc
         assert alloc == {Address.parse(ALICE): GenesisAccount(balance=1)}
-
-
-# --- Problems ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,9 +225,6 @@ def test_a_problem_of_a_file_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidGenesis) as caught:
         Genesis.load(path)
     assert str(caught.value) == f"{path}: gasLimit: is missing"
-
-
-# --- Development -------------------------------------------------------------
 
 
 def test_a_development_chain_funds_its_accounts_and_holds_its_predeploys() -> None:

@@ -20,9 +20,6 @@ def pool_of(
     return pool
 
 
-# --- Pending and queued --------------------------------------------------------
-
-
 def test_transactions_are_found_by_hash_and_by_nonce() -> None:
     first, later = transfer(), transfer(nonce=5)
     pool = pool_of(first, later)
@@ -32,16 +29,10 @@ def test_transactions_are_found_by_hash_and_by_nonce() -> None:
     assert (pool.is_pending(first.hash), pool.is_pending(later.hash)) == (True, False)
 
 
-# --- Replacement ---------------------------------------------------------------
-
-
 def test_ten_percent_are_rounded_down_but_never_nothing() -> None:
     assert pool_of(transfer(tip=15)).add(transfer(tip=16, fee_cap=1_100)).replaced is not None
     with pytest.raises(errors.PoolRejection, match="replacement transaction underpriced:"):
         pool_of(transfer(tip=5)).add(transfer(tip=5, fee_cap=1_100))
-
-
-# --- Order ---------------------------------------------------------------------
 
 
 def test_what_is_removed_before_its_turn_is_not_yielded() -> None:
@@ -60,18 +51,12 @@ def test_two_readers_do_not_disturb_each_other() -> None:
     assert list(two) == transactions[1:]
 
 
-# --- Limits --------------------------------------------------------------------
-
-
 def test_rejections_leave_nothing_behind() -> None:
     pool = pool_of(transfer(tip=2), transfer(BEN, tip=2), config=PoolConfig(limit=2))
     for _ in range(1_000):
         with pytest.raises(errors.PoolRejection, match="txpool is full"):
             pool.add(transfer(BEN, nonce=1, tip=1))
     assert len(pool._evictions._heap or []) < 100
-
-
-# --- Following the head ----------------------------------------------------------
 
 
 def test_a_used_nonce_drops_what_was_not_included() -> None:
