@@ -336,6 +336,21 @@ def test_the_status_of_a_priority_transaction_is_proven(
     assert l1.engine.read(l1.bridgehub, proves, CHAIN_ID, *claimed) is expected
 
 
+@pytest.mark.parametrize("word", range(1, 16))
+@pytest.mark.parametrize("bit", [0, 255])
+def test_a_flipped_bit_in_any_word_proves_nothing(l1: Deployed, word: int, bit: int) -> None:
+    _, proof = l1.settled_proof(*LOGS, index=1)
+    flipped = int.from_bytes(proof[word]) ^ 1 << bit
+    proof[word] = flipped.to_bytes(32)
+    assert not proven(l1, proof)
+
+
+def test_a_proof_is_invalid_for_another_batch(l1: Deployed) -> None:
+    _, proof = l1.settled_proof(*LOGS, index=1)
+    l1.settle(LOGS[1])
+    assert not proven(l1, proof, batch=2)
+
+
 def test_a_proof_is_invalid_for_another_chain(l1: Deployed) -> None:
     other = l1.add_chain()
     _, proof = l1.settled_proof(*LOGS, index=1)

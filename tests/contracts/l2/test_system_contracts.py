@@ -58,6 +58,7 @@ from tests.support.contracts.layer_two import (
     logs_of,
     messages_of,
     padded,
+    topic,
 )
 from tests.support.coroutines import completed
 from tests.support.evm.assembler import assemble, initcode
@@ -581,3 +582,11 @@ def test_the_base_token_returns_balances_and_metadata_and_says_why_it_has_no_tot
     assert l2.read(BASE_TOKEN, "decimals()(uint8)") == 18
     with pytest.raises(ExecutionReverted, match="what the bridge holds on L1"):
         l2.read(BASE_TOKEN, "totalSupply()(uint256)")
+
+
+def test_the_event_of_another_contract_is_no_message(l2: LayerTwo) -> None:
+    imitation = l2.deploy(artifact("L1Messenger"))
+    assert l2.code(imitation) == artifact("L1Messenger").runtime
+    outcome = l2.send(imitation, calldata("sendToL1(bytes)", b"hello"))
+    assert logs_of(outcome, imitation, topic("L1MessageSent(address,bytes32,bytes)"))
+    assert outcome.l2_to_l1_logs == ()
