@@ -9,5 +9,4 @@ from tests.support.contracts.l1_contracts import Deployed, deploy
 
 @pytest.fixture
 def l1() -> Deployed:
-    """Return freshly deployed contracts of L1 with one chain."""
     return deploy()

@@ -56,7 +56,6 @@ def test_what_has_no_abi_in_client_libraries_is_named_as_the_network_names_it(
 
 
 def _shape(entry: dict[str, Any]) -> tuple[object, ...]:
-    """Return the parts of an ABI entry that a compiled client relies on."""
     indexed = [it.get("indexed", False) for it in entry["inputs"]]
     outputs = [type_of(it) for it in entry.get("outputs", [])]
     return signature(entry), indexed, outputs

@@ -83,7 +83,6 @@ class World:
         self.held[chain_id, self.crown_id] += crowns
 
     def execute(self, source: int, carried: list[tuple[int, int]]) -> None:
-        """Let a chain execute a batch of bundles that carry ether and crowns."""
         bundles = [self._bundle(source, *it) for it in carried]
         logs = [bundle.log() for bundle in bundles]
         number = self.l1.settle(*logs, chain=self.contracts[source])

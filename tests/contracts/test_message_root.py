@@ -89,7 +89,6 @@ def left_out_for(l1: Deployed) -> list[str]:
 
 
 def appended(l1: Deployed) -> bytes:
-    """Return the root of a batch that the last transaction has added."""
     (found,) = (
         event
         for event in l1.engine.events(l1.message_root)

@@ -21,7 +21,6 @@ ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \|.*\| ([^|]*) \|$", re.MULTILINE)
 
 
 def named_functions(contract: str) -> list[str]:
-    """Return the functions in the first column of a contract's table."""
     return [
         name for row in ROW.findall(SECTIONS[contract]) for name in re.findall("`(.+?)`", row[0])
     ]

@@ -244,7 +244,6 @@ class World:
     # The truth
 
     async def check_blocks(self) -> None:
-        """Check that blocks and queues have nothing that L1 does not have."""
         chain, told = self.scenario.chain, self.answers.told
         await self.read_truth()
         for number in range(chain.blocks.next_priority_id()):

@@ -135,7 +135,6 @@ def kill(path: Path, seed: int) -> None:
 
 @contextlib.contextmanager
 def running(path: Path) -> Iterator[tuple[RunningNode, list[Pair]]]:
-    """Run a node of its own process with the chains of a directory."""
     info = path / "info.json"
     info.unlink(missing_ok=True)
     flags = ("--config", str(path / "entresol.toml"), "--data-dir", str(path / "chains"))

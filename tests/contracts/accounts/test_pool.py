@@ -378,7 +378,6 @@ class World:
         return sign(fill(sender, **fields), secret)
 
     def long(self) -> Transaction:
-        """Return a transaction of Bob's that takes longer than its gas."""
         return long_transaction(self.l2.nonce(BOB), by=1)
 
     def send(self, *transactions: Transaction) -> None:

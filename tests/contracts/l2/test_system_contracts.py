@@ -84,7 +84,6 @@ def deployed(outcome: TransactionResult, by: Address = ALICE) -> tuple[Address, 
 
 
 def arguments(signature: str, init: bytes = INIT, bytecode_hash: bytes = INIT_HASH) -> bytes:
-    """Return the call of a deployment by one of the four functions."""
     version = (1,) if "Account" in signature else ()
     return calldata(signature, SALT, bytecode_hash, init, *version)
 

@@ -84,5 +84,4 @@ def _set_balance(address: Address, wei: int, overlay: Overlay) -> None:
 
 
 def peak_bytes() -> int:
-    """Return the largest resident memory of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

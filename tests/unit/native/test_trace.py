@@ -30,7 +30,6 @@ RETURN = "6020 5f f3"
 
 
 def trace(code: str, options: dict[str, Any], **position: Any) -> Any:
-    """Trace a transaction to a contract with this code that calls another one."""
     world = InMemoryState.with_contract(code)
     world.deploy(BOB, STORE + LOG + RETURN)
     world.accounts[CONTRACT] = Account(1, 100, world.accounts[CONTRACT].code_hash)

@@ -54,7 +54,6 @@ class Store:
         return dict(new)
 
     def cold(self) -> Trie:
-        """Return a trie over the same nodes that has cached none of them."""
         return Trie(self.nodes.get, 0)
 
 

@@ -36,7 +36,6 @@ def client() -> Iterator[ApiClient]:
 
 
 def salted(creator: str, code: str) -> str:
-    """Return the account of a contract that was created with a salt of 0."""
     hashed = keccak256(bytes.fromhex(code))
     return f"0x{keccak256(bytes.fromhex('ff' + creator[2:]) + bytes(32) + hashed)[12:].hex()}"
 
@@ -51,7 +50,6 @@ def authorization_to(address: Address) -> Authorization:
 
 
 def copy_code(account: str, target: int) -> str:
-    """Return code that writes the first word of an account's code to memory."""
     return f"60205f60{target:02x}73{account[2:]}3c"
 
 

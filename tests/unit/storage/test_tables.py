@@ -59,7 +59,6 @@ def test_the_chain_id_is_stored_with_the_genesis(store: Store) -> None:
 
 
 def set_slot(chain: Chain, slot: int, value: int) -> None:
-    """Set a slot of an account that has nothing else but a balance."""
     chain.edit(NOBODY, lambda it: it.set_slot(NOBODY, slot.to_bytes(32), value.to_bytes(32)))
 
 

@@ -14,7 +14,6 @@ EACH_PART = pytest.mark.parametrize("part", [1, 2, 3, 128])
 
 
 def included(chain: Chain, number: int) -> list[tuple[bytes, int]]:
-    """Return sender and nonce of each transaction of a block."""
     found = chain.blocks.record(number).decoded()
     return [(it.sender, it.payload.nonce) for it in found]
 

@@ -139,7 +139,6 @@ def padded_with(last: bytes) -> bytes:
 
 
 def tuple_with(index: int, word: int) -> bytes:
-    """Return the deposit's tuple with the word of one field replaced."""
     canonical = bytearray(deposit().to_abi())
     start = 32 * (index + 1)
     canonical[start : start + 32] = word.to_bytes(32)

@@ -142,7 +142,6 @@ def test_a_custom_signature_may_be_an_ordinary_one() -> None:
 
 
 def signature_problem(raw: bytes) -> str:
-    """Return why the sender's key has not signed a transaction."""
     error = decode(raw).signature_error
     assert error is not None
     return str(error)
