@@ -137,7 +137,8 @@ def test_loops_and_docstrings_name_the_thing() -> None:
     for path in modules_under(PACKAGE):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-                is_named = not isinstance(node.target, ast.Name) or node.target.id != "it"
+                names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+                is_named = "it" not in names
                 place = node.target.lineno
             elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 text = " ".join(str(node.value.value).split())

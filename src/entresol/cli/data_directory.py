@@ -74,9 +74,12 @@ def verify_chains(config: NodeConfig) -> int:
         stack.enter_context(_waiting(forks))
         folders, configs, added = _chains(config), layer_two_configs(config), _added(config)
         layer_twos, tokens = [], stored_base_tokens(configs)
-        for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+        for index, (settings, token) in enumerate(zip(configs, tokens, strict=True)):
             chain, _ = open_layer_two(
-                it, *configured_contracts(it, index), base_token=token, fork=forks.of(index).l2
+                settings,
+                *configured_contracts(settings, index),
+                base_token=token,
+                fork=forks.of(index).l2,
             )
             layer_twos.append(stack.enter_context(contextlib.closing(chain)))
         for name, chain in zip(folders, layer_twos, strict=False):

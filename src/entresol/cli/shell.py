@@ -91,7 +91,7 @@ def _by_id(prefix: str, net: Devnet, values: Sequence[Any]) -> dict[str, Any]:
     """Return a name for the value of each L2, by its chain id; none if there is only one."""
     if len(values) == 1:
         return {}
-    return {f"{prefix}_{it.chain_id}": value for it, value in zip(net.l2s, values, strict=True)}
+    return {f"{prefix}_{l2.chain_id}": value for l2, value in zip(net.l2s, values, strict=True)}
 
 
 def _complete(names: dict[str, Any]) -> None:

@@ -224,7 +224,9 @@ def _decoded(entry: AbiEntry, data: bytes, *, named: bool = False) -> str | None
     shown: Iterable[str] = map(format_value, entry.inputs, values)
     if named:
         pairs = zip(entry.inputs, shown, strict=True)
-        shown = (f"{it.name}: {text}" if it.name else text for it, text in pairs)
+        shown = (
+            f"{parameter.name}: {text}" if parameter.name else text for parameter, text in pairs
+        )
     return f"{entry.name}({', '.join(shown)})"
 
 

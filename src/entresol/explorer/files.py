@@ -121,8 +121,8 @@ def _files() -> Iterator[tuple[str, StaticFile]]:
         file.name: without_comments(file.read_text(encoding="utf-8"))
         for file in resources.files(__package__).joinpath("static").iterdir()
     }
-    modules = joined({it: text for it, text in found.items() if it.endswith(".js")}, START)
-    others = {it: text for it, text in found.items() if not it.endswith(".js")}
+    modules = joined({name: text for name, text in found.items() if name.endswith(".js")}, START)
+    others = {name: text for name, text in found.items() if not name.endswith(".js")}
     for name, text in (modules | others).items():
         kind = _TYPES.get(name.rpartition(".")[2])
         if kind is not None:

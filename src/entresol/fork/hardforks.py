@@ -138,7 +138,9 @@ def _by_config(config: bytes | None) -> tuple[int, str] | None:
         return None
     if not isinstance(activated, int):
         return None
-    return activated, next((name for it, name in _PRECOMPILES if it in names), "shanghai")
+    return activated, next(
+        (name for precompile, name in _PRECOMPILES if precompile in names), "shanghai"
+    )
 
 
 def _by_time(chain_id: int, timestamp: int) -> str | None:

@@ -80,7 +80,9 @@ class PastBlocks:
 
     def recent_hashes(self) -> dict[int, Hash32]:
         """Return what is known of recent blocks, for the cache."""
-        return {number: it for number, it in self._hashes.items() if number >= self.first_recent}
+        return {
+            number: known for number, known in self._hashes.items() if number >= self.first_recent
+        }
 
     def take_hashes(self, hashes: Mapping[int, bytes]) -> None:
         """Take hashes that an earlier start has read, as far as they join those that are known."""

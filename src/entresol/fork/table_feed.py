@@ -263,7 +263,7 @@ class _Sink:
 
     def put_accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
         """Put accounts of the remote."""
-        cached = {address: CachedAccount(*it) for address, it in accounts.items()}
+        cached = {address: CachedAccount(*account) for address, account in accounts.items()}
         keys = [("account", address) for address in accounts]
         if self._is_cached(keys, lambda: self._cache.put_accounts(self._block, cached)):
             self._table.delivered()
@@ -305,11 +305,11 @@ class _Sink:
 
     def _accounts(self, accounts: dict[bytes, FetchedAccount]) -> None:
         self._left.difference_update(("account", address) for address in accounts)
-        named = [(f"0x{address.hex()}", it.code) for address, it in accounts.items()]
+        named = [(f"0x{address.hex()}", account.code) for address, account in accounts.items()]
         # Listed first: who waits for a value finds it in the list.
         self._use.read(("account", address, ACCOUNT_BYTES) for address, _ in named)
         self._use.read(("code", address, len(code)) for address, code in named if code)
-        self._table.put_accounts([(address, *it) for address, it in accounts.items()])
+        self._table.put_accounts([(address, *account) for address, account in accounts.items()])
 
     def _slots(self, slots: dict[tuple[bytes, bytes], bytes]) -> None:
         self._left.difference_update(("slot", *key) for key in slots)

@@ -146,7 +146,7 @@ def devnet_config(
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _plain(it) for name, it in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
@@ -380,9 +380,12 @@ class Devnet:
         chains = (info, *info.others)
         self._l2s = tuple(
             self._serve(
-                "L2" if len(chains) == 1 else str(known.chain_id), it, accounts, known.base_token
+                "L2" if len(chains) == 1 else str(known.chain_id),
+                service,
+                accounts,
+                known.base_token,
             )
-            for it, known in zip(node.layer_twos, chains, strict=True)
+            for service, known in zip(node.layer_twos, chains, strict=True)
         )
 
     def _record(self, label: str, service: ChainService) -> None:

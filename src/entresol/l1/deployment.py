@@ -165,7 +165,7 @@ def addresses_of(deployer: Address, first_nonce: int = 0) -> SettlementContracts
     added = len(_CREATED) + FACETS
     places = {name: number for number, name in enumerate(_CREATED)}
     places |= {name: added + number for number, name in enumerate(_ADDED)}
-    created = {name: create_address(deployer, first_nonce + it) for name, it in places.items()}
+    created = {name: create_address(deployer, first_nonce + at) for name, at in places.items()}
     return SettlementContracts(**created)
 
 

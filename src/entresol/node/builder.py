@@ -105,7 +105,9 @@ class NodeBuilder:
     def problem(self) -> str | None:
         """Return what fails and is tried again, of all parts, with the name of its chain if there are several."""
         named = (
-            f"chain {name}: {it}" for name, it in self.chain_problems().items() if it is not None
+            f"chain {name}: {problem}"
+            for name, problem in self.chain_problems().items()
+            if problem is not None
         )
         return next(named, None) or first_problem(self._parts)
 

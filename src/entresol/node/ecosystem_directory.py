@@ -110,7 +110,7 @@ class EcosystemDirectory:
         chains = {str(layer_two.rules.chain_id): layer_two for layer_two in layer_twos}
         if layer_one is not None:
             chains[L1_FOLDER] = self.opened(layer_one, L1_FOLDER)
-        identities = {folder: identity_of(it).hex() for folder, it in chains.items()}
+        identities = {folder: identity_of(chain).hex() for folder, chain in chains.items()}
         self._write(msgspec.structs.replace(self._stored, identities=identities))
 
     def close(self) -> None:

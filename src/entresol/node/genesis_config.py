@@ -245,7 +245,7 @@ def _enabled(
     predeploys: Mapping[Address, GenesisAccount], config: EvmConfig
 ) -> dict[Address, GenesisAccount]:
     disabled = DEPLOYERS if config.disable_default_create2_deployer else {}
-    return {address: it for address, it in predeploys.items() if address not in disabled}
+    return {address: account for address, account in predeploys.items() if address not in disabled}
 
 
 def load_file(config: ChainConfig) -> Genesis | None:
@@ -280,7 +280,7 @@ def has_other_contracts(stored: Genesis, expected: Genesis) -> bool:
 
 
 def _codes(genesis: Genesis) -> dict[Address, bytes]:
-    return {address: it.code for address, it in genesis.alloc.items() if it.code}
+    return {address: account.code for address, account in genesis.alloc.items() if account.code}
 
 
 def _settlement_differences(stored: Genesis, expected: Genesis) -> Iterator[str]:

@@ -50,7 +50,9 @@ def _of_flag(config: NodeConfig, items: Sequence[str]) -> tuple[NodeConfig, ...]
         count = _number(items[0], MAX_CHAINS, "chains")
         pairs = [(first_id + index, _following(first_port, index)) for index in range(count)]
     else:
-        pairs = [_id_and_port(it, _following(first_port, index)) for index, it in enumerate(items)]
+        pairs = [
+            _id_and_port(item, _following(first_port, index)) for index, item in enumerate(items)
+        ]
     return tuple(
         msgspec.structs.replace(
             config,

@@ -68,8 +68,8 @@ def memory_samples(uses: Iterable[MemoryUse]) -> Iterator[Sample]:
         ("memory_bytes", "Memory that a part takes.", [use.used for use in uses]),
         ("memory_limit_bytes", "Memory that a part may take.", [use.limit for use in uses]),
     ):
-        for it, value in zip(uses, values, strict=True):
-            yield Sample(name, description, value, labels=f'part="{it.part}"')
+        for use, value in zip(uses, values, strict=True):
+            yield Sample(name, description, value, labels=f'part="{use.part}"')
 
 
 def request_memory(requests: RequestBytes) -> Iterator[MemoryUse]:

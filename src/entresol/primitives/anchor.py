@@ -106,7 +106,7 @@ def _later(block: dict[str, Any]) -> dict[str, Any]:
     """Return the fields after London; one that is missing before others that are there has its default."""
     found = {name: _read(block, field, kind, None) for name, field, kind in FIELDS[FIELD_COUNT:]}
     defaults = (EMPTY_TRIE, 0, 0, Hash32.zero())
-    last = max((at for at, it in enumerate(found.values()) if it is not None), default=-1)
+    last = max((at for at, value in enumerate(found.values()) if value is not None), default=-1)
     for (name, value), default in list(zip(found.items(), defaults, strict=False))[: max(last, 0)]:
         found[name] = default if value is None else value
     return found

@@ -206,7 +206,7 @@ class HttpUpstream:
     def _leave_former_producers(self) -> None:
         """Let requests try the node that produces now, if another one has not responded."""
         now, url = asyncio.get_running_loop().time(), self._url
-        former = [it for it, asked in self._attempts.items() if url not in (None, asked)]
+        former = [attempt for attempt, asked in self._attempts.items() if url not in (None, asked)]
         for attempt in former:
             del self._attempts[attempt]
             attempt.reschedule(now)

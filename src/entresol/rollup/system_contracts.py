@@ -120,7 +120,9 @@ class InteropGenesis(NamedTuple):
 
 def backed_balance(alloc: Mapping[Address, GenesisAccount]) -> int:
     """Return the base tokens in a genesis that L1 holds: all but the holder's."""
-    return sum(it.balance for address, it in alloc.items() if address != BASE_TOKEN_HOLDER)
+    return sum(
+        account.balance for address, account in alloc.items() if address != BASE_TOKEN_HOLDER
+    )
 
 
 def system_genesis(
@@ -190,7 +192,7 @@ def with_salt(
 def _interop_storage(
     interop: InteropGenesis, base_token: BaseToken
 ) -> dict[Address, dict[Hash32, Hash32]]:
-    known: dict[Word, Value] = {it: asset for it, asset in interop.neighbours.items()}  # noqa: C416 - typed
+    known: dict[Word, Value] = {chain_id: asset for chain_id, asset in interop.neighbours.items()}  # noqa: C416 - typed
     return {
         BRIDGEHUB: storage_of(
             artifact(CONTRACTS[BRIDGEHUB]),

@@ -185,7 +185,7 @@ class WorkQueue(Generic[K, T]):
 
     def retry_some(self, count: int) -> None:
         """Let some that have failed be tried at once, those that were tried longest ago: something has changed."""
-        failed = [key for key, it in self._entries.items() if it.tries and not it.is_taken]
+        failed = [key for key, entry in self._entries.items() if entry.tries and not entry.is_taken]
         failed.sort(key=lambda key: self._entries[key].tried)
         for key in failed[:count]:
             self.retry(key)

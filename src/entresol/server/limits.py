@@ -195,7 +195,7 @@ class UnsentBytes:
         self._written = written
         self._check()
         unsent = ((connection, connection.unsent) for connection in self._connections)
-        self._at_last_sweep = {it: size for it, size in unsent if size}
+        self._at_last_sweep = {connection: size for connection, size in unsent if size}
 
     def _check(self) -> None:
         total = sum(connection.unsent for connection in self._connections)

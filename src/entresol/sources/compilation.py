@@ -188,7 +188,7 @@ def _contracts(
     *,
     is_optimized: bool | None,
 ) -> Iterator[CompiledContract]:
-    places = {it.name: number for number, it in enumerate(sources) if it is not None}
+    places = {source.name: number for number, source in enumerate(sources) if source is not None}
     for file, contracts in output.contracts.items():
         shown = names.get(file, file)
         number = places.get(shown, -1)
@@ -231,14 +231,18 @@ def _position_map(
                 case [int(line), int(column), int(end_line), int(end_column)]:
                     start, end = source.offset(line, column), source.offset(end_line, end_column)
                     spans[pc] = Span(start, end - start, number)
-    jumps = {pc: it for pc, it in _by_offset(found, "pc_jump_map", size) if isinstance(it, str)}
-    checks = {pc: it for pc, it in _by_offset(found, "error_map", size) if isinstance(it, str)}
+    jumps = {
+        pc: jump for pc, jump in _by_offset(found, "pc_jump_map", size) if isinstance(jump, str)
+    }
+    checks = {
+        pc: check for pc, check in _by_offset(found, "error_map", size) if isinstance(check, str)
+    }
     return PositionMap(spans, jumps, checks)
 
 
 def _by_offset(found: Mapping[str, Any], name: str, size: int) -> Iterator[tuple[int, Any]]:
     entries = found.get(name)
     if isinstance(entries, dict):
-        for pc, it in entries.items():
+        for pc, entry in entries.items():
             if pc.isdecimal() and len(pc) <= MAX_NUMBER_DIGITS and int(pc) < size:
-                yield int(pc), it
+                yield int(pc), entry

@@ -222,7 +222,9 @@ class OutputFolder:
         members = _members(content)
         if "source_id_to_path" in members and "output" not in members:
             names = _names(members["source_id_to_path"])
-            self._builds.append({int(it): name for it, name in names.items() if _is_number(it)})
+            self._builds.append(
+                {int(number): name for number, name in names.items() if _is_number(number)}
+            )
         elif "output" in members:
             yield from self._built(path, members)
         elif "contracts" in members and "sources" in members:

@@ -124,7 +124,7 @@ class PositionMap:
         self._spans = Spans()
         for pc in self._offsets:
             self._spans.append(positions[pc])
-        self._jumped = array("I", sorted(pc for pc, it in jumps.items() if it in _JUMPS))
+        self._jumped = array("I", sorted(pc for pc, jump in jumps.items() if jump in _JUMPS))
         self._jumps = "".join(jumps[pc] for pc in self._jumped)
         self._checked = array("I", sorted(checks))
         names = list(dict.fromkeys(check[:MAX_CHECK] for check in checks.values()))[:MAX_CHECKS]

@@ -136,5 +136,5 @@ def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     name, *numbers = row
-    cells = (it.rjust(width) for it, width in zip(numbers, widths[1:], strict=True))
+    cells = (number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True))
     return f"  {name:<{widths[0]}}  {'  '.join(cells)}".rstrip()

@@ -176,7 +176,7 @@ class TransactionLog:
         failed: frozenset[int] = frozenset()
         has_sources = not self._sources.is_empty
         if has_sources:
-            failed = frozenset(index for index, it in included.items() if not it.succeeded)
+            failed = frozenset(index for index, entry in included.items() if not entry.succeeded)
         wants_thread = traced or has_sources or (self._traces and not self._traces.is_idle)
         if self._traces is not None and entries and wants_thread:
             failures = sealed.failures if has_sources else None

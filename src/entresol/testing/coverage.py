@@ -33,13 +33,13 @@ MAX_MISSED: Final = 60
 
 def coverage_table(files: Sequence[tuple[str, SourceCoverage]]) -> Iterator[str]:
     """Yield the lines of the table; each source has the path that it is shown by."""
-    rows = [(printable(path), it.shares, missed_text(it.missed_lines)) for path, it in files]
+    rows = [(printable(path), file.shares, missed_text(file.missed_lines)) for path, file in files]
     width = max([len(path) for path, _, _ in rows] + [len("together")])
     titles = "".join(f"{title:>18}" for title in TITLES)
     yield f"{'file':<{width}}{titles}  missed lines".rstrip()
     for path, shares, missed in rows:
         yield _row(path, width, shares, missed)
-    yield _row("together", width, total_of(it for _, it in files), "")
+    yield _row("together", width, total_of(file for _, file in files), "")
 
 
 def total_of(files: Iterable[SourceCoverage]) -> tuple[Share, Share, Share, Share]:
@@ -118,7 +118,7 @@ class CoverageReport:
     @property
     def line_percent(self) -> float:
         """How many of all lines ran; none if there are no sources, so that a wrong folder does not pass."""
-        return total_of(it for _, it in self.files)[0].percent if self.files else 0.0
+        return total_of(file for _, file in self.files)[0].percent if self.files else 0.0
 
     def write(self, file: Path) -> None:
         """Write the file of lcov, or keep the problem: the table is worth more than an error."""
@@ -198,7 +198,7 @@ def _with_paths(
         if known is None or (is_same and not known[0]):
             found[path] = is_same, file
     changed = sum(not is_same for is_same, _ in found.values())
-    return [(path, it) for path, (_, it) in sorted(found.items())], changed
+    return [(path, file) for path, (_, file) in sorted(found.items())], changed
 
 
 def _path_of(source: SourceFile, paths: Sequence[str]) -> tuple[str, bool]:

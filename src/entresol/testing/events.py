@@ -72,7 +72,7 @@ def _search(
     found = event.get_logs(from_block=blocks[0], to_block=blocks[-1]) if blocks else []
     compared = [(event_log, differences(args, event_log["args"])) for event_log in found]
     others = [f"  one was, but {', '.join(different)}" for _, different in compared if different]
-    return [it for it, different in compared if not different], others
+    return [event_log for event_log, different in compared if not different], others
 
 
 def _expected(event: ContractEvent, args: Mapping[str, Any]) -> str:

@@ -109,7 +109,7 @@ def _arguments(entry: AbiEntry, data: bytes) -> dict[str, Any]:
         values = abi.decode(types_of(entry.inputs), data) if entry.inputs else ()
     except MalformedValue:
         return {}
-    names = [it.name or f"param{number}" for number, it in enumerate(entry.inputs)]
+    names = [parameter.name or f"param{number}" for number, parameter in enumerate(entry.inputs)]
     return dict(zip(names, values, strict=True))
 
 

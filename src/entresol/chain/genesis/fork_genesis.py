@@ -40,19 +40,19 @@ def fork_genesis(
     has at their addresses, with its storage. `kept` are accounts as the remote has them, so that it is not asked for
     them again: those of contracts that every block writes to.
     """
-    alloc = {address: _kept(it) for address, it in (kept or {}).items()}
-    alloc |= {address: _funded(it, balance) for address, it in funded.items()}
+    alloc = {address: _kept(account) for address, account in (kept or {}).items()}
+    alloc |= {address: _funded(account, balance) for address, account in funded.items()}
     # Only then is what the remote has in their storage gone.
     alloc |= {
-        address: structs.replace(it, keeps_storage=False)
-        for address, it in (contracts or {}).items()
+        address: structs.replace(account, keeps_storage=False)
+        for address, account in (contracts or {}).items()
     }
     return Genesis.of_header(anchor.header, chain_id, alloc, anchor)
 
 
 def delegated(accounts: Mapping[Address, AnchoredAccount]) -> Iterable[Address]:
     """Yield the accounts whose delegation `fork_genesis` drops, so that the start can say so."""
-    return (address for address, it in accounts.items() if is_delegation(it.code))
+    return (address for address, account in accounts.items() if is_delegation(account.code))
 
 
 def _kept(account: AnchoredAccount) -> GenesisAccount:

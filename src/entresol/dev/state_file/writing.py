@@ -167,7 +167,7 @@ class ChainDump:
             "accounts": _object(
                 (key, [_encode(_historical(account))]) for key, account in accounts
             ),
-            "storage": _object((key, [_encode(it["storage"])]) for key, it in accounts),
+            "storage": _object((key, [_encode(account["storage"])]) for key, account in accounts),
             "block_hashes": [b"{}"],
         }
         return _object(members.items())

@@ -384,7 +384,11 @@ class ForkClient:
                 got = await self._attempt(attempts, [calls[n] for n in left], max_bytes)
                 if got is None:
                     continue
-                again = [n for n, it in zip(left, got, strict=True) if isinstance(it, RateLimited)]
+                again = [
+                    n
+                    for n, outcome in zip(left, got, strict=True)
+                    if isinstance(outcome, RateLimited)
+                ]
                 for n, outcome in zip(left, got, strict=True):
                     outcomes[n] = None if isinstance(outcome, RateLimited) else outcome
                 left = again

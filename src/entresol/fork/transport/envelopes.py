@@ -55,8 +55,8 @@ _many: Final = msgspec.json.Decoder(list[_Answer])
 def encode(calls: Sequence[Call], first_id: int) -> bytes:
     """Return the body of a request: an array if there are several calls."""
     members = [
-        {"jsonrpc": "2.0", "id": first_id + n, "method": it.method, "params": it.params}
-        for n, it in enumerate(calls)
+        {"jsonrpc": "2.0", "id": first_id + n, "method": call.method, "params": call.params}
+        for n, call in enumerate(calls)
     ]
     return msgspec.json.encode(members if len(members) > 1 else members[0])
 

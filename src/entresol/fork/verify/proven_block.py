@@ -205,8 +205,8 @@ def _transactions(told: Told, header: HashedHeader, given: object) -> list[Prove
     if ordered_root([raw for _, raw in encoded]) != header.data("transactionsRoot"):
         raise told.lied(f"the transactions do not have the root of block {header.hash}")
     return [
-        proven_transaction(told, header, index, *it)
-        for index, it in enumerate(zip(encoded, fields, strict=True))
+        proven_transaction(told, header, index, *pair)
+        for index, pair in enumerate(zip(encoded, fields, strict=True))
     ]
 
 
@@ -314,7 +314,7 @@ def _told_of(receipt: dict[str, Any]) -> dict[str, Any]:
     """Return what a remote says in a receipt; some name no contract if its creation failed, which is not a lie."""
     if receipt.get("contractAddress") is not None or receipt.get("status") != "0x0":
         return receipt
-    return {name: it for name, it in receipt.items() if name != "contractAddress"}
+    return {name: value for name, value in receipt.items() if name != "contractAddress"}
 
 
 def _agreed_log(

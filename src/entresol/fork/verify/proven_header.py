@@ -79,7 +79,7 @@ def is_same(given: Any, true: Any) -> bool:
     if isinstance(given, list) and isinstance(true, list):
         return len(given) == len(true) and all(map(is_same, given, true))
     if isinstance(given, dict) and isinstance(true, dict):
-        return all(name in given and is_same(given[name], it) for name, it in true.items())
+        return all(name in given and is_same(given[name], value) for name, value in true.items())
     return bool(given == true)
 
 
@@ -136,8 +136,8 @@ class HashedHeader(msgspec.Struct, frozen=True):
     def json(self) -> dict[str, Any]:
         """Return its members, with its hash."""
         members = {
-            name: hex(it) if isinstance(it, int) else f"0x{it.hex()}"
-            for name, it in self.values.items()
+            name: hex(value) if isinstance(value, int) else f"0x{value.hex()}"
+            for name, value in self.values.items()
         }
         return {"hash": str(self.hash), **members}
 

@@ -52,4 +52,4 @@ def router_data(asset: bytes, amount: int, to: Address, token: Address) -> bytes
 def bundle_attributes(executor: Address | None, unbundler: Address | None) -> list[bytes]:
     """Return the attributes of a bundle: who alone may execute it, and who may cancel its calls."""
     named = ((_EXECUTOR, executor), (_UNBUNDLER, unbundler))
-    return [abi.encode_call(name, bytes(it)) for name, it in named if it is not None]
+    return [abi.encode_call(name, bytes(account)) for name, account in named if account is not None]

@@ -259,8 +259,8 @@ class ChainAdder:
         """Have one more chain in everything that is of all chains."""
         ecosystem = self._ecosystem
         self._opened.push(builder.taken())
-        for it, served in zip(ecosystem.layer_twos, ecosystem.services, strict=True):
-            builder.name(str(it.chain.rules.chain_id), it.sequencer, served, it.rollup)
+        for known, served in zip(ecosystem.layer_twos, ecosystem.services, strict=True):
+            builder.name(str(known.chain.rules.chain_id), known.sequencer, served, known.rollup)
         builder.name(str(self._l1_chain.rules.chain_id), self._l1_sequencer, ecosystem.layer_one)
         ecosystem.control.add(layer_two.chain)
         ecosystem.add(layer_two)

@@ -106,13 +106,15 @@ class Settings(Generic[T]):
         preset = self._from_preset(sources)
         if self._tables is not None and tables:
             # They say how many items there are, which a preset may, too.
-            preset = {key: it for key, it in preset.items() if it[0].name != self._tables.name}
+            preset = {
+                key: entry for key, entry in preset.items() if entry[0].name != self._tables.name
+            }
         sources.insert(0, preset)
         config = self._with_given(self._merge(sources), given_by)
         if self._tables is None or not tables:
             return config
         # A table is for one item, and so more specific than a flag.
-        tables = [self._counted(it, config, index) for index, it in enumerate(tables)]
+        tables = [self._counted(table, config, index) for index, table in enumerate(tables)]
         merged = (
             self._with_given(self._merge([*sources, table]), [*given_by, table]) for table in tables
         )
@@ -152,7 +154,9 @@ class Settings(Generic[T]):
     def titles(self) -> dict[str, str]:
         """Return a one-line description of each section, by its name."""
         sections = sections_of(self._schema)
-        own = {name: (it.__doc__ or name).partition("\n")[0] for name, it in sections.items()}
+        own = {
+            name: (section.__doc__ or name).partition("\n")[0] for name, section in sections.items()
+        }
         return own | {name: mirror.title for name, mirror in self.mirrors.items()}
 
     def dump(self, config: T) -> dict[str, dict[str, Any]]:

@@ -105,7 +105,7 @@ class ExplorerPage(msgspec.Struct, frozen=True, kw_only=True):
             "l1": names,
             "l2": {str(at): name for at, name in _L2_NAMES.items()},
             "operators": [str(address) for address in self.operators],
-            "chains": [it.entry(index) for index, it in enumerate(houses)],
+            "chains": [house.entry(index) for index, house in enumerate(houses)],
         }
 
     def l1_names(self) -> dict[str, str]:

@@ -90,12 +90,12 @@ def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService 
     for service in (*layer_twos, *([] if layer_one is None else [layer_one])):
         if service.explorer is None:
             continue
-        for it, house in houses:
-            service.routes.add(house.path, it.handler)
+        for layer_two, house in houses:
+            service.routes.add(house.path, layer_two.handler)
             if house.path not in service.doors:
                 service.doors.append(house.path)
-            service.pages[f"{house.path}{HEALTH_PATH}"] = it.pages[HEALTH_PATH]
-            service.pages[f"{house.path}/{FORK_FILE}"] = it.pages[FORK_PATH]
+            service.pages[f"{house.path}{HEALTH_PATH}"] = layer_two.pages[HEALTH_PATH]
+            service.pages[f"{house.path}/{FORK_FILE}"] = layer_two.pages[FORK_PATH]
         service.pages[INFO_PATH] = service.explorer.info_page([house for _, house in houses])
 
 

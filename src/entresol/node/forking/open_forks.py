@@ -83,11 +83,11 @@ class OpenForks(NamedTuple):
 
     def health(self) -> dict[str, Any]:
         """Return what `/health` of the L2 says of them."""
-        return {name: it.health() for name, it in self._named.items()}
+        return {name: fork.health() for name, fork in self._named.items()}
 
     def page(self) -> dict[str, Any]:
         """Return what the explorer of the L2 shows of them."""
-        return {name: fork_page(it.remote) for name, it in self._named.items()}
+        return {name: fork_page(fork.remote) for name, fork in self._named.items()}
 
     def metrics(self) -> Iterator[Sample]:
         """Yield the metrics of the L2's fork; the L1 has its own."""
@@ -106,7 +106,7 @@ class OpenForks(NamedTuple):
     @property
     def _named(self) -> dict[str, OpenFork]:
         named = {"fork": self.l2, "l1Fork": self.l1}
-        return {name: it for name, it in named.items() if it is not None}
+        return {name: fork for name, fork in named.items() if fork is not None}
 
     def close(self) -> None:
         """Close the remotes."""
@@ -153,7 +153,7 @@ def open_stored_forks(config: NodeConfig) -> OpenForks:
     l1_folder, *folders = chain_folders(config)
     for plan, prefix, folder in (
         (planned.l1, "--l1-", l1_folder),
-        *((plan, "--", it) for plan, it in zip(_of_l2s(planned), folders, strict=True)),
+        *((plan, "--", folder) for plan, folder in zip(_of_l2s(planned), folders, strict=True)),
     ):
         anchor = _stored_anchor(folder)
         if anchor is None:
@@ -290,7 +290,8 @@ def _effective(config: NodeConfig, forks: OpenForks, *, is_alone: bool) -> NodeC
     if is_alone:
         return _of_layers(config, forks, None, is_alone=True)
     chains = tuple(
-        _of_layers(it, forks.of(index), forks.timestamp) for index, it in enumerate(config.chains)
+        _of_layers(chain, forks.of(index), forks.timestamp)
+        for index, chain in enumerate(config.chains)
     )
     config = _of_layers(config, forks, forks.timestamp)
     return _with_distinct_ids(structs.replace(config, chains=chains), forks)

@@ -144,7 +144,7 @@ def _check_rules(stored: BlockRules, wanted: BlockRules) -> None:
     if found:
         raise InvalidConfig(
             found[0][0],
-            f"the chain has published other rules of its blocks: {', '.join(it for _, it in found)}. Give the same "
+            f"the chain has published other rules of its blocks: {', '.join(text for _, text in found)}. Give the same "
             "again, or --change-rules, which publishes these with the next block",
         )
 

@@ -195,14 +195,14 @@ def development_deployment(
     """Return the deployment that registers L2s on the development L1, each with an operator of its own."""
     registered = (
         RegisteredChain(
-            chain_id=it.rules.chain_id,
+            chain_id=chain.rules.chain_id,
             operator=operator_of(index).address,
-            genesis_batch_hash=genesis_batch_hash(it),
+            genesis_batch_hash=genesis_batch_hash(chain),
             base_token=base_token,
-            is_development=it.rules.is_development,
-            data_scheme=data_scheme_of(it),
+            is_development=chain.rules.is_development,
+            data_scheme=data_scheme_of(chain),
         )
-        for index, (it, base_token) in enumerate(zip(layer_twos, base_tokens, strict=True))
+        for index, (chain, base_token) in enumerate(zip(layer_twos, base_tokens, strict=True))
     )
     return Deployment(
         l1_chain_id=config.l1.l1_chain_id,

@@ -111,7 +111,9 @@ def _interop(
     l1_chain_id: int, contracts: SettlementContracts, neighbours: Mapping[int, BaseToken]
 ) -> InteropGenesis:
     registrar = contracts.chain_registration_sender
-    assets = {it: asset_id(l1_chain_id, token.l1_address) for it, token in neighbours.items()}
+    assets = {
+        chain_id: asset_id(l1_chain_id, token.l1_address) for chain_id, token in neighbours.items()
+    }
     return InteropGenesis(registrar, assets)
 
 

@@ -148,11 +148,11 @@ def ecosystem(
         # Who seals their blocks, and what runs between them.
         l1_sequencer = None if l1_chain is None else LocalSequencer(l1_chain)
         parts = EcosystemParts(builder, control, l1_chain, l1_sequencer, forks)
-        for index, (it, pair, token) in enumerate(zip(configs, opened, tokens, strict=True)):
+        for index, (settings, pair, token) in enumerate(zip(configs, opened, tokens, strict=True)):
             settlement_layer = remote[index] if remote else None
             if l1_chain is not None and l1_sequencer is not None:
                 settlement_layer = embedded_settlement_layer(l1_chain, l1_sequencer, index)
-            parts.add(LayerTwo.of(it, pair, token, settlement_layer))
+            parts.add(LayerTwo.of(settings, pair, token, settlement_layer))
         adder = None
         if l1_chain is not None and l1_sequencer is not None:
             adder = builder.opened(ChainAdder(parts, l1_chain, l1_sequencer))
@@ -169,7 +169,7 @@ def ecosystem(
         parts.services += [
             serve_layer_two(
                 builder,
-                it,
+                layer_two,
                 control,
                 name=name,
                 workers=workers,
@@ -178,7 +178,7 @@ def ecosystem(
                 forks=forks.of(index),
                 reopening=_for_layer_two(reopening, configs, remote),
             )
-            for index, (it, name) in enumerate(zip(layer_twos, names, strict=True))
+            for index, (layer_two, name) in enumerate(zip(layer_twos, names, strict=True))
         ]
         layer_one = None
         if l1_chain is not None and l1_sequencer is not None:
@@ -230,15 +230,19 @@ def _open_chains(
     directory = builder.opened(EcosystemDirectory.open(config, configs))
     opened: list[tuple[Chain, FeeModel]] = []
     ids = [chain_id_of(config.chain) for config in configs]
-    for index, (it, token) in enumerate(zip(configs, tokens, strict=True)):
+    for index, (settings, token) in enumerate(zip(configs, tokens, strict=True)):
         if remote:
             layer = remote[index]
             pair = open_layer_two(
-                it, layer.l1_chain_id, layer.contracts, base_token=token, fork=forks.of(index).l2
+                settings,
+                layer.l1_chain_id,
+                layer.contracts,
+                base_token=token,
+                fork=forks.of(index).l2,
             )
         else:
             others = {other: tokens[at] for at, other in enumerate(ids) if at != index}
-            pair = _open_development(it, index, token, others, forks.of(index).l2)
+            pair = _open_development(settings, index, token, others, forks.of(index).l2)
         opened.append(pair)
         directory.opened(builder.opened(opened[-1][0]))
     chains = [chain for chain, _ in opened]

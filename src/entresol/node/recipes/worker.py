@@ -61,8 +61,8 @@ def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
         configs = layer_two_configs(config)
         tokens = _base_tokens(start, configs)
         opened = [
-            _open_layer_two(start, it, layer, roles[layer].store, token)
-            for layer, (it, token) in enumerate(zip(configs, tokens, strict=True))
+            _open_layer_two(start, settings, layer, roles[layer].store, token)
+            for layer, (settings, token) in enumerate(zip(configs, tokens, strict=True))
         ]
         layer_twos = [builder.opened(chain) for chain, _ in opened]
         layer_one = None

@@ -30,10 +30,10 @@ class ChainOperators:
         self.keys: list[OperatorKeys] = []
         self.derived: set[Address] = set()
         """The accounts of derived keys, which nobody but the node can have funded."""
-        for index, it in enumerate(chains):
-            given = step_keys(it.l1)
+        for index, settings in enumerate(chains):
+            given = step_keys(settings.l1)
             secrets = [
-                self._derived(secret, it.chain.chain_id)
+                self._derived(secret, settings.chain.chain_id)
                 if index and secret is not None and secret == inherited
                 else secret
                 for secret, inherited in zip((given[0] or default, *given[1:]), (default, *shared[1:]), strict=True)
@@ -51,8 +51,8 @@ class ChainOperators:
 
     def _check_distinct(self, chains: Sequence[NodeConfig]) -> None:
         owners: dict[Hash32, int] = {}
-        for it, keys in zip(chains, self.keys, strict=True):
-            chain_id = it.chain.chain_id
+        for settings, keys in zip(chains, self.keys, strict=True):
+            chain_id = settings.chain.chain_id
             for key in keys.keys:
                 if key.secret in owners:
                     raise InvalidConfig(

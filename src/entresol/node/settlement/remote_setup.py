@@ -83,8 +83,8 @@ class RemoteSetup:
         chains = layer_two_configs(config)
         self._operators = ChainOperators(config, chains)
         self._chains = [
-            ChainToSettle(it, keys, ManifestFile(it.chain))
-            for it, keys in zip(chains, self._operators.keys, strict=True)
+            ChainToSettle(settings, keys, ManifestFile(settings.chain))
+            for settings, keys in zip(chains, self._operators.keys, strict=True)
         ]
         self.l1: LayerOne = RemoteLayerOne(checked_url(config))
         self._l1_chain_id: int | None = None
@@ -112,11 +112,11 @@ class RemoteSetup:
                 l1=RemoteLayerOne(checked_url(self._config)) if index else self.l1,
                 l1_chain_id=l1_chain_id,
                 contracts=found,
-                operator_keys=it.keys,
+                operator_keys=chain.keys,
                 deployment_block=block,
                 base_token=token,
             )
-            for index, (it, found, block, token) in enumerate(
+            for index, (chain, found, block, token) in enumerate(
                 zip(self._chains, contracts, blocks, tokens, strict=True)
             )
         )
@@ -233,9 +233,9 @@ class RemoteSetup:
         await self._record(deployment, contracts)
         await deploy(self.l1, self._deployer, deployment, _log_progress, done=nonce - first)
         await fund(self.l1, self._deployer, self._operators.derived, log.info)
-        for it, expected in zip(self._chains, contracts, strict=True):
+        for chain, expected in zip(self._chains, contracts, strict=True):
             # Another process may have used the account between the steps, and a step may have failed meanwhile.
-            if await self._registered(it, expected.bridgehub) != expected:
+            if await self._registered(chain, expected.bridgehub) != expected:
                 raise LayerOneMismatch(
                     f"the contracts on {self.l1.name} are not those of the deployment"
                 )
@@ -243,17 +243,17 @@ class RemoteSetup:
 
     async def _record(self, deployment: Deployment, contracts: list[SettlementContracts]) -> None:
         new = [
-            (it, found)
-            for it, found in zip(self._chains, contracts, strict=True)
-            if it.file.manifest is None
+            (chain, found)
+            for chain, found in zip(self._chains, contracts, strict=True)
+            if chain.file.manifest is None
         ]
         if not new:
             return
         block = await block_before_now(self.l1)
         paid_in = {chain.chain_id: chain.base_token for chain in deployment.chains}
-        for it, found in new:
-            token = paid_in[it.chain_id]
-            it.file.write(
+        for chain, found in new:
+            token = paid_in[chain.chain_id]
+            chain.file.write(
                 SettlementManifest(
                     l1_chain_id=deployment.l1_chain_id,
                     contracts=found,
@@ -264,8 +264,8 @@ class RemoteSetup:
             )
         for name, address in msgspec.structs.asdict(contracts[0]).items():
             log.info("%s: %s", name.replace("_", " "), address.checksummed())
-        for it, found in zip(self._chains[1:], contracts[1:], strict=True):
-            log.info("chain %d: %s", it.chain_id, found.chain.checksummed())
+        for chain, found in zip(self._chains[1:], contracts[1:], strict=True):
+            log.info("chain %d: %s", chain.chain_id, found.chain.checksummed())
 
     def _check_deployment(self, first: int, nonce: int) -> None:
         bridgehub = addresses_of(self._deployer.address, first).bridgehub

@@ -46,7 +46,7 @@ def sum_metrics(texts: Iterable[str]) -> str:
         for family, comments in families.items()
         for line in (
             *comments,
-            *(f"{name} {_shown(it)}" for name, it in samples.get(family, {}).items()),
+            *(f"{name} {_shown(value)}" for name, value in samples.get(family, {}).items()),
         )
     ]
     return "".join(line + "\n" for line in lines)

@@ -58,7 +58,7 @@ class Watchdog(Generic[_W]):
         self._observed = {
             worker: self._observe(worker, beats, counted) for worker, beats in heartbeats.items()
         }
-        hung = [worker for worker, it in self._observed.items() if self._is_hung(it)]
+        hung = [worker for worker, observed in self._observed.items() if self._is_hung(observed)]
         for worker in hung:
             self._observed[worker] = _Observed(heartbeats[worker])
         return hung

@@ -290,9 +290,9 @@ class PoolRows:
         added = sorted((pool.hashes - self._hashes).difference(included), key=pool.arrival)
         removed = [known for known in self._hashes if known not in pool or known in included]
         rows = [
-            PoolRow(it, transaction.raw, self._arrived + index)
-            for index, it in enumerate(added)
-            if (transaction := pool.get(it)) is not None
+            PoolRow(transaction_hash, transaction.raw, self._arrived + index)
+            for index, transaction_hash in enumerate(added)
+            if (transaction := pool.get(transaction_hash)) is not None
         ]
         self._arrived += len(rows)
         self._hashes.difference_update(removed)

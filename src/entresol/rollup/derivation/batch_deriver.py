@@ -267,4 +267,4 @@ class _ClaimedData:
 def _first_hashed(batch: PublishedBatch) -> int:
     """Return the first block of a batch whose edits are published by hash; 0 if there is none."""
     numbered = enumerate(batch.blocks, start=batch.header.first_block)
-    return next((it for it, block in numbered if isinstance(block.edits, EditsByHash)), 0)
+    return next((number for number, block in numbered if isinstance(block.edits, EditsByHash)), 0)

@@ -62,7 +62,7 @@ class EditFetcher:
         wanted = _wanted(claim)
         # Not by the block: a batch that was taken back may come again with other edits of the same one.
         needed = {*wanted.values()}
-        self._found = {it: data for it, data in self._found.items() if it in needed}
+        self._found = {edits: data for edits, data in self._found.items() if edits in needed}
         left = MAX_EDITS_BYTES
         for block, edits in wanted.items():
             left -= edits.size

@@ -124,7 +124,7 @@ class Dispatch(Generic[K, T]):
     @property
     def problem(self) -> str | None:
         """The funds that the account lacks to pay for what is open; None if it lacks nothing."""
-        return next((str(it) for key, it in self._unpaid.items() if key in self._queue), None)
+        return next((str(short) for key, short in self._unpaid.items() if key in self._queue), None)
 
     @property
     def is_full(self) -> bool:

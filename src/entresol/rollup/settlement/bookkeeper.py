@@ -184,7 +184,7 @@ class Bookkeeper:
             # What a batch lacks may be there now.
             self._tried_at = self._head.hash
             self._queue.retry_some(RETRIES_PER_BLOCK)
-        number = next((it for it, _ in self._queue.due(now)), None)
+        number = next((batch for batch, _ in self._queue.due(now)), None)
         if number is None:
             return more
         await self.book(number, now)

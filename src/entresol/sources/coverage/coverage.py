@@ -122,19 +122,19 @@ class SourceCoverage:
     def functions(self) -> list[FunctionCount]:
         """The functions, by line."""
         return [
-            FunctionCount(it.name, self._line(it.whole.start), count)
-            for it, count in zip(self.index.parts.functions, self._functions, strict=True)
+            FunctionCount(function.name, self._line(function.whole.start), count)
+            for function, count in zip(self.index.parts.functions, self._functions, strict=True)
         ]
 
     @property
     def statements(self) -> list[tuple[int, int]]:
         """The lines of statements, and how often each ran."""
         return [
-            (self._line(it.start), count)
-            for number, (it, count) in enumerate(
+            (self._line(statement.start), count)
+            for number, (statement, count) in enumerate(
                 zip(self.index.parts.statements, self._statements, strict=True)
             )
-            if self._counts(("statement", number), it.evaluated)
+            if self._counts(("statement", number), statement.evaluated)
         ]
 
     @property
@@ -150,12 +150,12 @@ class SourceCoverage:
         """The branches, by where they start."""
         return [
             BranchCount(
-                self._line(it.whole.start), tuple(ways) if any(ways) else (None,) * len(ways)
+                self._line(branch.whole.start), tuple(ways) if any(ways) else (None,) * len(ways)
             )
-            for number, (it, ways) in enumerate(
+            for number, (branch, ways) in enumerate(
                 zip(self.index.parts.branches, self._ways, strict=True)
             )
-            if self._counts(("branch", number), it.whole)
+            if self._counts(("branch", number), branch.whole)
         ]
 
     @property
@@ -264,8 +264,10 @@ class Coverage:
             is_counted = any(self._source(contract, number) is not None for number in numbers)
             index_of = partial(self._index, contract)
             read = places_of(compiled, index_of) if is_counted else {}
-            pairs = ((self._source(contract, number), it) for number, it in read.items())
-            found = self._places[id(compiled)] = [(it, own) for it, own in pairs if it is not None]
+            pairs = ((self._source(contract, number), own) for number, own in read.items())
+            found = self._places[id(compiled)] = [
+                (source, own) for source, own in pairs if source is not None
+            ]
         return found
 
     def _index(self, contract: CompiledContract, number: int) -> PartsIndex | None:

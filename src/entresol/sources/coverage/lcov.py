@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def lcov_of(files: Iterable[tuple[str, SourceCoverage]]) -> str:
     """Return the text of a file of lcov; each source has the path by which readers find it."""
-    return "".join(f"{line}\n" for path, it in files for line in _record(path, it))
+    return "".join(f"{line}\n" for path, source in files for line in _record(path, source))
 
 
 def _record(path: str, found: SourceCoverage) -> Iterator[str]:

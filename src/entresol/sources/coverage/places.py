@@ -24,19 +24,25 @@ class PartsIndex:
         self.parts = parts
         self._functions = [function.whole for function in parts.functions]
         self._statements = [statement.evaluated for statement in parts.statements]
-        jumps = [(number, it) for number, it in enumerate(parts.branches) if it.kind != SELECTION]
-        selections = [(n, it) for n, it in enumerate(parts.branches) if it.kind == SELECTION]
-        self._wholes = {it.whole: number for number, it in jumps}
+        jumps = [
+            (number, branch)
+            for number, branch in enumerate(parts.branches)
+            if branch.kind != SELECTION
+        ]
+        selections = [
+            (n, branch) for n, branch in enumerate(parts.branches) if branch.kind == SELECTION
+        ]
+        self._wholes = {branch.whole: number for number, branch in jumps}
         self._conditions = {
-            it.condition: number
-            for number, it in jumps
-            if it.condition is not None and it.condition not in self._wholes
+            branch.condition: number
+            for number, branch in jumps
+            if branch.condition is not None and branch.condition not in self._wholes
         }
-        self._selections = {it.whole: number for number, it in selections}
+        self._selections = {branch.whole: number for number, branch in selections}
         self._arms = [
             (arm, number, place)
-            for number, it in selections
-            for place, arm in enumerate(it.arms)
+            for number, branch in selections
+            for place, arm in enumerate(branch.arms)
             if arm is not None
         ]
 
@@ -146,7 +152,7 @@ class _CodeReader:
     ) -> None:
         self._index_of = index_of
         self._all = _instructions(compiled)
-        self._numbers = {it.pc: number for number, it in enumerate(self._all)}
+        self._numbers = {instruction.pc: number for number, instruction in enumerate(self._all)}
         self._found: dict[int, SourcePlaces] = {}
         self._parts: dict[tuple[int, Range], _Parts | None] = {}
         self._pushed: set[object] = set()
@@ -161,17 +167,17 @@ class _CodeReader:
         entries = self._entries()
         seen: set[object] = set()
         owner, run = None, 0
-        for number, it in enumerate(self._all):
-            parts = self._parts_of(it)
+        for number, instruction in enumerate(self._all):
+            parts = self._parts_of(instruction)
             if parts is None:
                 self._previous = set()
                 continue
             # What the compiler has put at several places, as modifiers, is interrupted by another function.
-            if owner != (it.source, parts.function):
-                owner, run = (it.source, parts.function), run + 1
-            self._place(it, parts, seen, run, is_entry=it.pc in entries)
-            if it.opcode == JUMPI:
-                self._decide(number, it, parts, seen, run)
+            if owner != (instruction.source, parts.function):
+                owner, run = (instruction.source, parts.function), run + 1
+            self._place(instruction, parts, seen, run, is_entry=instruction.pc in entries)
+            if instruction.opcode == JUMPI:
+                self._decide(number, instruction, parts, seen, run)
         self._decide_by_conditions()
         return self._found
 
@@ -248,11 +254,15 @@ class _CodeReader:
 
     def _decide_by_conditions(self) -> None:
         """Find branches that are decided where their conditions are."""
-        decided = {number: set(it.branches) for number, it in self._found.items()}
-        for number, it in enumerate(self._all):
-            parts = self._parts_of(it) if it.opcode == JUMPI else None
-            branch = None if parts is None else parts.finder.branch_of_condition(it.span)
-            if parts is not None and branch is not None and branch not in decided[it.source]:
+        decided = {number: set(places.branches) for number, places in self._found.items()}
+        for number, instruction in enumerate(self._all):
+            parts = self._parts_of(instruction) if instruction.opcode == JUMPI else None
+            branch = None if parts is None else parts.finder.branch_of_condition(instruction.span)
+            if (
+                parts is not None
+                and branch is not None
+                and branch not in decided[instruction.source]
+            ):
                 jump = self._jump(number, parts.finder.parts.branches[branch])
                 parts.places.branches[branch].append(jump)
 
@@ -292,8 +302,8 @@ class _CodeReader:
         """Return where jumps into functions lead, as far as the instruction before says it."""
         return {
             before.value
-            for before, it in zip(self._all, self._all[1:], strict=False)
-            if it.is_call and it.opcode == JUMP and before.value is not None
+            for before, after in zip(self._all, self._all[1:], strict=False)
+            if after.is_call and after.opcode == JUMP and before.value is not None
         }
 
 

@@ -256,9 +256,9 @@ def _arguments(frame: RecordedFrame) -> Iterator[FunctionVariable]:
     if entry is None:
         return
     texts = argument_texts(entry, data[start:])
-    for place, it in enumerate(entry.inputs):
+    for place, parameter in enumerate(entry.inputs):
         value = None if texts is None else texts[place]
-        yield FunctionVariable(it.name, it.type, ARGUMENT, value)
+        yield FunctionVariable(parameter.name, parameter.type, ARGUMENT, value)
 
 
 def _constructor(abi: Sequence[Mapping[str, Any]]) -> AbiEntry | None:

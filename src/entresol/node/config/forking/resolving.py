@@ -62,8 +62,8 @@ def planned_forks(
     l2_folder = None if config.chains else folders[0]
     l2 = _planned(_Layer(config, "", l2_folder), variables, place, is_alone=l1 is None)
     chains = tuple(
-        _planned(_Layer(it, "", stored), variables, place)
-        for it, stored in zip(config.chains, folders, strict=False)
+        _planned(_Layer(chain, "", stored), variables, place)
+        for chain, stored in zip(config.chains, folders, strict=False)
     )
     planned = PlannedForks(l2, l1, chains)
     if planned:
@@ -212,9 +212,9 @@ def _l2_conflicts(config: NodeConfig, fork: PlannedFork | None) -> Iterator[tupl
 def _chain_conflicts(
     config: NodeConfig, forks: Sequence[PlannedFork | None]
 ) -> Iterator[tuple[str, str]]:
-    for it, fork in zip(config.chains, forks, strict=True):
-        yield from _l2_conflicts(it, fork)
-        is_named = "chain_id" in it.given or len(forks) == 1
+    for chain, fork in zip(config.chains, forks, strict=True):
+        yield from _l2_conflicts(chain, fork)
+        is_named = "chain_id" in chain.given or len(forks) == 1
         if fork is not None and config.chain.data_dir is not None and not is_named:
             yield (
                 "--data-dir",
