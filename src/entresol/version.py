@@ -7,4 +7,4 @@ from typing import Final
 VERSION: Final = "0.1.0"
 
 FORMAT: Final = 3
-"""Of data directories, our part of state files, caches of forks and the tables of clusters; another one is rejected."""
+"""The format of data directories, our part of state files, caches of forks and tables of clusters; others are rejected."""

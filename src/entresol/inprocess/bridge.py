@@ -48,7 +48,7 @@ class SentMessage(NamedTuple):
     sender: str
     data: bytes
     receipt: TxReceipt
-    """Of its transaction on L2."""
+    """The receipt of its transaction on L2."""
     position: int = 0
     """Its position among the messages of that transaction."""
 

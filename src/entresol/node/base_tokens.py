@@ -35,7 +35,7 @@ DECIMALS_FLAG: Final = "--base-token-decimals"
 _SYMBOL: Final = re.compile(r"[A-Za-z][A-Za-z0-9.$_+-]{0,30}")
 _TRANSFER_GAS: Final = 21_000
 _COARSE: Final = 100
-"""Of so few units a gas price cannot follow that of ether."""
+"""A gas price of fewer units cannot follow that of ether."""
 
 
 class TokenRequest(NamedTuple):

@@ -22,7 +22,7 @@ INTEROP_HANDLER: Final = Address((0x1000E).to_bytes(20))
 BASE_TOKEN_HOLDER: Final = Address((0x10011).to_bytes(20))
 
 VERSION: Final = b"\x01"
-"""Of a bundle, of its calls, and of the message that it is sent by."""
+"""The version of a bundle, of its calls, and of the message that it is sent by."""
 MAX_BUNDLE_BYTES: Final = 100_000
 
 _CALL: Final = "(bytes1,bool,address,address,uint256,bytes)"

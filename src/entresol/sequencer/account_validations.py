@@ -45,7 +45,7 @@ MAX_VALIDATIONS: Final = 64
 """How many transactions of accounts, or with paymasters, may be queued for validation; one is validated at a time."""
 
 _MAX_FAILED: Final = 4_096
-"""Of how many transactions it is known that they have failed: anybody can send them again."""
+"""Transactions that are known to have failed: anybody can send them again."""
 
 _ZK_PREFIX: Final = bytes([ZkTransaction.type])
 
@@ -59,7 +59,7 @@ class _Lane(NamedTuple):
 
 _NEW: Final = _Lane(each=0.002, total=0.01)
 _KNOWN: Final = _Lane(each=0.02, total=0.05)
-"""Of senders and keys that have passed a validation before, so that a flood of others does not keep them out.
+"""The lane of senders and keys that have passed a validation, so that a flood of others does not keep them out.
 
 Each has its own failures to answer for, also where another is to blame. Only one that has failed since it passed last shares the total.
 """
@@ -84,7 +84,7 @@ class ValidationBudget:
             lane: BoundedMap(_MAX_DEBTORS) for lane in (_NEW, _KNOWN)
         }
         self._has_passed_last: BoundedMap[_Debtor, bool] = BoundedMap(2 * _MAX_DEBTORS)
-        """Of those that have passed a validation, senders and keys, whether their last one has."""
+        """Senders and keys that have passed a validation, and whether their last one has."""
         self._keys: BoundedMap[Address, tuple[Address, ...]] = BoundedMap(_MAX_DEBTORS)
         """The keys that have passed for a sender, the last one last."""
 

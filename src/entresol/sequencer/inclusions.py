@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MAX_FAILED_BLOCKS: Final = 64
-"""Of how many blocks failures are remembered, until senders have their responses."""
+"""Blocks whose failures are remembered, until senders have their responses."""
 
 
 MAX_UNSEALED: Final = 4_096

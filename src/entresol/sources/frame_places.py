@@ -61,7 +61,7 @@ class Segment(NamedTuple):
     entry: Located | None
     pcs: list[int]
     steps: Sequence[Step]
-    """Of the innermost function, the last steps."""
+    """The last steps of the innermost function."""
 
 
 class FramePlaces:

@@ -29,7 +29,7 @@ class BatchPosition(NamedTuple):
 
 
 _SETTLED_BYTES: Final = 32 + 8 + 8
-"""Of the row of a step without its gas: transaction, block and time."""
+"""The row of a step without its gas: transaction, block and time."""
 
 
 class BatchMark(NamedTuple):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LIMITS: Final = TraceLimits(max_bytes=4 << 20, seconds=2.0)
-"""Of the traces of one block; each is decoded with the GIL held, and drawn as text."""
+"""The limits of the traces of one block; each is decoded with the GIL held, and drawn as text."""
 
 MAX_PENDING: Final = 64
 """Blocks that may be queued; further ones are logged without traces."""

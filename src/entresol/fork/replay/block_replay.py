@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from entresol.primitives.headers import Header
 
 LIMITS = TraceLimits(max_bytes=1 << 30, seconds=600.0)
-"""Of one trace: who replays asks for it, and nobody else waits."""
+"""The limits of one trace: who replays asks for it, and nobody else waits."""
 
 MAX_TRANSACTIONS: Final = 50_000
 """A block has fewer; more would be a remote that lies."""

@@ -108,7 +108,7 @@ class SentBundle:
         """Its calls, its chains, and who may execute and cancel them."""
         self.hash = HexBytes(bundle.hash())
         self.receipt = receipt
-        """Of the transaction that sent it."""
+        """The receipt of the transaction that sent it."""
         self.source = source
         self.destination = destination
         self._index = index

@@ -59,7 +59,7 @@ class OpenForks(NamedTuple):
 
     config: NodeConfig
     l2: OpenFork | None = None
-    """Of `entresol anvil`, its one chain."""
+    """The one chain of `entresol anvil`."""
     l1: OpenFork | None = None
     chains: tuple[OpenFork | None, ...] = ()
     """The forks of the tables `[[chains]]`, in place of `l2`."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zstandard import ZstdCompressor
 
 VERSION: Final = 1
-"""Of the envelope: what follows is a frame of zstd."""
+"""The version of the envelope: what follows is a frame of zstd."""
 
 _MAGIC: Final = bytes.fromhex("28b52ffd")
 _SINGLE_SEGMENT: Final = 0x20

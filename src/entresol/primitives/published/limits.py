@@ -36,7 +36,7 @@ MAX_SET_GAS: Final = 1_000_000_000
 """The highest gas limit that an operator may set: the rest is room for the roots and the first deposit of a block."""
 
 MAX_NUMBER: Final = 2**53 - 1
-"""Of a batch, and of its first block: clients read them as doubles."""
+"""The highest number of a batch, and of its first block: clients read them as doubles."""
 MAX_BLOCKS: Final = 1_024
 """The blocks of a batch."""
 MAX_TRANSACTIONS: Final = 65_535

@@ -68,7 +68,7 @@ class WorkerMessage(IntEnum):
     START = 0
     """To a worker: what it serves."""
     READY = 1
-    """Of a worker: it listens."""
+    """From a worker: it listens."""
     STOP = 2
     """To a worker."""
     SEALED = 3
@@ -76,17 +76,17 @@ class WorkerMessage(IntEnum):
     TRANSACTION = 4
     """To a worker with subscribers: a pending transaction and its sender."""
     WANTED = 7
-    """Of a worker: it has other subscribers, as the state page says."""
+    """From a worker: it has other subscribers, as the state page says."""
     REVERTED = 6
     """To a worker with subscribers: a revert, with the records of its blocks."""
     LOG = 5
-    """Of a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
+    """From a worker: lines of its log, to standard output; to standard error if the layer's byte is 1."""
     PUSH = 8
     """To a worker: the number of a client, and a document for it."""
     DAMAGED = 10
-    """Of a worker: what it could not read of a layer's store."""
+    """From a worker: what it could not read of a layer's store."""
     CLIENT_GONE = 9
-    """Of a worker: the number of a client that has made its last request."""
+    """From a worker: the number of a client that has made its last request."""
 
 
 def encode_page(page: PageResponse) -> bytes:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _MAX_PRICE: Final = 2**63
 
 MAX_REVERTED_RECORDS: Final = 256
-"""Of how many blocks the records are remembered until subscribers are notified, which is in the next turn."""
+"""Blocks whose records are remembered until subscribers are notified, which is in the next turn."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 

@@ -135,7 +135,7 @@ class BatchClaim(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     state_root: Hash32
     commitment: Hash32
-    """Of timestamps, data, deposits, messages and imported roots."""
+    """The commitment to timestamps, data, deposits, messages and imported roots."""
     first_block: int
     last_block: int
     data: bytes

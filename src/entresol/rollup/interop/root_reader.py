@@ -206,7 +206,7 @@ class RootRange(NamedTuple):
     roots: Sequence[InteropRoot]
     """Roots that the chain imports: of the blocks in which another chain has appended a batch."""
     paths: Sequence[tuple[int, BatchPath]]
-    """Of the chain's own batches that were appended."""
+    """The paths of the chain's own batches that were appended."""
 
 
 class RootReader:

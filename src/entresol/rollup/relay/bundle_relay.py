@@ -77,7 +77,7 @@ class OpenBundle(NamedTuple):
     transaction_index: int
     """In its block, as receipts have it."""
     position: int
-    """Of its message among those of the transaction."""
+    """The position of its message among those of the transaction."""
     sender: bytes
     """The account whose transaction has sent it."""
     encoded: bytes

@@ -39,7 +39,7 @@ class OpenWithdrawal(NamedTuple):
 
     transaction: Hash32
     position: int
-    """Of its message among those of the transaction."""
+    """The position of its message among those of the transaction."""
 
 
 class WithdrawalRelay(Relay[OpenWithdrawal, OpenWithdrawal]):

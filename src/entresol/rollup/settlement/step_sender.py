@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MAX_EXECUTE_BYTES: Final = 120_000
 """How much one transaction lists: nodes of L1 take none above 128 KiB."""
 _BATCH_BYTES: Final = 5_120
-"""Of a batch without priority transactions and roots: its fields, offsets and lengths, and two paths of 64 hashes."""
+"""A batch without priority transactions and roots: its fields, offsets and lengths, and two paths of 64 hashes."""
 _PRIORITY_BYTES: Final = 32
 
 log = logging.getLogger(__name__)

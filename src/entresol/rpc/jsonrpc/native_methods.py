@@ -23,7 +23,7 @@ from entresol.rpc.jsonrpc.served_method import Method
 _KINDS: Final[dict[Any, str]] = {Hash32: "hash", Address: "address", bool: "boolean", str: "other"}
 """The parameters of getters, as the crate names them."""
 _NUMBER, _NUMBER_BITS = "number", 64
-"""Of those that may also be JSON integers, these are plain as such."""
+"""Quantities of this width that may also be JSON integers are plain as such."""
 _QUANTITIES: Final = {64: "quantity64", 256: "quantity"}
 """Numbers by their width, of which hex digits are plain, whatever else their type reads."""
 

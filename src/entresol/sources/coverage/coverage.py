@@ -215,7 +215,7 @@ class Coverage:
         self._is_counted = is_counted
         self._sources: dict[tuple[str, bytes | None], SourceCoverage] = {}
         self._places: dict[int, list[tuple[SourceCoverage, SourcePlaces]]] = {}
-        """Of each code, by identity: the contracts are kept, too."""
+        """The places of each code, by identity: the contracts are kept, too."""
         self._contracts = list(contracts)
         for contract in self._contracts:
             for compiled in (contract.creation, contract.deployed):

@@ -158,7 +158,7 @@ class _CodeReader:
         self._pushed: set[object] = set()
         """Parts of which only instructions that push where to jump were found."""
         self._latest: dict[object, object] = {}
-        """Of each part, where it was found last."""
+        """The key under which each part was found last."""
         self._previous: set[object] = set()
         """The parts of the instruction before."""
 

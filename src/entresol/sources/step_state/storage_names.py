@@ -81,7 +81,7 @@ class _Item(NamedTuple):
     type: StoredType
     offset: int = 0
     part: int = 0
-    """Of a long string, the slot after the first one."""
+    """The number of a slot of a long string after its first one; 0 elsewhere."""
 
 
 class StorageNames:

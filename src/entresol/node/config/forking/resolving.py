@@ -42,10 +42,10 @@ class PlannedForks(NamedTuple):
     """The layers that are forks; None for one that is not."""
 
     l2: PlannedFork | None = None
-    """Of `entresol anvil`, its one chain."""
+    """The one chain of `entresol anvil`."""
     l1: PlannedFork | None = None
     chains: tuple[PlannedFork | None, ...] = ()
-    """Of the tables `[[chains]]`, in place of `l2`."""
+    """The forks of the tables `[[chains]]`, in place of `l2`."""
 
     def __bool__(self) -> bool:
         return any(fork is not None for fork in (self.l2, self.l1, *self.chains))
