@@ -412,7 +412,7 @@ KILLS = 10
 
 def writer(place: Path, first: int, count: int, step: int) -> subprocess.Popen[str]:
     arguments = [str(place), str(first), str(count), str(step)]
-    module = [sys.executable, "-m", "tests.support.fork.cache_writer", *arguments]
+    module = [sys.executable, "-m", "tests.support.fork.cached_forks", *arguments]
     return subprocess.Popen(module, stdout=subprocess.PIPE, text=True)
 
 
