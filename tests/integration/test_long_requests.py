@@ -89,22 +89,28 @@ def test_half_of_a_surrogate_pair_in_a_long_request_is_rejected_under_its_id(
     assert response.startswith(b'{"jsonrpc":"2.0","id":7,"error":{"code":-32602,')
 
 
+def held_seconds(body: bytes, result: int) -> float:
+    """Return for how long a request holds the loop: the least of some tries, as others may have the processor."""
+    longest = []
+    for _ in range(5):
+        with measured_callbacks() as measured:
+            response = asyncio.run(respond(body))
+        assert response is not None
+        assert b'"result":%d}' % result in response
+        longest.append(measured.longest)
+    return min(longest)
+
+
 def test_long_data_does_not_keep_the_event_loop() -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b"]}' % DIGITS
-    with measured_callbacks() as measured:
-        response = asyncio.run(respond(body))
-    assert response == b'{"jsonrpc":"2.0","id":1,"result":%d}' % ((7 << 20) + 5)
-    assert measured.longest < decode_seconds(body) / 2
+    assert held_seconds(body, (7 << 20) + 5) < decode_seconds(body) / 2
 
 
 @pytest.mark.parametrize("opening", [b"", b"["])
 def test_long_parameters_of_calls_in_order_do_not_keep_the_event_loop(opening: bytes) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"toy_size","params":["0x%b",7]}' % DIGITS
-    with measured_callbacks() as measured:
-        response = asyncio.run(respond(opening + body + (b"]" if opening else b"")))
-    assert response is not None
-    assert b'"result":%d}' % ((7 << 20) + 7) in response
-    assert measured.longest < decode_seconds(body) / 2
+    whole = opening + body + (b"]" if opening else b"")
+    assert held_seconds(whole, (7 << 20) + 7) < decode_seconds(body) / 2
 
 
 def test_wrong_long_parameters_of_calls_in_order_are_rejected_in_their_place() -> None:
