@@ -36,7 +36,7 @@ def stack_trace_of(
 ) -> list[str]:
     """Return where a transaction, by its hash, or a call on the state after a block failed, the innermost line last.
 
-    Nothing if it did not fail, or if the devnet has no sources of it: the setting `sources`.
+    The list is empty if it did not fail, or if the devnet has no sources of its contracts (the setting `sources`).
     """
     is_hash = isinstance(failed, str)
     method = "entresol_getStackTrace" if is_hash else "entresol_getCallStackTrace"

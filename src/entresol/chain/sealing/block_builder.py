@@ -33,7 +33,7 @@ QUICK_EDITS: Final = 256
 
 
 class BlockWrite:
-    """An executed block that is written, but neither durable nor shown yet; whoever needs it runs `sync`, too, and waits so."""
+    """An executed block that is written, but not yet durable or shown; `sync` makes it durable, whoever calls it first."""
 
     def __init__(self, executed: ExecutedBlock, sync: Callable[[], None]) -> None:
         self.executed = executed

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from entresol.rollup.l1_prices import EtherPriceWatcher
     from entresol.sequencer.sequencer import Sequencer
 
-
 logger = logging.getLogger(__name__)
 
 

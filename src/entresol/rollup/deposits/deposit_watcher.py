@@ -44,7 +44,7 @@ class DepositRange(msgspec.Struct, frozen=True):
     last: L1Block
     deposits: Sequence[Deposit]
     total: int | None
-    """How many the contract counts up to the last block; None if L1 has no state of it any more."""
+    """The contract's count of deposits at the last block; None if L1 no longer has that block's state."""
 
     def missing(self, next_id: int) -> int | None:
         """Return the first id from `next_id` on that is missing in the range; None if it is complete."""
@@ -82,7 +82,7 @@ class DepositReader:
         return DepositRange(first, block, deposits, total)
 
     async def total_at(self, number: int, block_hash: Hash32 | None = None) -> int | None:
-        """Return how many deposits the contract counts at a block; None if L1 has no state of it."""
+        """Return the contract's count of deposits at a block; None if L1 does not have that block's state."""
         blocks = (number,) if block_hash is None else (block_hash, number)
         try:
             return await read_as_of(self._contract.total_priority_transactions, *blocks)
