@@ -185,7 +185,7 @@ python-check: $(REQUIREMENTS_STAMP) $(NATIVE)
 # The explorer is served as it is written; its types are in comments.
 .PHONY: explorer-check
 explorer-check: $(EXPLORER_MODULES)
-	cd tests/explorer && $(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings ../../src/entresol/explorer/static .
+	cd tests/explorer && $(NODE) node_modules/@biomejs/biome/bin/biome check --error-on-warnings ../../src/entresol/features/explorer/static .
 	cd tests/explorer && $(NODE) node_modules/typescript/bin/tsc --project .
 
 # A stamp, because the linter is compiled from its sources. GitHub lints the workflows, too, so it may be missing here.
@@ -250,7 +250,7 @@ python-test: install $(TOOLS_STAMP) $(WHEEL_STAMP)
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
-	$(PYTEST) tests/unit tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
+	$(PYTEST) tests/unit tests/features tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
 
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long

@@ -15,7 +15,7 @@ from entresol._native import TxEnv, address_of, call, keccak256, public_key
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.anvil import Anvil, running_anvil

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from benchmarks.harness import Row
-from entresol.replication.postgres import tables
-from entresol.replication.postgres.lease import read_lease
-from entresol.replication.postgres.tables import read_page
+from entresol.features.cluster.postgres import tables
+from entresol.features.cluster.postgres.lease import read_lease
+from entresol.features.cluster.postgres.tables import read_page
 from entresol.storage.log_entries import decode_entry
 from entresol.storage.tables import START, LogPosition
 from tests.support.cluster.postgres import EmptyCluster

@@ -25,6 +25,8 @@ from tests.support.run.tiers import EXPLORER, mark_tiers
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+pytest_plugins = ["tests.support.run.fixtures"]
+
 load_profile()
 
 

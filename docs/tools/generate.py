@@ -30,7 +30,9 @@ from docs.tools.two_floors import pictures
 DOCS: Final = Path(__file__).resolve().parent.parent
 DECISIONS: Final = DOCS / "decisions"
 SETTINGS_TYPE: Final = DOCS.parent / "src" / "entresol" / "inprocess" / "devnet_settings.py"
-SYSTEM_CONTRACTS: Final = DOCS.parent / "src" / "entresol" / "explorer" / "static" / "system.js"
+SYSTEM_CONTRACTS: Final = (
+    DOCS.parent / "src" / "entresol" / "features" / "explorer" / "static" / "system.js"
+)
 REFERENCE: Final = DOCS.parent / "build" / "reference"
 
 

@@ -18,7 +18,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS
-from entresol.node.layer_twos import MAX_CHAINS
+from entresol.node.layer_two_configs import MAX_CHAINS
 from entresol.node.node import Node
 from entresol.node.opening.development_keys import operator_of
 from entresol.node.recipes.ecosystem import open_ecosystem

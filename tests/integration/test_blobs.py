@@ -13,10 +13,10 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.keyring import Keyring
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.rules import ChainRules
-from entresol.dev.keyring import Keyring
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.transactions import decode
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.blobs import (

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from entresol.cli.exit_codes import OUTPUT_CLOSED
 from entresol.storage.store import Store
+from entresol.terminal.exit_codes import OUTPUT_CLOSED
 from tests.support.clients.accounts import ALICE, signed_transfer
 from tests.support.inprocess_node import InprocessNode, inprocess_node, run_command
 from tests.support.node_process import ENTRESOL, RunningNode, run_entresol, running_node

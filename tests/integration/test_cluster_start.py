@@ -144,9 +144,9 @@ def test_without_its_driver_a_cluster_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     rooms = (
-        "entresol.node.cluster",
-        "entresol.node.recipes.member",
-        "entresol.replication.postgres",
+        "entresol.features.cluster",
+        "entresol.features.cluster.member_node",
+        "entresol.features.cluster.postgres",
     )
     for name in [module for module in sys.modules if module.startswith(rooms)]:
         monkeypatch.delitem(sys.modules, name)

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.cli.exit_codes import ALARM, FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.counted import batches as batches_of
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives.values import Address
 from entresol.rollup.commitments import calldata_commitment
 from entresol.storage import tables
 from entresol.storage.store import Store
+from entresol.terminal.exit_codes import ALARM, FAILED, SUCCEEDED, USAGE_ERROR
 from tests.support.anvil import fresh_anvil
 from tests.support.chain.every_read import FEW_TRACERS, reads_of_block
 from tests.support.inprocess_node import inprocess_node, run_command

@@ -23,8 +23,8 @@ from entresol.chain.fees import FeeModel
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis
+from entresol.chain.keyring import Keyring
 from entresol.chain.rules import ChainRules
-from entresol.dev.keyring import Keyring
 from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.transactions import PriorityTransaction, sign

@@ -55,7 +55,7 @@ ELSEWHERE = {
     "--preset", "--client-version",
     # Which senders need no signature: test_anvil_command.py.
     "--auto-impersonate",
-    # Where sources are read from: tests/unit/sources/test_folders.py.
+    # Where sources are read from: tests/features/debugger/sources/test_folders.py.
     "--sources",
     # Whether browsers get pages: test_explorer.py.
     "--explorer",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from entresol import devnet
-from entresol.fork.cache.cache_files import default_directory
+from entresol.features.fork.cache.cache_files import default_directory
 from tests.support.anvil import running_anvil
 from tests.support.fork.remote_anvil import ANVIL
 from tests.support.run.environment import own_cache

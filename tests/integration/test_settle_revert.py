@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
-from entresol.cli.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
 from entresol.node.opening.development_keys import OPERATOR
+from entresol.terminal.exit_codes import FAILED, SUCCEEDED, USAGE_ERROR
 from tests.support.anvil import fresh_anvil
 from tests.support.inprocess_node import run_command
 from tests.support.node_process import DEVELOPMENT_FLAGS

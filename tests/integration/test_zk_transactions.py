@@ -11,8 +11,8 @@ import pytest
 
 from entresol._native import sign as sign_digest
 from entresol.chain.chain import Chain
+from entresol.chain.keyring import Keyring
 from entresol.chain.rules import ChainRules
-from entresol.dev.keyring import Keyring
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import ZkTransaction, decode, sign
 from entresol.primitives.values import Data

@@ -13,8 +13,8 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
-from entresol.dev.reverts import Reverts
 from entresol.errors import InvalidTransaction, PoolRejection
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.transactions import PriorityTransaction, Transaction
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from entresol.chain.rules import FORKS
 from entresol.errors import DerivationAlarm
+from entresol.features.derive.l1_events import BatchClaim
 from entresol.primitives.published.body import (
     BatchHeader,
     PublishedBatch,
@@ -21,7 +22,6 @@ from entresol.primitives.published.compression import compress
 from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
-from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.chain.dev_chain import deposit, fee_market
 from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, seen
 from tests.support.derivation.traffic import STRANGER

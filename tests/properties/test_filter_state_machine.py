@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.values import Address, Hash32, Quantity
 from entresol.rpc.pubsub.filters import Filters
 from entresol.rpc.render.chain_json import located_log_json

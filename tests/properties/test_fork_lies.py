@@ -13,8 +13,8 @@ import pytest
 
 from entresol.errors import RemoteFailed
 from entresol.execution.block_executor import HISTORY_STORAGE
-from entresol.fork.starting import OpenedRemote
-from entresol.fork.verify.proven_header import is_same
+from entresol.features.fork.starting import OpenedRemote
+from entresol.features.fork.verify.proven_header import is_same
 from tests.support.fork.recorded_remote import (
     Key,
     Recorded,

@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 
 from entresol.errors import MalformedValue
+from entresol.features.tracing.trace_models import Prestate, TracerResult
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.model import Choice
 from entresol.rpc.jsonrpc.served_method import Method
 from entresol.rpc.models.chain_objects import Notification
-from entresol.rpc.models.traces import Prestate, TracerResult
 
 
 @cache

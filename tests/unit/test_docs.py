@@ -42,13 +42,13 @@ DECISIONS = [page for page in PAGES if re.search(r"decisions/\d", page)]
 FENCED = re.MULTILINE | re.DOTALL
 WHERE = "give it one line in docs/tools/examples, then run `make docs`"
 REJECTED = {row.name for row in (*ETHEREUM, *DEVELOPMENT)}
-_WITHOUT_CONTRACT = "the example has no token; tests/unit/rpc/namespaces/dev/test_tokens.py has"
+_WITHOUT_CONTRACT = "the example has no token; tests/features/dev/methods/test_tokens.py has"
 _ELSEWHERE = "tests/conformance/test_declared_results.py decodes it"
 NOT_DECODED = {
     "anvil_dealERC20": _WITHOUT_CONTRACT,
     "anvil_getBlobByHash": _ELSEWHERE,
     "anvil_getBlobsByTransactionHash": _ELSEWHERE,
-    "anvil_getIntervalMining": "tests/unit/rpc/namespaces/dev/test_mining.py decodes it",
+    "anvil_getIntervalMining": "tests/features/dev/methods/test_mining.py decodes it",
     "anvil_setERC20Allowance": _WITHOUT_CONTRACT,
     "anvil_setERC20Balance": _WITHOUT_CONTRACT,
     "entresol_getBundleProblem": "no relay has given the bundle of the example up",

@@ -22,6 +22,7 @@ PACKAGE: Final = SOURCES / "entresol"
 NATIVE_SOURCES: Final = ROOT / "native"
 TESTS: Final = ROOT / "tests"
 UNIT: Final = TESTS / "unit"
+FEATURES: Final = TESTS / "features"
 NATIVE: Final = UNIT / "native"
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -73,7 +74,12 @@ GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
 
 def test_each_unit_test_mirrors_a_module() -> None:
     unmatched = {
-        str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py") if not mirrors(path)
+        str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py") if not mirrors(path, UNIT)
+    }
+    unmatched |= {
+        str(path.relative_to(TESTS))
+        for path in FEATURES.rglob("test_*.py")
+        if not mirrors(path, TESTS)
     }
     assert unmatched == set(NO_MIRROR)
 
@@ -244,7 +250,7 @@ def is_port(value: ast.expr) -> bool:
     return 0 < int(str(value.value)) < IMPOSSIBLE_PORT
 
 
-def mirrors(test: Path) -> bool:
+def mirrors(test: Path, root: Path) -> bool:
     """Say whether a unit test has the place and the name of a module, a package or a part of the crate.
 
     The tests of a module may be several files: `test_pool_eviction.py` is about a part of `pool.py`.
@@ -252,7 +258,7 @@ def mirrors(test: Path) -> bool:
     name = test.stem.removeprefix("test_")
     if test.parent == NATIVE:
         return any(crate_files(f"{name}.rs")) or any(crate_files(f"{name}/mod.rs"))
-    folder = PACKAGE / test.parent.relative_to(UNIT)
+    folder = PACKAGE / test.parent.relative_to(root)
     words = name.split("_")
     names = ("_".join(words[: end + 1]) for end in range(len(words)))
     return (folder / name / "__init__.py").exists() or any(

@@ -165,7 +165,9 @@ class EntresolProvider(TestProviderAPI, Web3Provider):
         if self.is_fork:
             wanted = ("fork_url", "fork_cache") if self.layer else ("l1_fork_url", "l1_fork_cache")
             if not any(config.fork.get(name) for name in wanted):
-                raise ConfigError(f"entresol.fork: {self.network.choice} needs {wanted[0]}")
+                raise ConfigError(
+                    f"entresol.features.fork: {self.network.choice} needs {wanted[0]}"
+                )
             added = config.fork
         return {**self._accounts, **config.node, **added}
 

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import wait_for_remote
 from entresol.chain.ledger import rebuild
-from entresol.cli.exit_codes import FAILED, SUCCEEDED, print_error
 from entresol.counted import counted
 from entresol.errors import InvalidConfig, ReplayMismatch, StoreFailed
-from entresol.fork.cache.cache_files import copy_caches
-from entresol.node.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
-from entresol.node.config.forking.folders import L1_FOLDER
-from entresol.node.config.forking.resolving import planned_forks
+from entresol.features.adding.records import ADDED_FILE, AddedChain, added_at, added_chains
+from entresol.features.fork.cache.cache_files import copy_caches
+from entresol.features.fork.config.folders import L1_FOLDER
+from entresol.features.fork.config.resolving import planned_forks
+from entresol.features.fork.opening.open_forks import OpenForks, open_forks, open_stored_forks
 from entresol.node.ecosystem_directory import (
     CHAINS_FILE,
     EcosystemDirectory,
     StoredChains,
     check_layout,
 )
-from entresol.node.forking.open_forks import OpenForks, open_forks, open_stored_forks
-from entresol.node.layer_twos import layer_two_configs
+from entresol.node.layer_two_configs import layer_two_configs
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens
@@ -34,6 +33,7 @@ from entresol.node.settlement.settlement_layer import configured_contracts
 from entresol.storage.database.backup import copy_chains
 from entresol.storage.database.directory import FORK_FOLDER, FORMAT_FILE, DirectoryLock
 from entresol.storage.store import Store
+from entresol.terminal.exit_codes import FAILED, SUCCEEDED, print_error
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

@@ -13,14 +13,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from entresol.cli.exit_codes import (
-    FAILED,
-    INTERRUPTED,
-    OUTPUT_CLOSED,
-    SUCCEEDED,
-    USAGE_ERROR,
-    print_error,
-)
 from entresol.cli.parsers import PARSERS, node_parser
 from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
@@ -28,6 +20,14 @@ from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.setting import PREFIX
 from entresol.node.config.suggestions import none_of, unknown_variables
+from entresol.terminal.exit_codes import (
+    FAILED,
+    INTERRUPTED,
+    OUTPUT_CLOSED,
+    SUCCEEDED,
+    USAGE_ERROR,
+    print_error,
+)
 
 
 def command() -> NoReturn:
@@ -135,21 +135,21 @@ def _cluster(words: Sequence[str]) -> int:
 
 
 def _cache(words: Sequence[str]) -> int:
-    from entresol.cli.fork_cache import run_cache  # noqa: PLC0415
+    from entresol.features.fork.commands.cache import run_cache  # noqa: PLC0415
 
     return run_cache(PARSERS["cache"]().parse(words), os.environ)
 
 
 def _replay(words: Sequence[str]) -> int:
     flags, config = _parsed("replay", words)
-    from entresol.cli.replay import run_replay  # noqa: PLC0415
+    from entresol.features.fork.commands.replay import run_replay  # noqa: PLC0415
 
     return run_replay(flags, config)
 
 
 def _derive(words: Sequence[str]) -> int:
     flags, config = _parsed("derive", words)
-    from entresol.cli.derive import run_derive  # noqa: PLC0415
+    from entresol.features.derive.commands import run_derive  # noqa: PLC0415
 
     return run_derive(flags, config)
 
@@ -163,7 +163,7 @@ def _settle(words: Sequence[str]) -> int:
 
 def _gas_report(words: Sequence[str]) -> int:
     flags = PARSERS["gas-report"]().parse(words)
-    from entresol.cli.gas_report import run_gas_report  # noqa: PLC0415
+    from entresol.features.debugger.commands import run_gas_report  # noqa: PLC0415
 
     return run_gas_report(flags)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from entresol.cli.exit_codes import SUCCEEDED
+from entresol.terminal.exit_codes import SUCCEEDED
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import NodeConfig

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from entresol.cli.exit_codes import SUCCEEDED
 from entresol.errors import InvalidConfig, LayerOneMismatch
 from entresol.l1.discovery import find_contracts
 from entresol.l1.operator import Operator, OperatorKeys
@@ -20,6 +19,7 @@ from entresol.node.settlement.manifest import ManifestFile
 from entresol.node.settlement.remote_setup import checked_url, given_bridgehub
 from entresol.node.settlement.settlement_layer import fee_limits, retry_until_reachable
 from entresol.rollup.settlement.batch_revert import RevertedBatches, revert_batches
+from entresol.terminal.exit_codes import SUCCEEDED
 
 if TYPE_CHECKING:
     from entresol.l1.deployment import SettlementContracts

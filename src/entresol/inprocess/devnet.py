@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, Unpack
 
 from entresol.errors import DevnetError, DevnetStopped, InvalidConfig
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.failures import FailureRecorder
 from entresol.inprocess.layer import DevnetAccount, DevnetLayer, ServedChain
@@ -26,7 +27,6 @@ from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.suggestions import similar
 from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
-from entresol.sources.registry import SourceRegistry
 from entresol.terminal.log import NodeLog
 from entresol.terminal.log_details import abis_of
 from entresol.terminal.writer import OUT, TerminalWriter
@@ -34,9 +34,9 @@ from entresol.terminal.writer import OUT, TerminalWriter
 if TYPE_CHECKING:
     from web3 import Web3
 
+    from entresol.chain.keyring import Impersonation
     from entresol.chain.mining_schedule import MiningState
     from entresol.contracts.abi_registry import AbiRegistry
-    from entresol.dev.keyring import Impersonation
     from entresol.inprocess.bridge import Bridge
     from entresol.inprocess.devnet_settings import DevnetSettings, SettingValue
     from entresol.inprocess.interop.relaying import Relayed

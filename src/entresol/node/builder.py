@@ -5,30 +5,30 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.node import Node
 from entresol.node.parts.part import Part, first_problem
-from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.dev.control import DevControl
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
+    from entresol.features.adding.methods import ChainControl
+    from entresol.features.dev.control import DevControl
+    from entresol.features.explorer.explorer_page import ExplorerPage
+    from entresol.features.fork.past.remote import PastChain
+    from entresol.features.workers.publisher import ShippedEvents
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.explorer.explorer_page import ExplorerPage
     from entresol.node.settlement.l2_components import L2Components
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.startup.info import NodeInfo
     from entresol.primitives.values import Address
-    from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
-    from entresol.rpc.namespaces.chains import ChainControl
-    from entresol.rpc.services.past.remote import PastChain
     from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
     from entresol.server.config import ServerConfig

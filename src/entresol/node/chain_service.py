@@ -9,9 +9,9 @@ import msgspec
 
 from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed
-from entresol.explorer.files import explorer_files
+from entresol.features.explorer.explorer_page import FORK_PATH, ExplorerPage
+from entresol.features.explorer.files import explorer_files
 from entresol.node.beacon_pages import BeaconPages
-from entresol.node.explorer.explorer_page import FORK_PATH, ExplorerPage
 from entresol.node.metrics import (
     Sample,
     chain_samples,

@@ -13,7 +13,7 @@ from entresol.chain.genesis.accounts import (
     derive,
 )
 from entresol.chain.genesis.genesis import Genesis
-from entresol.dev.keyring import Keyring
+from entresol.chain.keyring import Keyring
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.node.config.schema import MAX_ACCOUNTS, ChainConfig, NodeConfig
 from entresol.server.access_control import is_loopback

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
-from entresol.dev.node_chains import identity_of
 from entresol.errors import InvalidConfig, StoreForeign
-from entresol.node.adding.records import added_at
-from entresol.node.config.forking.folders import L1_FOLDER
+from entresol.features.adding.records import added_at
+from entresol.features.dev.node_chains import identity_of
+from entresol.features.fork.config.folders import L1_FOLDER
 from entresol.storage.database.directory import (
     FORMAT_FILE,
     LOCK_FILE,

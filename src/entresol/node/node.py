@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
     from entresol.node.chain_service import ChainService
     from entresol.node.parts.part import Part
     from entresol.node.settlement.rollup import Rollup

@@ -18,8 +18,8 @@ from entresol.replication.upstream import FEED_PATH
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
+    from entresol.features.cluster.postgres.member import Member
     from entresol.listeners import Listeners
-    from entresol.replication.postgres.member import Member
     from entresol.server.handler import ClientConnection
 
 ACCEPTED: Final = b"+"

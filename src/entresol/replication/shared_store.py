@@ -11,11 +11,11 @@ import msgspec
 
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import DepositsNotNext, StoreFailed
+from entresol.features.workers.state_page import ChainState, Revert, StatePage
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address
 from entresol.replication.router import ReplicaState
-from entresol.replication.workers.state_page import ChainState, Revert, StatePage
 from entresol.storage.database.directory import DATABASE, Directory
 from entresol.storage.database.key_value import KeyValueStore
 from entresol.storage.log_entries import (

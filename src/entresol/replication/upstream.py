@@ -11,8 +11,8 @@ from weakref import WeakSet
 import aiohttp
 
 from entresol.errors import ProducerUnavailable
+from entresol.features.workers.channel import Channel, WorkerCall, client_number, decode_page
 from entresol.replication.in_order import InOrder
-from entresol.replication.workers.channel import Channel, WorkerCall, client_number, decode_page
 from entresol.server.handler import ClientConnection, Handler, PageResponse, completed
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from entresol._native import Account
 from entresol.errors import MalformedValue, StoreDamaged, UnknownBlock
+from entresol.features.explorer.account_index import AccountIndex
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
 from entresol.storage import tables
-from entresol.storage.account_index import AccountIndex
 from entresol.storage.batch_table import BatchTable
 from entresol.storage.block_rows import PriceTable, RulesTable, as_published
 from entresol.storage.database.directory import Directory

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert
 from entresol.execution.call_frames import CallFrame, FrameLog
+from entresol.features.debugger.sources.walk import CALLS, CREATIONS
 from entresol.primitives.values import Address, Data, Hash32, Quantity
-from entresol.sources.walk import CALLS, CREATIONS
 from entresol.terminal.console_log import CONSOLE, MAX_LINES, formatted_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.contracts.abi_registry import AbiRegistry
-    from entresol.sources.compiled import CompiledContract
-    from entresol.sources.registry import SourceRegistry
+    from entresol.features.debugger.sources.compiled import CompiledContract
+    from entresol.features.debugger.sources.registry import SourceRegistry
 
 MAX_INDENT: Final = 64
 """Levels that are indented further; calls may be nested a thousand deep."""

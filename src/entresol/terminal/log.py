@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.execution.console import ConsoleCalls
+    from entresol.features.debugger.sources.registry import SourceRegistry
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
-    from entresol.sources.registry import SourceRegistry
     from entresol.terminal.config import LogConfig
 
 LEVELS: Final = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.explorer.files import FOLDER
+from entresol.features.explorer.files import FOLDER
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
 from entresol.rpc.jsonrpc.errors import ErrorObject
 from entresol.terminal.formats import (
@@ -24,8 +24,8 @@ from entresol.terminal.formats import (
 from entresol.terminal.transactions import OpenSends
 
 if TYPE_CHECKING:
+    from entresol.features.debugger.sources.registry import SourceRegistry
     from entresol.server.handler import ClientConnection, Handler
-    from entresol.sources.registry import SourceRegistry
 
 UNREADABLE: Final = "(unreadable)"
 

@@ -14,9 +14,9 @@ from entresol.errors import DeadlinePassed, EntresolError, ExecutionFailed
 from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.execution.evm_env import State, code_of
 from entresol.execution.tracing import SealedBlock, TraceBudget, TraceLimits, trace_block
-from entresol.rpc.services.sources.stack_traces import failure_of_transaction
-from entresol.sources.registry import SourceRegistry
-from entresol.sources.steps import MAX_STEP_BYTES
+from entresol.features.debugger.sources.registry import SourceRegistry
+from entresol.features.debugger.sources.steps import MAX_STEP_BYTES
+from entresol.features.debugger.stack_traces import failure_of_transaction
 from entresol.state_missing import WAIT_SECONDS
 from entresol.terminal.call_tree import CallTree, SourceNames
 

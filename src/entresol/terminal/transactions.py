@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents, Event
 from entresol.contracts.abi_registry import AbiRegistry
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.chain_json import created_contract
-from entresol.sources.registry import SourceRegistry
 from entresol.terminal.formats import (
     LogFormat,
     RejectionsSuppressed,

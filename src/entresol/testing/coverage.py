@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from entresol.counted import counted
-from entresol.sources.coverage.coverage import Coverage, Share, SourceCoverage
-from entresol.sources.coverage.lcov import lcov_of
-from entresol.sources.folders import is_file, read_contracts, roots_of
-from entresol.sources.registry import SourceRegistry
+from entresol.features.debugger.sources.coverage.coverage import Coverage, Share, SourceCoverage
+from entresol.features.debugger.sources.coverage.lcov import lcov_of
+from entresol.features.debugger.sources.folders import is_file, read_contracts, roots_of
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.terminal.formats import printable
 from entresol.testing.profiling import PROFILED, Profiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from entresol.sources.source_file import SourceFile
+    from entresol.features.debugger.sources.source_file import SourceFile
 
 TITLES: Final = ("lines", "statements", "branches", "functions")
 MAX_MISSED: Final = 60

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from entresol.counted import counted
+from entresol.features.debugger.gas_report_table import gas_lines, gas_table
+from entresol.features.debugger.sources.profile.counts import SourceCounts
+from entresol.features.debugger.sources.profile.report import GasReport
+from entresol.features.debugger.sources.profile.totals import ProfileTotals
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.inprocess.profiling.profiler import Profiler
-from entresol.sources.profile.counts import SourceCounts
-from entresol.sources.profile.report import GasReport
-from entresol.sources.profile.totals import ProfileTotals
-from entresol.sources.registry import SourceRegistry
-from entresol.terminal.gas_report import gas_lines, gas_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

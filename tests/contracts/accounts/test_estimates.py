@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from entresol._native import address_of, public_key
 from entresol.chain.mempool.validation import intrinsic_gas
-from entresol.dev.reverts import Reverts
 from entresol.errors import EstimateRejection, ExecutionReverted, IntrinsicGasTooLow
 from entresol.execution.calls import CallRequest, ZkCall, estimate_gas, estimate_l1_to_l2_gas
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.transactions import (
     Access,

@@ -17,7 +17,6 @@ from entresol.chain.mempool.account_rules import (
 )
 from entresol.chain.sealing.block_builder import BlockBuilder
 from entresol.chain.sealing.block_filler import INLINE_GAS
-from entresol.dev.reverts import Reverts
 from entresol.errors import (
     AccountRejection,
     GasBudgetSpent,
@@ -29,6 +28,7 @@ from entresol.errors import (
 )
 from entresol.execution.account_senders import CONTRACT_DEPLOYER, NONCE_HOLDER
 from entresol.execution.limits import GAS_PER_SECOND, MAX_REJECTED_GAS, WorkBudget
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER
 from entresol.primitives.transactions import Transaction, impersonate, sign
 from entresol.primitives.values import Address

@@ -9,7 +9,7 @@ from typing import Any
 from entresol._native import keccak256, rlp_encode
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DevAccount
-from entresol.dev.keyring import Keyring
+from entresol.chain.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig, LimitsConfig

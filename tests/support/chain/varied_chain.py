@@ -14,8 +14,8 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.keyring import Keyring
 from entresol.chain.rules import FORKS, ChainRules
-from entresol.dev.keyring import Keyring
 from entresol.errors import EntresolError
 from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L1_MESSAGE_SENT, L1_MESSENGER

@@ -17,11 +17,16 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from entresol.chain.chain import Chain
-from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
-from entresol.replication.postgres.journal import ClusterJournal, LogWriter, PoolRows, read_pool
-from entresol.replication.postgres.lease import take_lease
-from entresol.replication.postgres.sequencer import ClusterSealer
-from entresol.replication.postgres.tables import PostgresLog
+from entresol.features.cluster.postgres.connection import ClusterAddress, ClusterDatabase
+from entresol.features.cluster.postgres.journal import (
+    ClusterJournal,
+    LogWriter,
+    PoolRows,
+    read_pool,
+)
+from entresol.features.cluster.postgres.lease import take_lease
+from entresol.features.cluster.postgres.sequencer import ClusterSealer
+from entresol.features.cluster.postgres.tables import PostgresLog
 from entresol.replication.shared_store import Follower
 
 VARIABLE = "ENTRESOL_TEST_POSTGRES"

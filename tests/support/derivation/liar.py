@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from entresol.errors import DerivationAlarm
+from entresol.features.derive.l1_events import BatchClaim
 from entresol.primitives.published.body import PublishedBatch, decode_body
 from entresol.primitives.published.compression import decompress
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.commitments import calldata_commitment
-from entresol.rollup.derivation.l1_events import BatchClaim
 from tests.support.derivation.operated_chain import (
     DerivedChain,
     OperatedChain,

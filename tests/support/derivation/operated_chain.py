@@ -14,16 +14,16 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.fees import FeeConstants, FeeModel
 from entresol.chain.rules import ChainRules
+from entresol.features.derive.batch_deriver import BatchDeriver
+from entresol.features.derive.derived_block import EditSource
+from entresol.features.derive.l1_events import BatchClaim
+from entresol.features.derive.opening import open_derived
 from entresol.primitives.published.body import PublishedBatch, decode_body, encode_body
 from entresol.primitives.published.compression import compress, decompress
 from entresol.primitives.published.genesis import read_genesis_data
 from entresol.primitives.values import Hash32
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy, stored_info_of
-from entresol.rollup.derivation.batch_deriver import BatchDeriver
-from entresol.rollup.derivation.derived_block import EditSource
-from entresol.rollup.derivation.l1_events import BatchClaim
-from entresol.rollup.derivation.opening import open_derived
 from entresol.rollup.publication.publication import Publication
 from entresol.rollup.system_contracts import system_genesis
 from entresol.storage import tables

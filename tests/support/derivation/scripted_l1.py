@@ -15,6 +15,11 @@ import msgspec
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.errors import DerivationAlarm, LayerOneRejected
+from entresol.features.derive.batch_deriver import BatchDeriver
+from entresol.features.derive.derivation import Derivation, DerivationProgress, DerivationSources
+from entresol.features.derive.l1_events import BATCH_RANGE, BATCHES_REVERTED, BatchClaim
+from entresol.features.derive.opening import open_derived
+from entresol.features.derive.snapshot import BatchSnapshot
 from entresol.l1.availability.batch_data import BATCH_DATA
 from entresol.l1.contracts import (
     BATCH_COMMITTED,
@@ -29,11 +34,6 @@ from entresol.primitives.batches import Batch, DataScheme
 from entresol.primitives.transactions import PriorityTransaction
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batches import SealedBatch, stored_info_of
-from entresol.rollup.derivation.batch_deriver import BatchDeriver
-from entresol.rollup.derivation.derivation import Derivation, DerivationProgress, DerivationSources
-from entresol.rollup.derivation.l1_events import BATCH_RANGE, BATCHES_REVERTED, BatchClaim
-from entresol.rollup.derivation.opening import open_derived
-from entresol.rollup.derivation.snapshot import BatchSnapshot
 from entresol.rollup.publication.publication import published_genesis
 from tests.support.chain.dev_chain import priority_transaction
 from tests.support.derivation.operated_chain import publishing_genesis

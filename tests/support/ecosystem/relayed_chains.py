@@ -6,6 +6,9 @@ from entresol._native import keccak256
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
+from entresol.features.relay.bundle_relay import BundleRelay, BundleSource
+from entresol.features.relay.dispatch import RelayProofs
+from entresol.features.relay.relay_account import ChainAccount
 from entresol.primitives import abi
 from entresol.primitives.interop_bundles import (
     BUNDLE_SENT,
@@ -19,9 +22,6 @@ from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log, LogProof, ProvenLog
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
-from entresol.rollup.relay.bundle_relay import BundleRelay, BundleSource
-from entresol.rollup.relay.dispatch import RelayProofs
-from entresol.rollup.relay.relay_account import ChainAccount
 from entresol.rollup.system_contracts import BRIDGEHUB
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, BOB, SECRETS, fee_market

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from entresol.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
-from entresol.fork.cache.fork_database import CachedAccount, Fork, StartAnswers
+from entresol.features.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
+from entresol.features.fork.cache.fork_database import CachedAccount, Fork, StartAnswers
 
 FORK: Final = Fork(1, 19_000_000, b"\xaa" * 32)
 OTHER: Final = Fork(1, 19_000_001, b"\xbb" * 32)

@@ -14,14 +14,14 @@ from msgspec import Raw
 from entresol._native import Snapshot
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
-from entresol.dev.keyring import Keyring
+from entresol.chain.keyring import Keyring
 from entresol.errors.fork import AnchorLost, RemoteRejected
+from entresol.features.fork.past.remote import IsFinal, PastBlock
 from entresol.node.api.api import Api
 from entresol.node.config.api import LimitsConfig
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.headers import Header
 from entresol.primitives.values import Hash32
-from entresol.rpc.services.past.remote import IsFinal, PastBlock
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import (
     ACCOUNTS,

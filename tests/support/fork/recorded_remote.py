@@ -15,15 +15,15 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteFailed, RemoteRejected
-from entresol.fork.block_reads import BlockReads
-from entresol.fork.cache.fork_cache import ForkCache
-from entresol.fork.past_blocks import PastBlocks
-from entresol.fork.settings import ForkSettings
-from entresol.fork.starting import OpenedRemote, open_remote
-from entresol.fork.state_fetch import CollectedState, StateKey
-from entresol.fork.transport.client import ForkClient, Guard, Outcome
-from entresol.fork.transport.envelopes import Call
-from entresol.fork.verify.verified_reads import VerifiedReads
+from entresol.features.fork.block_reads import BlockReads
+from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.past_blocks import PastBlocks
+from entresol.features.fork.settings import ForkSettings
+from entresol.features.fork.starting import OpenedRemote, open_remote
+from entresol.features.fork.state_fetch import CollectedState, StateKey
+from entresol.features.fork.transport.client import ForkClient, Guard, Outcome
+from entresol.features.fork.transport.envelopes import Call
+from entresol.features.fork.verify.verified_reads import VerifiedReads
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Hash32
 from tests.support.chain.api_client import ApiClient

@@ -16,10 +16,10 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteFailed
-from entresol.fork.cache.fork_cache import ForkCache
-from entresol.fork.remote_chain import RemoteChain
-from entresol.fork.settings import ForkSettings
-from entresol.fork.table_feed import remote_snapshot
+from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.remote_chain import RemoteChain
+from entresol.features.fork.settings import ForkSettings
+from entresol.features.fork.table_feed import remote_snapshot
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.api_client import ApiClient
 from tests.support.fork.proxy import FaultyProxy, faulty_proxy

@@ -16,8 +16,8 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.fork_genesis import AnchoredAccount as FundedAccount
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.keyring import Keyring
 from entresol.chain.rules import ChainRules
-from entresol.dev.keyring import Keyring
 from entresol.node.api.api import Api
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.values import Address

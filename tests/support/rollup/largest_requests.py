@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
+from entresol.features.dev.methods.tokens import MAX_ACCOUNTS
+from entresol.features.tracing.methods.debug_state import MAX_ACCOUNTS as MAX_RANGE
+from entresol.features.tracing.methods.debug_state import MAX_SLOTS
+from entresol.features.tracing.methods.ots import MAX_PAGE
 from entresol.rpc.jsonrpc.params import MAX_OBJECTS
-from entresol.rpc.namespaces.debug.state import MAX_ACCOUNTS as MAX_RANGE
-from entresol.rpc.namespaces.debug.state import MAX_SLOTS
-from entresol.rpc.namespaces.dev.tokens import MAX_ACCOUNTS
-from entresol.rpc.namespaces.ots import MAX_PAGE
 from entresol.rpc.namespaces.transfers import MAX_LIMIT
 from entresol.rpc.services.call_runner import MAX_CALLS, MAX_NAMED_SLOTS, OVERRIDE_LIMITS
 from entresol.rpc.services.log_search import LogLimits

@@ -17,8 +17,8 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
-from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneRejected
+from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import REQUEST_TYPES, decode_deposit
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.json_rpc_client import JsonRpcClient

@@ -12,9 +12,15 @@ from unittest.mock import Mock
 
 import msgspec
 
+from entresol.features.cluster.joining import Joined
+from entresol.features.cluster.member_node import member
+from entresol.features.cluster.postgres.connection import ClusterAddress, ClusterDatabase
+from entresol.features.workers.channel import Channel
+from entresol.features.workers.supervisor import WorkerSupervisor
+from entresol.features.workers.worker_node import worker
+from entresol.features.workers.worker_process import WorkerStart
 from entresol.l1.operator import OperatorKeys
 from entresol.l1.remote_layer_one import RemoteLayerOne
-from entresol.node.cluster.joining import Joined
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
@@ -24,13 +30,7 @@ from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.recipes.ecosystem import ecosystem
 from entresol.node.recipes.layer_one import layer_one
-from entresol.node.recipes.member import member
-from entresol.node.recipes.worker import worker
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
-from entresol.node.workers.supervisor import WorkerSupervisor
-from entresol.node.workers.worker_process import WorkerStart
-from entresol.replication.postgres.connection import ClusterAddress, ClusterDatabase
-from entresol.replication.workers.channel import Channel
 from entresol.server.config import ServerConfig
 from entresol.terminal.config import LogConfig
 from entresol.terminal.log import NodeLog

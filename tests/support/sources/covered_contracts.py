@@ -15,9 +15,9 @@ from entresol.chain.chain import Chain
 from entresol.errors import EntresolError, MethodFailed
 from entresol.execution.profile import PROFILE, Profile, decode_profile
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_block
-from entresol.sources.coverage.coverage import Coverage, SourceCoverage
-from entresol.sources.folders import read_contracts
-from entresol.sources.registry import SourceRegistry
+from entresol.features.debugger.sources.coverage.coverage import Coverage, SourceCoverage
+from entresol.features.debugger.sources.folders import read_contracts
+from entresol.features.debugger.sources.registry import SourceRegistry
 from tests.support.chain.api_client import running_api
 
 FOLDER: Final = Path(__file__).parents[2] / "vectors" / "coverage"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from entresol.chain.chain_use import ChainUse
-from entresol.dev.reverts import Reverts
 from entresol.errors import ChainReplaced, StoreFailed
+from entresol.features.dev.reverts import Reverts
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import open_chain, transaction
 

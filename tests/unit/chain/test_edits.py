@@ -9,7 +9,7 @@ import pytest
 
 from entresol._native import Overlay, keccak256
 from entresol.chain.chain import Chain
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, balance, transaction

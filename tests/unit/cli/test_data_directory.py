@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from entresol.cli.main import main
-from entresol.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
+from entresol.features.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
 from tests.support.chain.dev_chain import open_chain
 from tests.support.fork.cached_forks import FORK, fill
 

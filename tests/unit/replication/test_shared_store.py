@@ -11,14 +11,14 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.fees import FeeModel
 from entresol.errors import DepositsNotNext
+from entresol.features.cluster.postgres.tables import PostgresLog, read_page
+from entresol.features.workers.publisher import StatePublisher
+from entresol.features.workers.state_page import StatePage
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Hash32
-from entresol.replication.postgres.tables import PostgresLog, read_page
 from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import Follower, SecondaryStore, StoreFollower, apply_entry
-from entresol.replication.workers.publisher import StatePublisher
-from entresol.replication.workers.state_page import StatePage
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.sequencer.sequencer import InlineSequencer

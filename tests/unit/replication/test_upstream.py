@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from entresol.errors import ProducerUnavailable
+from entresol.features.workers.channel import client_number
 from entresol.listeners import Listeners
 from entresol.replication.upstream import (
     NOT_PRODUCER,
@@ -21,7 +22,6 @@ from entresol.replication.upstream import (
     ClusterHandler,
     HttpUpstream,
 )
-from entresol.replication.workers.channel import client_number
 from entresol.server.handler import LocalConnection
 
 LAYER = 1

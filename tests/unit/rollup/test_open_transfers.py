@@ -11,8 +11,8 @@ import pytest
 
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import rebuild
-from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneUnreachable
+from entresol.features.dev.reverts import Reverts
 from entresol.l1.layer_one import L1Block
 from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_BASE_TOKEN
 from entresol.primitives.batches import SettlementStep, SettlementTransaction

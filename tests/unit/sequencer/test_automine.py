@@ -8,8 +8,8 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_filler import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.pending_block import OpenBlock
-from entresol.dev.reverts import Reverts
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer.automine import Automine, BlockSealer

@@ -13,9 +13,9 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing import pool_inclusion
 from entresol.chain.sealing.block_builder import QUICK_EDITS
 from entresol.chain.sealing.block_filler import INLINE_GAS
-from entresol.dev.reverts import Reverts
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.limits import WorkBudget
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from entresol._native import Account, keccak256
 from entresol.errors import MalformedValue, StoreDamaged, StoreFailed
+from entresol.features.explorer.token_transfers import TRANSFER
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.bytecode import eravm_hash, evm_hash, pad_evm
 from entresol.primitives.records import BlockRecord
@@ -19,7 +20,6 @@ from entresol.primitives.transactions import PriorityTransaction, Transaction, Z
 from entresol.storage import tables
 from entresol.storage.block_rows import NonEmptyBlocks, Prices, has_contents
 from entresol.storage.store import Store
-from entresol.storage.token_transfers import TRANSFER
 from tests.support.chain.block_production import sender
 from tests.support.chain.records import (
     EMPTY_CODE,

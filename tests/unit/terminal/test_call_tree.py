@@ -11,17 +11,17 @@ import pytest
 from entresol._native import keccak256
 from entresol.contracts.abi_registry import AbiRegistry
 from entresol.execution.call_frames import CallFrame, FrameLog
-from entresol.fork.replay.block_replay import BlockToReplay, TransactionReplay
-from entresol.fork.replay.remote_transactions import RemoteTransaction
+from entresol.features.debugger.sources.registry import SourceRegistry
+from entresol.features.fork.commands.replay_report import ReplayText
+from entresol.features.fork.replay.block_replay import BlockToReplay, TransactionReplay
+from entresol.features.fork.replay.remote_transactions import RemoteTransaction
 from entresol.primitives import abi
 from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Hash32
-from entresol.sources.registry import SourceRegistry
 from entresol.terminal.call_tree import CallTree, describe_error
 from entresol.terminal.formats import JsonLogFormat, TextLogFormat
 from entresol.terminal.log_details import LogDetails
-from entresol.terminal.replays import ReplayText
 from entresol.terminal.transactions import TransactionLog
 from tests.support.chain.api_client import ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.handler import ClientConnection, LocalConnection
-from entresol.sources.registry import SourceRegistry
 from entresol.terminal.formats import BatchServed, JsonLogFormat, RequestServed, TextLogFormat
 from entresol.terminal.requests import MAX_OF_BATCH, FailedCalls, RequestLog
 from entresol.terminal.transactions import TransactionLog

@@ -12,7 +12,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import JSON_RPC

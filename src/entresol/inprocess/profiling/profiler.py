@@ -13,11 +13,11 @@ from entresol.errors import EntresolError, MalformedValue
 from entresol.execution.overrides import override
 from entresol.execution.profile import PROFILE, Profile, decode_profile
 from entresol.execution.tracing import TraceBudget, TraceLimits, trace_call
+from entresol.features.debugger.sources.profile.totals import ProfileTotals, block_profiles
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.types.block_id import LATEST, BlockId
 from entresol.rpc.types.call_request import CallObject
 from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides, state_overrides
-from entresol.sources.profile.totals import ProfileTotals, block_profiles
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain

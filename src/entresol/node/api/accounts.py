@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.rpc.namespaces.entresol.statistics import EntresolBlockStatistics
-from entresol.rpc.namespaces.entresol.tokens import EntresolTokens, EntresolTokenTransfers
-from entresol.rpc.namespaces.entresol.transactions import EntresolTransactions
-from entresol.rpc.services.accounts.holders import HolderLists
-from entresol.rpc.services.accounts.transaction_search import TransactionSearch
-from entresol.rpc.services.accounts.transfer_search import TransferSearch
+from entresol.features.explorer.holders import HolderLists
+from entresol.features.explorer.methods.statistics import EntresolBlockStatistics
+from entresol.features.explorer.methods.tokens import EntresolTokens, EntresolTokenTransfers
+from entresol.features.explorer.methods.transactions import EntresolTransactions
+from entresol.features.explorer.transaction_search import TransactionSearch
+from entresol.features.explorer.transfer_search import TransferSearch
 
 if TYPE_CHECKING:
     from entresol.node.api.services import ApiServices

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.cache_limits import CACHES
-from entresol.dev.checkpoint import MAX_CHECKPOINT_BYTES
-from entresol.dev.control import DevControl
+from entresol.features.adding.methods import ChainControl, EntresolChains
+from entresol.features.debugger.sources.registry import SourceRegistry
+from entresol.features.dev.checkpoint import MAX_CHECKPOINT_BYTES
+from entresol.features.dev.control import DevControl
 from entresol.listeners import Listeners
 from entresol.node.api.accounts import account_namespaces
 from entresol.node.api.adapters import request_limits
@@ -17,27 +19,25 @@ from entresol.node.api.services import ApiServices
 from entresol.node.metrics import MemoryUse
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import NativeReads
-from entresol.rpc.namespaces.chains import ChainControl, EntresolChains
 from entresol.rpc.namespaces.net_web3 import RpcModules
 from entresol.rpc.pubsub.event_log import MAX_EVENT_BYTES
 from entresol.rpc.services.native_reads import new_account_reads, new_bridge_estimates
-from entresol.sources.registry import SourceRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from entresol.chain.chain import Chain
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
     from entresol.execution.console import ConsoleCalls
+    from entresol.features.fork.past.executions import StateAt
+    from entresol.features.fork.past.remote import PastChain
+    from entresol.features.fork.past.router import PastRouter
+    from entresol.features.workers.publisher import ShippedEvents
     from entresol.node.api.dialect import Dialect
     from entresol.node.config.api import ApiConfig, LimitsConfig
     from entresol.node.settlement.l2_components import L2Components
     from entresol.primitives.batches import Batch
-    from entresol.replication.workers.publisher import ShippedEvents
     from entresol.rpc.jsonrpc.forwarding import Router
-    from entresol.rpc.services.past.executions import StateAt
-    from entresol.rpc.services.past.remote import PastChain
-    from entresol.rpc.services.past.router import PastRouter
     from entresol.rpc.types.fork_target import ForkControl
     from entresol.sequencer.sequencer import Sequencer
 

@@ -4,62 +4,62 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.node.settlement.l2_components import RollupParts, SettledView
-from entresol.rpc.namespaces.dev.block_control import AnvilBlockControl, HardhatBlockControl
-from entresol.rpc.namespaces.dev.evm import Evm, TimeTravel
-from entresol.rpc.namespaces.dev.impersonation import (
+from entresol.features.debugger.gas_reports import GasReports
+from entresol.features.debugger.methods.contract_sources import (
+    EntresolContracts,
+    EntresolStackTraces,
+    HardhatSources,
+    KnownContracts,
+)
+from entresol.features.debugger.methods.executions import EntresolExecutions
+from entresol.features.debugger.methods.gas_report import EntresolGasReport
+from entresol.features.debugger.recorded_executions import Executions
+from entresol.features.debugger.sources.recording.recording import Recordings
+from entresol.features.debugger.stack_traces import StackTraces
+from entresol.features.dev.methods.block_control import AnvilBlockControl, HardhatBlockControl
+from entresol.features.dev.methods.evm import Evm, TimeTravel
+from entresol.features.dev.methods.impersonation import (
     AnvilImpersonation,
     EthUnsigned,
     HardhatImpersonation,
 )
-from entresol.rpc.namespaces.dev.mining import (
+from entresol.features.dev.methods.mining import (
     AnvilMine,
     HardhatMine,
     HardhatMiningModes,
     MineDetailed,
     MiningModes,
 )
-from entresol.rpc.namespaces.dev.node_info import AnvilNode, HardhatNode
-from entresol.rpc.namespaces.dev.pool import AnvilPool, HardhatPool
-from entresol.rpc.namespaces.dev.reorg import AnvilReorg, AnvilReset, HardhatReset
-from entresol.rpc.namespaces.dev.revert_runner import RevertRunner
-from entresol.rpc.namespaces.dev.settlement import AnvilSettlement, EntresolBaseToken
-from entresol.rpc.namespaces.dev.state import (
+from entresol.features.dev.methods.node_info import AnvilNode, HardhatNode
+from entresol.features.dev.methods.pool import AnvilPool, HardhatPool
+from entresol.features.dev.methods.reorg import AnvilReorg, AnvilReset, HardhatReset
+from entresol.features.dev.methods.revert_runner import RevertRunner
+from entresol.features.dev.methods.settlement import AnvilSettlement, EntresolBaseToken
+from entresol.features.dev.methods.state import (
     AccountEdits,
     BalanceEdits,
     HardhatStateEdits,
     StateEdits,
 )
-from entresol.rpc.namespaces.dev.state_files import AnvilState, HardhatState
-from entresol.rpc.namespaces.dev.tokens import (
+from entresol.features.dev.methods.state_files import AnvilState, HardhatState
+from entresol.features.dev.methods.tokens import (
     AnvilTokens,
     HardhatTokens,
     TenderlyTokens,
     TokenEdits,
     TokenSlots,
 )
-from entresol.rpc.namespaces.entresol.executions import EntresolExecutions
-from entresol.rpc.namespaces.entresol.gas_report import EntresolGasReport
+from entresol.node.settlement.l2_components import RollupParts, SettledView
 from entresol.rpc.namespaces.rejected import DEVELOPMENT, rejecting
-from entresol.rpc.namespaces.sources import (
-    EntresolContracts,
-    EntresolStackTraces,
-    HardhatSources,
-    KnownContracts,
-)
-from entresol.rpc.services.sources.executions import Executions
-from entresol.rpc.services.sources.gas_reports import GasReports
-from entresol.rpc.services.sources.stack_traces import StackTraces
 from entresol.rpc.types.fork_target import ForkControl, NoForks
-from entresol.sources.recording.recording import Recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.dev.control import DevControl
+    from entresol.features.debugger.sources.registry import SourceRegistry
+    from entresol.features.dev.control import DevControl
     from entresol.node.api.services import ApiServices
     from entresol.rpc.jsonrpc.method import Namespace
-    from entresol.sources.registry import SourceRegistry
 
 
 def development_namespaces(

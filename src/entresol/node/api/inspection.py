@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.rpc.namespaces.debug.raw import DebugRaw
-from entresol.rpc.namespaces.debug.state import DebugRanges, DebugState
-from entresol.rpc.namespaces.debug.traces import DebugCallTraces, DebugTraces
-from entresol.rpc.namespaces.ots import OtsBlocks, OtsSearch, OtsTransactions
-from entresol.rpc.namespaces.trace import TraceFrames, TraceOpcodeGas, TraceReplays
+from entresol.features.tracing.methods.debug_raw import DebugRaw
+from entresol.features.tracing.methods.debug_state import DebugRanges, DebugState
+from entresol.features.tracing.methods.debug_traces import DebugCallTraces, DebugTraces
+from entresol.features.tracing.methods.ots import OtsBlocks, OtsSearch, OtsTransactions
+from entresol.features.tracing.methods.trace import TraceFrames, TraceOpcodeGas, TraceReplays
 from entresol.rpc.services.address_search import AddressSearch
 from entresol.rpc.services.rendered_chain import RenderedObjects
 

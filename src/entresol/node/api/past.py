@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from entresol.features.fork.past.executions import PastExecutions, StateAt, remote_state
+from entresol.features.fork.past.fee_history import SplitFees
+from entresol.features.fork.past.fork_proofs import AnchorProofs, OverlayChecks
+from entresol.features.fork.past.logs import SplitLogs
+from entresol.features.fork.past.router import PastRouter, Places
 from entresol.rpc.jsonrpc.method import Past
-from entresol.rpc.services.past.executions import PastExecutions, StateAt, remote_state
-from entresol.rpc.services.past.fee_history import SplitFees
-from entresol.rpc.services.past.fork_proofs import AnchorProofs, OverlayChecks
-from entresol.rpc.services.past.logs import SplitLogs
-from entresol.rpc.services.past.router import PastRouter, Places
 
 if TYPE_CHECKING:
     from entresol._native import Rules
     from entresol.chain.rules import ChainRules
+    from entresol.features.fork.past.remote import PastChain
     from entresol.node.api.services import ApiServices
-    from entresol.rpc.services.past.remote import PastChain
 
 
 def past_router(services: ApiServices, remote: PastChain, state_at: StateAt | None) -> PastRouter:

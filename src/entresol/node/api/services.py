@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
-from entresol.dev.keyring import Keyring
+from entresol.chain.keyring import Keyring
 from entresol.execution.calls import Unfunded
 from entresol.node.api.adapters import call_limits, log_limits, trace_limits
 from entresol.node.api.chain_threads import ChainThreads
@@ -21,7 +21,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.call_runner import CallRunner
 from entresol.rpc.services.fill_transaction import TransactionFiller
 from entresol.rpc.services.native_reads import new_call_errors, new_fee_history, new_state_reads
-from entresol.rpc.services.past.open_past import OpenPast
+from entresol.rpc.services.open_past import OpenPast
 from entresol.rpc.services.pending_builder import PendingBuilder
 from entresol.rpc.services.rendered_chain import BatchInclusion, PendingTransactions, RenderedChain
 from entresol.rpc.services.trace_runner import TraceRunner
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from entresol.chain.chain import Chain
-    from entresol.replication.workers.publisher import ShippedEvents
+    from entresol.features.workers.publisher import ShippedEvents
     from entresol.sequencer.sequencer import Sequencer
 
 

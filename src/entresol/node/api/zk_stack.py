@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.features.explorer.methods.statistics import EntresolBatchStatistics
 from entresol.node.api.adapters import l2_contracts
 from entresol.rollup.batches import stored_info_of
 from entresol.rpc.namespaces.books import EntresolBooks
 from entresol.rpc.namespaces.edits import EntresolEdits
-from entresol.rpc.namespaces.entresol.statistics import EntresolBatchStatistics
 from entresol.rpc.namespaces.transfers import EntresolTransfers
 from entresol.rpc.namespaces.zks.batches import ZksBatches
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts

@@ -13,7 +13,8 @@ from entresol.chain.genesis.mnemonics import random_mnemonic, seeded_mnemonic
 from entresol.chain.rules import EPOCH_SLOTS, MAX_CODE_SIZE, SUGGESTED_TIP
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.evm_env import MAX_GAS_LIMIT
-from entresol.fork.settings import DEFAULT_BACKOFF, DEFAULT_TIMEOUT
+from entresol.features.fork.config.section import ForkConfig
+from entresol.features.fork.settings import DEFAULT_BACKOFF, DEFAULT_TIMEOUT
 from entresol.node.config.api import (
     ApiConfig,
     ClientVersion,
@@ -22,7 +23,6 @@ from entresol.node.config.api import (
     Sources,
 )
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.forking.section import ForkConfig
 from entresol.node.config.loader import Settings
 from entresol.node.config.schema import MAX_ACCOUNTS, ChainConfig, L1Config, NodeConfig
 from entresol.node.config.setting import PREFIX

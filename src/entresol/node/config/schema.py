@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
+from entresol.features.fork.config.section import L1_FORK, ForkConfig
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import PRESETS, ApiConfig, LimitsConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
-from entresol.node.config.forking.section import L1_FORK, ForkConfig
 from entresol.node.config.loader import Settings, Tables
 from entresol.node.config.settlement import RelayConfig, SettlementSettings
 from entresol.node.config.state_files import StateFilesConfig

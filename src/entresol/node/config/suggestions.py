@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from entresol.fork.settings import CACHE_VARIABLE
-from entresol.node.config.forking.endpoints import names_url
+from entresol.features.fork.config.endpoints import names_url
+from entresol.features.fork.settings import CACHE_VARIABLE
 from entresol.node.config.setting import MAX_SHOWN, PREFIX, Setting, redact, shown_name, shown_text
 
 _EXPECTED: Final = re.compile(r"Expected `([^`]+)`(?: (<=|>=|<|>) (\S+))?(?:, got `\w+`)?")

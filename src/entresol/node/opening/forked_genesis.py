@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
-from entresol.node.forking.first_block import seal_first_block
+from entresol.features.fork.opening.first_block import seal_first_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis, GenesisAccount
-    from entresol.node.forking.open_fork import OpenFork
+    from entresol.features.fork.opening.open_fork import OpenFork
     from entresol.primitives.values import Address
 
 

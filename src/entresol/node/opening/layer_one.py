@@ -16,6 +16,7 @@ from entresol.chain.rules import MAX_CODE_SIZE, ChainRules
 from entresol.contracts import artifact
 from entresol.contracts.slots import storage_of
 from entresol.errors import InvalidConfig
+from entresol.features.fork.config.folders import L1_FOLDER, data_path
 from entresol.l1.deployment import Deployment, RegisteredChain
 from entresol.l1.embedded_genesis import (
     TOKEN_REGISTRAR,
@@ -24,7 +25,6 @@ from entresol.l1.embedded_genesis import (
     fund_vault,
     with_pairs,
 )
-from entresol.node.config.forking.folders import L1_FOLDER, data_path
 from entresol.node.config.schema import ETHER, NodeConfig
 from entresol.node.dev_features import development_accounts
 from entresol.node.genesis_config import LayerOneGenesis
@@ -48,7 +48,7 @@ from entresol.storage.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from entresol.node.forking.open_fork import OpenFork
+    from entresol.features.fork.opening.open_fork import OpenFork
 
 _CONTRACT_NONCE: Final = 1
 

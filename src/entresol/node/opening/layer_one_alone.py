@@ -21,7 +21,7 @@ from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
 
 if TYPE_CHECKING:
-    from entresol.node.forking.open_fork import OpenFork
+    from entresol.features.fork.opening.open_fork import OpenFork
 
 
 def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Chain:

@@ -13,8 +13,8 @@ from entresol.chain.genesis.genesis import GenesisAccount
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.rules import ChainRules
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.fork.config.folders import data_path
 from entresol.l1.deployment import SettlementContracts
-from entresol.node.config.forking.folders import data_path
 from entresol.node.dev_features import funding
 from entresol.node.genesis_config import LayerTwoGenesis, load_file
 from entresol.node.opening.availability import max_pubdata_of, with_availability
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from entresol._native import RemoteTable
+    from entresol.features.fork.opening.open_fork import OpenFork
     from entresol.node.config.schema import ChainConfig, NodeConfig
-    from entresol.node.forking.open_fork import OpenFork
 
 
 def open_layer_two(  # noqa: PLR0913 - independent parts

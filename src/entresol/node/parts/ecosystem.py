@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.node.explorer.explorer_routes import connect_layers
-from entresol.node.startup.fork_info import ForkInfo
+from entresol.features.explorer.explorer_routes import connect_layers
+from entresol.features.fork.fork_info import ForkInfo
 from entresol.node.startup.info import L1Info, NodeInfo
 
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
-    from entresol.dev.control import DevControl
+    from entresol.features.dev.control import DevControl
+    from entresol.features.fork.opening.open_forks import OpenForks
+    from entresol.features.relay.node_relay import NodeRelay
     from entresol.node.builder import NodeBuilder
     from entresol.node.chain_service import ChainService
-    from entresol.node.forking.open_forks import OpenForks
     from entresol.node.parts.layers import LayerTwo
-    from entresol.node.parts.relay import NodeRelay
     from entresol.node.settlement.rollup import Rollup
     from entresol.rollup.settlement.settler import Settler
     from entresol.sequencer.local import LocalSequencer

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
+from entresol.features.explorer.explorer_routes import explorer_page
+from entresol.features.fork.opening.fork_control import LayerForks
+from entresol.features.fork.opening.open_forks import OpenForks
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator import OperatorKeys
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
 from entresol.node.chain_service import ChainService, ServiceHooks
 from entresol.node.dev_features import funded_accounts, init_signers, open_keyring
-from entresol.node.explorer.explorer_routes import explorer_page
-from entresol.node.forking.fork_control import LayerForks
-from entresol.node.forking.open_forks import OpenForks
 from entresol.node.metrics import Sample, problem_samples
 from entresol.node.opening.development_keys import OPERATOR, operator_of
 from entresol.node.settlement.l2_components import L2Components
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.dev.control import DevControl
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
+    from entresol.features.adding.methods import ChainControl
+    from entresol.features.dev.control import DevControl
+    from entresol.features.workers.supervisor import WorkerSupervisor
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.builder import NodeBuilder
     from entresol.node.config.schema import NodeConfig
     from entresol.node.reopening import Reopening
-    from entresol.node.workers.supervisor import WorkerSupervisor
     from entresol.primitives.base_token import BaseToken
     from entresol.primitives.values import Address
-    from entresol.rpc.namespaces.chains import ChainControl
 
 
 class LayerTwo(NamedTuple):

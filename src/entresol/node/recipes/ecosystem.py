@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from entresol.dev.control import DevControl
-from entresol.node.adding.chain_adder import ChainAdder, chain_control
+from entresol.features.adding.chain_adder import ChainAdder, chain_control
+from entresol.features.dev.control import DevControl
+from entresol.features.dev.state_dumper import StateDumper, load_at_start
+from entresol.features.explorer.explorer_routes import remote_reads
+from entresol.features.fork.opening.open_forks import OpenForks, open_forks
+from entresol.features.relay.node_relay import NodeRelay, relays
+from entresol.features.workers.supervisor import WorkerSupervisor
 from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
 from entresol.node.builder import NodeBuilder
 from entresol.node.ecosystem_directory import EcosystemDirectory
-from entresol.node.explorer.explorer_routes import remote_reads
-from entresol.node.forking.open_forks import OpenForks, open_forks
-from entresol.node.layer_twos import MAX_CHAINS, layer_two_configs
+from entresol.node.layer_two_configs import MAX_CHAINS, layer_two_configs
 from entresol.node.opening.development_keys import operator_of
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import chain_id_of, open_layer_two
@@ -25,7 +28,6 @@ from entresol.node.parts.layers import (
     serve_layer_two,
 )
 from entresol.node.parts.part import Closing
-from entresol.node.parts.relay import NodeRelay, relays
 from entresol.node.reopening import Reopening
 from entresol.node.settlement.chain_operators import is_public
 from entresol.node.settlement.remote_setup import connect_remote
@@ -41,8 +43,6 @@ from entresol.node.startup.l1_checks import (
     check_batches,
     check_gas_limit,
 )
-from entresol.node.state_files import StateDumper, load_at_start
-from entresol.node.workers.supervisor import WorkerSupervisor
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
+    from entresol.features.fork.opening.open_fork import OpenFork
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.forking.open_fork import OpenFork
     from entresol.node.node import Node
     from entresol.primitives.base_token import BaseToken
     from entresol.terminal.log import NodeLog

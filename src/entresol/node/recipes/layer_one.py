@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from entresol.node.forking.open_forks import open_forks
+from entresol.features.fork.opening.open_forks import open_forks
 from entresol.node.reopening import Reopening
 
 if TYPE_CHECKING:

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.dev.control import DevControl
+from entresol.features.dev.control import DevControl
+from entresol.features.dev.state_dumper import StateDumper, load_at_start
+from entresol.features.explorer.explorer_page import ExplorerPage
+from entresol.features.fork.fork_info import ForkInfo
+from entresol.features.fork.opening.fork_control import LayerForks
 from entresol.node.api.dialect import Dialect
 from entresol.node.builder import NodeBuilder
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import init_signers, open_keyring, requested_accounts
-from entresol.node.explorer.explorer_page import ExplorerPage
-from entresol.node.forking.fork_control import LayerForks
 from entresol.node.opening.layer_one_alone import open_layer_one_alone
 from entresol.node.parts.part import Closing
-from entresol.node.startup.fork_info import ForkInfo
 from entresol.node.startup.info import NodeInfo
-from entresol.node.state_files import StateDumper, load_at_start
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
-    from entresol.node.forking.open_forks import OpenForks
+    from entresol.features.fork.opening.open_forks import OpenForks
     from entresol.node.node import Node
     from entresol.node.reopening import Reopening
     from entresol.terminal.log import NodeLog

@@ -9,8 +9,8 @@ import msgspec
 
 from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.fork.config.folders import L1_FOLDER
 from entresol.l1.deployment import SettlementContracts
-from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import write_durably

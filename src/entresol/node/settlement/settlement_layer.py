@@ -20,7 +20,7 @@ from entresol.l1.contracts import ZkChain
 from entresol.l1.deployment import SettlementContracts, addresses_of, contracts_of_chain
 from entresol.l1.embedded_genesis import development_problem
 from entresol.l1.fee_limits import GWEI, FeeLimits
-from entresol.node.layer_twos import layer_two_configs
+from entresol.node.layer_two_configs import layer_two_configs
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken

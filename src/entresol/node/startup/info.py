@@ -12,6 +12,8 @@ import msgspec
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH, DevAccount
 from entresol.counted import counted
 from entresol.errors import InvalidConfig
+from entresol.features.adding.methods import ChainEntry, ChainToken
+from entresol.features.fork.fork_info import ForkInfo
 from entresol.l1.urls import Endpoint
 from entresol.node.dev_features import (
     funded_accounts,
@@ -19,18 +21,16 @@ from entresol.node.dev_features import (
     serves_dev_methods,
     settles_remotely,
 )
-from entresol.node.startup.fork_info import ForkInfo
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
 from entresol.primitives.values import Address
-from entresol.rpc.namespaces.chains import ChainEntry, ChainToken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.node.settlement.settlement_layer import SettlementLayer

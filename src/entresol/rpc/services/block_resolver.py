@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from entresol.execution.evm_env import State
     from entresol.primitives.headers import Header
     from entresol.primitives.values import Hash32
-    from entresol.rpc.services.past.open_past import OpenPast, PastEnv
+    from entresol.rpc.services.open_past import OpenPast, PastEnv
     from entresol.rpc.types.block_id import BlockNumber
 
 

@@ -25,7 +25,7 @@ from entresol.rpc.types.simulation_request import OverrideLimits, state_override
 if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.execution.evm_env import EvmEnv
-    from entresol.rpc.services.past.open_past import PastEnv
+    from entresol.rpc.services.open_past import PastEnv
     from entresol.rpc.types.call_request import CallObject
     from entresol.rpc.types.simulation_request import BlockOverride, StateOverrides
 

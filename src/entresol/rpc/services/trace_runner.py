@@ -10,7 +10,7 @@ from entresol.chain.finality import BlockTag
 from entresol.errors import NotInspectable, TransactionNotFound
 from entresol.execution.tracing import TraceBudget, TraceLimits
 from entresol.offload import Offload
-from entresol.rpc.services.past.open_past import OpenPast
+from entresol.rpc.services.open_past import OpenPast
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger

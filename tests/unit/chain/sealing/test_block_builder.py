@@ -15,8 +15,8 @@ from entresol.chain.events import BlockSealed
 from entresol.chain.history import ChainMark
 from entresol.chain.ledger import RevertedBlocks
 from entresol.chain.sealing.block_builder import BlockWrite
-from entresol.dev.reverts import Reverts
 from entresol.errors import StoreFull
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import (

@@ -15,9 +15,9 @@ from entresol.chain.clock import Clock
 from entresol.chain.fees import FeeModel
 from entresol.chain.rules import ChainRules
 from entresol.chain.sealing.pending_block import OpenBlock
-from entresol.dev.reverts import Reverts
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.sequencer.sequencer import InlineSequencer

@@ -10,12 +10,12 @@ from web3 import Web3
 import entresol
 from entresol import Devnet
 from entresol.errors import MethodFailed
+from entresol.features.debugger.sources.profile.report import FunctionGas, GasReport
+from entresol.features.debugger.sources.profile.totals import ProfileTotals
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.inprocess.profiling import profiler
 from entresol.primitives.abi import selector as selector_of
 from entresol.primitives.values import Address
-from entresol.sources.profile.report import FunctionGas, GasReport
-from entresol.sources.profile.totals import ProfileTotals
-from entresol.sources.registry import SourceRegistry
 from tests.support.contracts.shop import OUTPUT, ShopRun
 
 SOURCES = SourceRegistry.of_paths([str(OUTPUT)])

@@ -10,7 +10,7 @@ import pytest
 from entresol.cli.parsers import node_parser
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.layer_twos import layer_two_configs
+from entresol.node.layer_two_configs import layer_two_configs
 
 
 def load(*flags: str, **environment: str) -> NodeConfig:

@@ -13,9 +13,9 @@ import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees import LARGEST_BASE_FEE
+from entresol.chain.keyring import Keyring
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
-from entresol.dev.keyring import Keyring
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne

@@ -7,8 +7,8 @@ from tests.support.polling import PATIENCE_SECONDS
 
 SCRIPT = """
 import sys
-import entresol.node.recipes.layer_one, entresol.fork.remote_chain, entresol.fork.cache.fork_cache
-print(*sorted({"aiohttp", "entresol.dev.control", "entresol.node.builder"} & set(sys.modules)))
+import entresol.node.recipes.layer_one, entresol.features.fork.remote_chain, entresol.features.fork.cache.fork_cache
+print(*sorted({"aiohttp", "entresol.features.dev.control", "entresol.node.builder"} & set(sys.modules)))
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from entresol.errors import InvalidConfig
 from entresol.l1.operator import OperatorKeys
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.layer_twos import layer_two_configs
+from entresol.node.layer_two_configs import layer_two_configs
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.settlement.chain_operators import ChainOperators, derived_key, is_public
 from entresol.node.settlement.settlement_layer import check_development_l1

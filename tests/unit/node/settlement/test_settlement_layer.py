@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import InvalidConfig, LayerOneFailed, LayerOneRejected, LayerOneUnreachable
+from entresol.features.fork.config.folders import L1_FOLDER
 from entresol.l1.fee_limits import GWEI, FeeLimits
-from entresol.node.config.forking.folders import L1_FOLDER
 from entresol.node.config.schema import SETTINGS
 from entresol.node.settlement.settlement_layer import (
     MAX_REJECTIONS,

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import msgspec
 import pytest
 
-from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneMismatch, MalformedTransaction
+from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Finality, LayerOne

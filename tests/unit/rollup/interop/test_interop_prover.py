@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import LayerOneMismatch, NotPossible
+from entresol.features.relay.dispatch import words_of
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import ProvenLog
@@ -24,7 +25,6 @@ from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.interop.root_follower import RootFollower
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.message_tree import MessageTree
-from entresol.rollup.relay.dispatch import words_of
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.contracts.engine import Reverted
 from tests.support.contracts.interop_chains import BOOTLOADER, InteropChain

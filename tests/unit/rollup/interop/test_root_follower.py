@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from entresol.dev.reverts import Reverts
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
+from entresol.features.dev.reverts import Reverts
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT
 from entresol.primitives.values import Hash32

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from entresol.dev.reverts import Reverts
 from entresol.errors import LayerOneMismatch, LayerOneRejected
+from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi

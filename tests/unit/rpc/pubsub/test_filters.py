@@ -6,8 +6,8 @@ import pytest
 
 from entresol.chain.events import BlocksReverted
 from entresol.chain.finality import BlockTag
-from entresol.dev.reverts import Reverts
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub import event_log
 from entresol.rpc.pubsub.filters import FilterLogs, Filters

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from entresol.chain.events import BACKLOG, BlockSealed
-from entresol.dev.reverts import Reverts
 from entresol.errors import InvalidFilter, MalformedValue, SubscriptionRejected, SubscriptionsFull
+from entresol.features.dev.reverts import Reverts
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache import BlockLogs

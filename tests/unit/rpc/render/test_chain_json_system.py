@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entresol.dev.keyring import Keyring
+from entresol.chain.keyring import Keyring
 from entresol.primitives.interop_roots import ROOT_STORAGE, import_call
 from entresol.primitives.transactions import SystemTransaction
 from entresol.primitives.transactions.system import SYSTEM_SENDER

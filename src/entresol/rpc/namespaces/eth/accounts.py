@@ -28,7 +28,7 @@ from entresol.rpc.models.chain_objects import FilledTransactionInfo
 from entresol.rpc.types.call_request import TransactionObject
 
 if TYPE_CHECKING:
-    from entresol.dev.keyring import Keyring
+    from entresol.chain.keyring import Keyring
     from entresol.primitives.transactions import Transaction
     from entresol.rpc.services.fill_transaction import TransactionFiller
     from entresol.rpc.services.rendered_chain import RenderedChain

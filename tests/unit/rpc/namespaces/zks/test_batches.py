@@ -10,7 +10,7 @@ import pytest
 
 from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.fees import FeeModel
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.offload import Offload
 from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.interop_roots import ROOT_STORAGE

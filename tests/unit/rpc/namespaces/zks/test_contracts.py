@@ -8,7 +8,7 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
-from entresol.dev.reverts import Reverts
+from entresol.features.dev.reverts import Reverts
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from tests.support.chain.dev_chain import NOBODY
 from tests.support.rollup.settlement_scenario import ON_L1, ON_L2

@@ -1,0 +1,1 @@
+"""The debugger: what a transaction executed, by the lines of its sources."""

@@ -1,0 +1,1 @@
+"""The RPC methods of the debugger."""

@@ -1,0 +1,1 @@
+"""The RPC methods that the explorer needs beyond those of every chain."""

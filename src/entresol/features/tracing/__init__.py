@@ -1,0 +1,1 @@
+"""Traces of calls and transactions: `debug_`, `trace_` and `ots_`."""

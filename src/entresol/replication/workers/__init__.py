@@ -1,1 +1,0 @@
-"""Resources that a producer and the workers on its machine share: a channel, a page of memory, events, messages."""

@@ -1,1 +1,0 @@
-"""The `debug_` namespace: raw objects, states and traces."""

@@ -1,1 +1,0 @@
-"""`entresol_` methods about accounts and tokens: what the explorer asks, for other tools, too."""

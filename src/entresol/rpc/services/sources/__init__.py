@@ -1,1 +1,0 @@
-"""Executions beside their sources: where they failed, and step by step."""

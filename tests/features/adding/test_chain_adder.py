@@ -1,0 +1,25 @@
+"""Nodes to which no chain can be added."""
+
+from __future__ import annotations
+
+import pytest
+
+from entresol.errors import ChainNotAdded
+from entresol.features.adding.chain_adder import chain_control
+from entresol.features.adding.methods import NewChainFields
+from entresol.node.config.api import ApiConfig
+from entresol.node.config.schema import NodeConfig
+from entresol.primitives.values import Quantity
+from entresol.rpc.types.number import Number
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [(NodeConfig(api=ApiConfig(workers=2)), "--workers"), (NodeConfig(), "the node has none")],
+)
+async def test_a_node_that_can_have_no_more_chains_says_why(
+    config: NodeConfig, reason: str
+) -> None:
+    control = chain_control(config, None)
+    with pytest.raises(ChainNotAdded, match=reason):
+        await control.add_chain(NewChainFields(chain_id=Number(Quantity(300))))
