@@ -12,9 +12,9 @@ from docs.tools.examples.example import RESULT, Call, Example
 from docs.tools.examples.examples import examples
 from entresol._native import keccak256
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
@@ -141,7 +141,7 @@ class Recorder:
     async def node(self, *, settles: bool = True) -> Node:
         """Return the node, a fresh one with four blocks if there is none, which are batch 1 if it `settles`."""
         if self._node is None:
-            self._node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
+            self._node = build_node(NodeConfig(chain=ChainConfig(timestamp=0)))
             self._node.chain.clock.restart(lambda: MIDNIGHT)
             self._node.chain.instance_id = Hash32(bytes.fromhex(STAND_IN[2:]) * 2)
             for transaction in (_TRANSFER, _DEPLOYMENT, _INCREMENT, _MESSAGE):

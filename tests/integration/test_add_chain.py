@@ -20,8 +20,8 @@ from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS
 from entresol.node.layer_two_configs import MAX_CHAINS
 from entresol.node.node import Node
+from entresol.node.open_node import open_node
 from entresol.node.opening.development_keys import operator_of
-from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.ecosystem import Resident
@@ -263,7 +263,7 @@ def test_the_folder_of_an_added_chain_that_was_moved_away_is_not_created_anew(
         pass
     shutil.rmtree(tmp_path / "chains" / str(ADDED))
     with pytest.raises(InvalidConfig, match="300 is missing"):
-        asyncio.run(open_ecosystem(config))
+        asyncio.run(open_node(config))
     assert not (tmp_path / "chains" / str(ADDED)).exists()
 
 
@@ -359,5 +359,5 @@ async def _check_whole(path: Path, *, is_added: bool) -> None:
         assert ids_of(node) == ([270, ADDED] if is_added else [270])
         assert (path / str(ADDED)).exists() == is_added
     # And once more, with what the first start has left.
-    again = await open_ecosystem(several_config(1, path))
+    again = await open_node(several_config(1, path))
     await again.stop()

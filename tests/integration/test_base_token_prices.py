@@ -15,8 +15,8 @@ import pytest
 from entresol._native import keccak256
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.open_node import open_node
 from entresol.node.opening.development_keys import OPERATOR
-from entresol.node.recipes.ecosystem import open_ecosystem
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.interop_bundles import INTEROP_CENTER
 from entresol.primitives.values import Address
@@ -214,7 +214,7 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
     )
 
     async def play() -> None:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         await node.start()
         assert [layer_two.chain.next_base_fee() for layer_two in node.layer_twos] == [
             3 * GAS_PRICE
@@ -225,7 +225,7 @@ def test_each_chain_has_a_price_of_its_own_and_a_restart_has_that_of_l1_not_of_t
             250_000_000,
         ]
         await node.stop()
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         assert [layer_two.chain.next_base_fee() for layer_two in node.layer_twos] == [
             300_000_000,
             250_000_000,

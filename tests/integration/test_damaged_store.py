@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from entresol.errors import INTERNAL
-from entresol.node.api.api import Api
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
+from entresol.node.feature import ServedChain
 from entresol.server.config import ServerConfig
 from entresol.server.handler import LocalConnection
 
@@ -55,7 +55,7 @@ def damage(path: Path) -> None:
         file.write_bytes(data)
 
 
-async def call(api: Api, method: str, params: list[Any]) -> Any:
+async def call(api: ServedChain, method: str, params: list[Any]) -> Any:
     """Return a response."""
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     response = api.dispatcher.handle(body, LocalConnection())
@@ -74,7 +74,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
     )
 
     async def fill() -> None:
-        node = ecosystem(config)
+        node = build_node(config)
         api = node.layer_two.api
         await call(api, "anvil_setCode", [COUNTER, COUNT])
         for _ in range(BLOCKS):
@@ -82,7 +82,7 @@ def test_damage_that_is_read_later_is_a_clear_error_a_health_of_503_and_one_line
         await node.stop()
 
     async def read() -> tuple[list[tuple[str, Any]], tuple[int, str, bytes]]:
-        node = ecosystem(config)
+        node = build_node(config)
         damage(path)
         responses = [(request[0], await call(node.layer_two.api, *request)) for request in REQUESTS]
         health = node.layer_two.health_page()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import L1Config, NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.values import Address
 from tests.support.evm.programs import Step, call_to, create, demand_gas, program, store, work
 from tests.support.rollup.pair import ETHER, USER, Pair
@@ -26,7 +26,7 @@ class InProcessLayers:
 
     def __init__(self) -> None:
         self._loop = asyncio.Runner()
-        self.node = ecosystem(NodeConfig(l1=L1Config(l1_delay=0)))
+        self.node = build_node(NodeConfig(l1=L1Config(l1_delay=0)))
         assert self.node.layer_one is not None
         assert self.node.rollup is not None
         self.rollup = self.node.rollup

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 from websockets.frames import Opcode
 
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.server.config import ServerConfig
 from entresol.server.handler import LocalConnection
@@ -55,7 +55,7 @@ PARAMS: Final[tuple[Any, ...]] = (
 @contextmanager
 def both_layers() -> Iterator[dict[str, Dispatcher]]:
     """Yield the dispatchers of the two layers of a node that does not settle, and collect no garbage meanwhile."""
-    node = ecosystem(
+    node = build_node(
         NodeConfig(
             l1=L1Config(l1_port=0),
             settlement=SettlementSettings(settle=False),

@@ -25,7 +25,6 @@ from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.keyring import Keyring
 from entresol.chain.rules import ChainRules
-from entresol.node.settlement.l2_components import L2Components
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.transactions import PriorityTransaction, sign
 from entresol.primitives.values import Hash32
@@ -193,7 +192,7 @@ def serve(chain: Chain) -> Iterator[RunningApi]:
     """Serve a chain that seals blocks on request."""
     chain.schedule.seal_on_request()
     keys = Keyring([DevAccount.from_secret(Hash32(secret)) for secret in SECRETS])
-    with running_api(chain, keyring=keys, layer_two=L2Components(FeeModel(), None)) as client:
+    with running_api(chain, keyring=keys, fees=FeeModel()) as client:
         yield client
 
 

@@ -16,11 +16,11 @@ from entresol import background_task
 from entresol.features.cluster.postgres.member import Reporter
 from entresol.features.dev.state_dumper import StateDumper
 from entresol.features.workers import supervisor
+from entresol.node.build_node import build_node
 from entresol.node.chain_service import ChainService
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.replication.pending_feed import PendingFollower
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits.deposit_watcher import DepositWatcher
@@ -183,7 +183,7 @@ def test_a_node_whose_workers_do_not_run_is_degraded(monkeypatch: pytest.MonkeyP
     )
 
     async def play() -> tuple[str, str]:
-        node = ecosystem(config)
+        node = build_node(config)
         await node.start()
         try:
             return status(node.layer_two)

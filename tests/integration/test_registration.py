@@ -16,7 +16,7 @@ import pytest
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.errors import ChainNotRegistered, InvalidConfig, LayerOneMismatch
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.primitives.values import Address
@@ -74,7 +74,7 @@ def configured(anvil: Anvil, **flags: Any) -> NodeConfig:
 
 def opened(config: NodeConfig) -> list[SettlementLayer]:
     async def whole() -> list[SettlementLayer]:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         await node.stop()
         return [rollup.settlement_layer for rollup in node.rollups]
 

@@ -16,7 +16,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis_contracts import base_token_of
 from entresol.errors import EntresolError, InvalidConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from entresol.primitives.base_token import ETH_TOKEN, BaseToken
@@ -60,7 +60,7 @@ def opened(config: NodeConfig) -> tuple[list[SettlementLayer], list[BaseToken]]:
     """Open a node; return what its chains settle on, and the tokens in their genesis."""
 
     async def whole() -> tuple[list[SettlementLayer], list[BaseToken]]:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         tokens = [base_token_of(layer_two.chain.genesis.alloc) for layer_two in node.layer_twos]
         await node.stop()
         return [rollup.settlement_layer for rollup in node.rollups], tokens
@@ -191,7 +191,7 @@ def test_prices_follow_the_ratio_on_l1_once_it_is_confirmed_and_a_restart_needs_
     directory = {"data_dir": str(tmp_path / "chain"), "l1_confirmations": 2}
 
     async def play() -> None:
-        node = await open_ecosystem(configured(anvil, deploy_l1=True, **flags, **directory))
+        node = await open_node(configured(anvil, deploy_l1=True, **flags, **directory))
         await node.start()
         (rollup,), (service,) = node.rollups, node.layer_twos
         assert service.chain.next_base_fee() == 300_000
@@ -203,7 +203,7 @@ def test_prices_follow_the_ratio_on_l1_once_it_is_confirmed_and_a_restart_needs_
         await rollup.ether_price.refresh()
         assert service.chain.next_base_fee() == 600_000
         await node.stop()
-        node = await open_ecosystem(configured(anvil, **directory))
+        node = await open_node(configured(anvil, **directory))
         assert node.layer_twos[0].chain.next_base_fee() == 600_000
         await node.stop()
 

@@ -21,7 +21,7 @@ from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.node.settlement.manifest import (
     MANIFEST_FILE,
 )
@@ -70,7 +70,7 @@ def opened(config: NodeConfig) -> SettlementContracts:
     """Open a node, and return the contracts that it found or deployed."""
 
     async def whole() -> SettlementContracts:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         assert node.rollup is not None
         await node.stop()
         return node.rollup.settlement_layer.contracts

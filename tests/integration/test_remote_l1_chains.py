@@ -15,7 +15,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
 from entresol.errors import LayerOneMismatch
 from entresol.node.config.schema import SETTINGS, NodeConfig
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.node.settlement.manifest import MANIFEST_FILE
 from entresol.node.settlement.settlement_layer import SettlementLayer
 from tests.support.anvil import Anvil
@@ -44,7 +44,7 @@ def opened(config: NodeConfig) -> list[SettlementLayer]:
     """Open a node, and return what each of its chains settles on."""
 
     async def whole() -> list[SettlementLayer]:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         await node.stop()
         return [rollup.settlement_layer for rollup in node.rollups]
 

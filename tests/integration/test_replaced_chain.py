@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from entresol.errors import INTERNAL
-from entresol.node.api.api import Api
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
+from entresol.node.feature import ServedChain
 from entresol.node.node import Node
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.server.config import ServerConfig
 from entresol.server.handler import LocalConnection
 from tests.support.polling import PATIENCE_SECONDS
@@ -49,7 +49,7 @@ SETTLING: list[tuple[str, list[Any]]] = [
 ]
 
 
-async def call(api: Api, method: str, params: list[Any]) -> Any:
+async def call(api: ServedChain, method: str, params: list[Any]) -> Any:
     """Return a result, or the error object."""
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     response = api.dispatcher.handle(body, LocalConnection())
@@ -58,7 +58,7 @@ async def call(api: Api, method: str, params: list[Any]) -> Any:
     return decoded.get("error", decoded.get("result"))
 
 
-async def fill(api: Api) -> None:
+async def fill(api: ServedChain) -> None:
     """Give a chain some blocks."""
     for address, code in ((SPENDER, SPEND), (COUNTER, COUNT)):
         await call(api, "anvil_setCode", [address, code])
@@ -89,7 +89,7 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
         server=ServerConfig(port=0),
     )
 
-    async def race(node: Node, api: Api, methods: list[tuple[str, list[Any]]]) -> list[Any]:
+    async def race(node: Node, api: ServedChain, methods: list[tuple[str, list[Any]]]) -> list[Any]:
         other = node.layer_two.api
         await call(other, "anvil_reset", [])
         values = {"snapshot": await call(api, "evm_snapshot", [])}
@@ -107,7 +107,7 @@ def test_nothing_fails_internally_while_the_chain_is_replaced(
         return [(it[1], task.result()) for it, task in zip(calls, running, strict=True)]
 
     async def live() -> list[Any]:
-        node = ecosystem(config)
+        node = build_node(config)
         assert node.layer_one is not None
         await node.start()
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entresol.errors import LayerOneMismatch
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.storage.database.key_value import KeyValueStore
 from tests.support.ecosystem.several_chains import several_chains, several_config
 
@@ -31,7 +31,7 @@ def test_an_l2_that_is_ahead_of_its_l1_is_not_served_and_both_numbers_are_given(
     shutil.rmtree(path / "l1")
     (tmp_path / "before").rename(path / "l1")
     with pytest.raises(LayerOneMismatch) as raised:
-        asyncio.run(open_ecosystem(config))
+        asyncio.run(open_node(config))
     assert f"chain 271 is ahead of its L1: {path / '271'} has 3 transactions from L1" in str(
         raised.value
     )
@@ -51,7 +51,7 @@ def test_an_l2_whose_batches_are_not_those_of_its_l1_is_not_served(tmp_path: Pat
     shutil.rmtree(path / "271")
     shutil.copytree(other / "271", path / "271")
     with pytest.raises(LayerOneMismatch, match="batch 1 of chain 271 on its L1 is not that of"):
-        asyncio.run(open_ecosystem(several_config(2, path)))
+        asyncio.run(open_node(several_config(2, path)))
 
 
 @pytest.mark.parametrize("index", [0, 1])

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from entresol._native import Overlay
 from entresol.chain.chain import Chain
 from entresol.chain.fees import FeeModel
-from entresol.node.api.api import Api
 from entresol.node.config.api import LimitsConfig
-from entresol.node.settlement.l2_components import L2Components
+from entresol.node.feature import ServedChain
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import TESTNET_PAYMASTER
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, NOBODY, open_chain
+from tests.support.chain.served import served_chain
 from tests.support.contracts.accounts import GENERAL, ScriptedWorld
 from tests.support.contracts.layer_two import ETHER
 from tests.support.evm.assembler import assemble
@@ -53,7 +53,7 @@ ACCOUNT = "0x" + "ac" * 20
 class Layer(NamedTuple):
     """The API of a chain, and the contract account that it has."""
 
-    api: Api
+    api: ServedChain
     account: str
 
     def response(self, body: bytes) -> bytes:
@@ -73,7 +73,7 @@ def _deploy(chain: Chain) -> None:
 def layer_one() -> Iterator[Layer]:
     chain = open_chain()
     _deploy(chain)
-    api = Api(chain, InlineSequencer(chain), limits=LIMITS, wake=lambda: None)
+    api = served_chain(chain, InlineSequencer(chain), limits=LIMITS, wake=lambda: None)
     yield Layer(api, str(AT["echo"]))
     api.close()
     chain.close()
@@ -84,13 +84,13 @@ def layer_two() -> Iterator[Layer]:
     world = ScriptedWorld(paymaster_balance=100 * ETHER)
     account = world.multisig()
     _deploy(world.chain)
-    components = L2Components(FeeModel(), None)
-    api = Api(
+    fees = FeeModel()
+    api = served_chain(
         world.chain,
         InlineSequencer(world.chain),
         limits=LIMITS,
         wake=lambda: None,
-        layer_two=components,
+        fees=fees,
     )
     yield Layer(api, str(account))
     api.close()

@@ -11,8 +11,8 @@ import msgspec
 
 from entresol.errors import MalformedValue
 from entresol.features.tracing.trace_models import Prestate, TracerResult
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
 from entresol.rpc.jsonrpc.model import Choice
 from entresol.rpc.jsonrpc.served_method import Method
@@ -22,7 +22,7 @@ from entresol.rpc.models.chain_objects import Notification
 @cache
 def declared_methods() -> dict[str, Method]:
     async def read() -> dict[str, Method]:
-        node = ecosystem(NodeConfig(chain=ChainConfig(timestamp=0)))
+        node = build_node(NodeConfig(chain=ChainConfig(timestamp=0)))
         served = [service.api.dispatcher.methods for service in node.services]
         await node.stop()
         return {name: it for methods in served for name, it in methods.items()}

@@ -73,9 +73,9 @@ def _check_command(words: Sequence[str]) -> None:
 def _run(config: NodeConfig) -> int:
     if config.cluster.cluster is not None:
         return run_node(config, _cluster_module("member_node").open_member)
-    from entresol.node.recipes.ecosystem import open_ecosystem  # noqa: PLC0415
+    from entresol.node.open_node import open_node  # noqa: PLC0415
 
-    return run_node(config, open_ecosystem)
+    return run_node(config, open_node)
 
 
 def _rebuild(config: NodeConfig) -> int:
@@ -101,9 +101,10 @@ def _anvil(words: Sequence[str]) -> int:
     for name in _unread_variables(environment):
         print(f"warning: {name}: entresol anvil does not read it; give a flag", file=sys.stderr)
     config = node_config(ANVIL_SETTINGS.load(PARSERS["anvil"]().parse(words), environment))
-    from entresol.node.recipes.layer_one import layer_one  # noqa: PLC0415
 
-    return run_node(config, layer_one)
+    from entresol.node.open_node import open_layer_one_node  # noqa: PLC0415
+
+    return run_node(config, open_layer_one_node)
 
 
 def _unread_variables(environment: Mapping[str, str]) -> list[str]:

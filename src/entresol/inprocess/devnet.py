@@ -18,14 +18,14 @@ from entresol.errors import DevnetError, DevnetStopped, InvalidConfig
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.failures import FailureRecorder
-from entresol.inprocess.layer import DevnetAccount, DevnetLayer, ServedChain
+from entresol.inprocess.layer import DevnetAccount, DevnetLayer, LayerAddress
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.inprocess.shell import ConsoleRecorder
 from entresol.inprocess.web3_package import require_web3
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.suggestions import similar
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.terminal.log import NodeLog
 from entresol.terminal.log_details import abis_of
@@ -367,7 +367,7 @@ class Devnet:
         return log
 
     async def _start(self) -> None:
-        node = self._node = await open_ecosystem(self.config, self._log)
+        node = self._node = await open_node(self.config, self._log)
         await node.start()
         node.replaced.add(self._follow)
         info = node.info()
@@ -424,5 +424,5 @@ class Devnet:
 
         channel = LayerChannel(self._loop, handle, self.config.server.body_limit_bytes)
         chain_id = service.chain.rules.chain_id
-        served = ServedChain(label, service.address, chain_id, base_token)
+        served = LayerAddress(label, service.address, chain_id, base_token)
         return DevnetLayer(served, accounts, channel, self.console, self.failures)

@@ -52,7 +52,7 @@ class DevnetAccount(msgspec.Struct, frozen=True):
         return signer
 
 
-class ServedChain(NamedTuple):
+class LayerAddress(NamedTuple):
     """The name of a layer, where it is, and what pays for its gas."""
 
     name: str
@@ -66,7 +66,7 @@ class DevnetLayer:
 
     def __init__(
         self,
-        served: ServedChain,
+        served: LayerAddress,
         accounts: Sequence[DevnetAccount],
         channel: LayerChannel,
         console: ConsoleRecorder,

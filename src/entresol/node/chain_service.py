@@ -1,4 +1,4 @@
-"""The API of a chain on a server, with its log and its pages."""
+"""A chain on a server, with its log and its pages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import msgspec
 
 from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed
-from entresol.features.explorer.explorer_page import FORK_PATH, ExplorerPage
-from entresol.features.explorer.files import explorer_files
 from entresol.node.beacon_pages import BeaconPages
 from entresol.node.metrics import (
     Sample,
@@ -24,14 +22,13 @@ from entresol.node.metrics import (
 )
 from entresol.rpc.jsonrpc.errors import JSON_RPC
 from entresol.server.handler import Handler, Page, PageResponse, PageTree, PathRouter
-from entresol.server.pages import SharedPage, StaticFile, no_files
+from entresol.server.pages import SharedPage, StaticFile
 from entresol.server.server import PortSharing, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from entresol.node.api.api import Api
-    from entresol.server.config import ServerConfig
+    from entresol.node.feature import ServedChain
     from entresol.terminal.log import ChainLog
 
 JSON: Final = "application/json; charset=utf-8"
@@ -49,10 +46,6 @@ class ServiceHooks(msgspec.Struct, frozen=True, kw_only=True):
     """Returns why the node is slow or at risk, but serves; None if it is neither."""
     metrics: Callable[[], Iterable[Sample]] = tuple
     """Returns more metrics."""
-    forks: Callable[[], dict[str, Any]] = dict
-    """Returns what the explorer shows of the remotes of forks."""
-    chain: str = ""
-    """The name of one of several chains, which its metrics have as a label."""
     wrap: Callable[[Handler], Handler] = lambda handler: handler
     """Returns a handler around that of all requests."""
 
@@ -78,41 +71,35 @@ class ChainService:
     alone changes the chain. Fails: to start, with the error that says why.
     """
 
-    def __init__(  # noqa: PLR0913 - independent parts
+    def __init__(
         self,
-        api: Api,
-        config: ServerConfig,
+        served: ServedChain,
         *,
-        log: ChainLog | None = None,
         hooks: ServiceHooks | None = None,
-        explorer: ExplorerPage | None = None,
         role: ServiceRole | None = None,
-        is_layer_one: bool = False,
-        extra_port: int | None = None,
+        log: ChainLog | None = None,
     ) -> None:
-        """Serve a chain; `is_layer_one` if it is the development L1 beside an L2, with flags of its own."""
-        role = role or ServiceRole()
-        self._role = role
-        self.chain = chain = api.services.chain
-        self._config = config
-        self._is_layer_one = is_layer_one
+        """Serve a chain where its plan says."""
+        plan = served.plan
+        served.server = self
+        self.api = served
+        self.chain = chain = served.chain
+        self._config = config = plan.server
+        self._role = role = role or ServiceRole()
         self._hooks = hooks = hooks or ServiceHooks()
-        self.api = api
-        self.handler: Handler = role.serving(api.dispatcher.handle)
+        self.handler: Handler = role.serving(served.dispatcher.handle)
         self.unlogged = hooks.wrap(self.handler)
         """The handler of requests that another process logs."""
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)
-            api.on_logging_enabled.add(log.set_enabled)
-            api.on_console.add(log.report_console)
+            served.on_logging_enabled.add(log.set_enabled)
+            served.on_console.add(log.report_console)
         # Around the log: what nodes send each other is not JSON-RPC.
         self.handler = hooks.wrap(self.handler)
         self._on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
-        self.explorer = explorer
-        self.doors: list[str] = []
-        """Further paths of the explorer's page."""
+        self._added = [feature.pages(served) for feature in served.features]
         self.pages: dict[str, Page] = {**self._pages(), **role.pages(self)}
         """The pages it serves by `GET`, by path."""
         self._server = Server(
@@ -121,10 +108,10 @@ class ChainService:
             config,
             self.pages,
             self._on_rejection,
-            files=no_files if explorer is None else self._files,
+            files=self._files,
             trees=self._trees(),
             sharing=role.sharing,
-            extra_port=extra_port,
+            extra_port=plan.extra_port,
         )
         self._predecessor: ChainService | None = None
         self._has_server = True
@@ -171,7 +158,7 @@ class ChainService:
             self._served,
             self.pages,
             self._on_rejection,
-            files=no_files if self.explorer is None else self._files,
+            files=self._files,
             trees=self._trees(),
         )
         self._predecessor.hand_over()
@@ -188,7 +175,8 @@ class ChainService:
         try:
             await self._server.start()
         except ListenFailed as error:
-            raise error.of_layer_one() if self._is_layer_one else error from error.__cause__
+            is_l1 = self.api.plan.is_beneath
+            raise error.of_layer_one() if is_l1 else error from error.__cause__
 
     async def stop(self) -> None:
         """Let requests in progress finish, and stop listening, unless another service continues at the port."""
@@ -198,7 +186,7 @@ class ChainService:
 
     @property
     def _served(self) -> Handler:
-        return self.handler if self.explorer is None else self.routes
+        return self.routes if any(pages.has_routes for pages in self._added) else self.handler
 
     def _address(self, port: int) -> str:
         host = self._config.hosts[0]
@@ -206,16 +194,12 @@ class ChainService:
         return f"{shown}:{port}"
 
     def _files(self) -> Mapping[str, StaticFile]:
-        files = explorer_files()
-        return {**files, **dict.fromkeys(self.doors, files["/"])} if self.doors else files
+        return {path: file for pages in self._added for path, file in pages.files().items()}
 
     def _pages(self) -> dict[str, Page]:
         dispatcher = self.api.dispatcher
-        explorer = {} if self.explorer is None else self.explorer.pages()
-        if explorer:
-            explorer[FORK_PATH] = self._fork_page
         return {
-            **explorer,
+            **{path: page for pages in self._added for path, page in pages.pages.items()},
             "/health": self.health_page,
             "/metrics": SharedPage(self._metrics_page),
             "/openrpc.json": lambda: (200, JSON, json.dumps(dispatcher.openrpc()).encode()),
@@ -239,23 +223,23 @@ class ChainService:
         failing = {"status": "failing", "reason": str(failure), **self._health()}
         return 503, JSON, json.dumps(failing).encode()
 
-    def _fork_page(self) -> PageResponse:
-        return 200, JSON, json.dumps(self._hooks.forks()).encode()
-
     def _health(self) -> dict[str, Any]:
         ports = {} if self.extra_port is None else {"ports": [self.port, self.extra_port]}
-        return {**ports, **self._hooks.health()}
+        features = (feature.health() for feature in self.api.features)
+        added = {name: value for fields in features for name, value in fields.items()}
+        return {**ports, **self._hooks.health(), **added}
 
     def _metrics_page(self) -> PageResponse:
         return self.rendered_metrics(self.chain_metrics() + self.process_metrics())
 
     def rendered_metrics(self, text: str) -> PageResponse:
         """Return the page `/metrics` with these samples."""
-        return 200, PROMETHEUS, labelled(text, self._hooks.chain).encode()
+        return 200, PROMETHEUS, labelled(text, self.api.plan.name).encode()
 
     def chain_metrics(self) -> str:
         """Return the metrics of the chain and its settlement."""
-        return render((*chain_samples(self.chain), *self._hooks.metrics()))
+        samples = (*self._hooks.metrics(), *self.api.feature_samples())
+        return render((*chain_samples(self.chain), *samples))
 
     def process_metrics(self) -> str:
         """Return the metrics of this process: its memory, its server, its calls."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from entresol.chain.chain import Chain
     from entresol.chain.keyring import Keyring
     from entresol.node.chain_service import ChainService
+    from entresol.node.feature import Feature
+    from entresol.node.node_parts import NodeParts
     from entresol.node.parts.part import Part
     from entresol.node.settlement.rollup import Rollup
     from entresol.node.startup.info import NodeInfo
@@ -20,42 +22,50 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A node of any kind; what it consists of, `recipes/` says.
+    """A node of any kind; what it consists of, an assembly says.
 
     Remembers: nothing of its own. Persists: nothing; the chains do. Assumes: one event loop, whose thread alone
     changes the chains. Fails: to start, with the error that says why; nothing is left open then.
     """
 
-    def __init__(
-        self,
-        opened: contextlib.ExitStack,
-        parts: Sequence[Part],
-        services: Sequence[ChainService],
-        info: Callable[[], NodeInfo],
-        rollups: Sequence[Rollup] = (),
-        layer_one: ChainService | None = None,
-    ) -> None:
-        """Take parts, the services among them, and `opened`, which is closed once all parts have stopped."""
-        self.parts = parts
-        self.layer_twos = services
-        """The services of the L2s; that of the only chain if there is one."""
-        self.layer_one = layer_one
-        """The service of the development L1, if there is one beside the L2s."""
+    def __init__(self, made: NodeParts, info: Callable[[], NodeInfo]) -> None:
+        """Take what a node is made of, whose parts are closed from now on once all of them have stopped."""
+        self._made = made
+        self.parts: Sequence[Part] = made.parts
         self.info = info
         """Returns what the banner and `--config-out` show."""
-        self.rollups = rollups
-        """The rollups that settle the L2s, one each."""
         self.replaced: Listeners[[]] = Listeners()
         """Called when it consists of other chains."""
         self._stack = contextlib.AsyncExitStack()
-        self._stack.callback(opened.close)
-        for part in parts:
+        self._stack.callback(made.taken().close)
+        for part in self.parts:
             self._stack.push_async_callback(part.stop)
 
     @property
     def services(self) -> Sequence[ChainService]:
         """The services, the L2s first."""
-        return self.layer_twos if self.layer_one is None else (*self.layer_twos, self.layer_one)
+        return self._made.services
+
+    @property
+    def layer_twos(self) -> Sequence[ChainService]:
+        """The services of the L2s; that of the only chain if there is one."""
+        return [self._made.service(chain) for chain in self._made.served]
+
+    @property
+    def layer_one(self) -> ChainService | None:
+        """The service of the development L1, if there is one beside the L2s."""
+        chain = self._made.served_l1
+        return None if chain is None else self._made.service(chain)
+
+    @property
+    def rollups(self) -> Sequence[Rollup]:
+        """The rollups that settle the L2s, one each."""
+        return self._made.rollups
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """The features of the node."""
+        return self._made.features
 
     @property
     def layer_two(self) -> ChainService:
@@ -91,8 +101,7 @@ class Node:
         """Consist of the parts of another node, which run; return what stops and closes those so far."""
         stack, self._stack = self._stack, other._stack
         self.parts = other.parts
-        self.layer_twos, self.layer_one = other.layer_twos, other.layer_one
-        self.info, self.rollups = other.info, other.rollups
+        self._made, self.info = other._made, other.info
         self.replaced.notify()
         return stack
 

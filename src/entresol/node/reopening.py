@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from entresol.errors import ControlRejected
+from entresol.node.layer_two_configs import layer_two_configs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -48,6 +49,15 @@ class Reopening:
         self._node = self._node or node
 
     @property
+    def is_of_one_chain(self) -> bool:
+        """Whether the node has one L2, which settles on no L1 elsewhere: only such a one can become another."""
+        return (
+            not self.start.chains
+            and len(layer_two_configs(self.start)) == 1
+            and self.start.l1.l1_url is None
+        )
+
+    @property
     def ports(self) -> frozenset[int]:
         """The ports that the node serves at."""
         assert self._node is not None
@@ -75,6 +85,8 @@ class Reopening:
             for service, predecessor in zip(opened.services, node.services, strict=True):
                 keep_controls(predecessor, service)
                 service.take_over()
+            for feature, former in zip(opened.features, node.features, strict=True):
+                feature.continues(former)
             before = node.become(opened)
             self.config = config
         closing = asyncio.get_running_loop().create_task(_close(before, uses))

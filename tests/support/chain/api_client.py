@@ -10,12 +10,12 @@ from entresol._native import keccak256, rlp_encode
 from entresol.chain.chain import Chain
 from entresol.chain.genesis.accounts import DevAccount
 from entresol.chain.keyring import Keyring
-from entresol.node.api.api import Api
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, SECRETS, open_chain, transaction
+from tests.support.chain.served import served_chain
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import DispatcherClient
 
@@ -41,7 +41,7 @@ class ApiClient(DispatcherClient):
         dialect: Dialect | None = None,
     ) -> None:
         self.chain = chain
-        self.api = Api(
+        self.api = served_chain(
             chain,
             InlineSequencer(chain),
             wake=lambda: None,

@@ -12,7 +12,7 @@ import msgspec
 from entresol.inprocess.loop_thread import LoopThread
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from tests.support.polling import eventually
 from tests.support.rollup.pair import Pair
 from tests.support.rpc_client import HttpRpcClient
@@ -100,7 +100,7 @@ def several_chains(config: NodeConfig) -> Iterator[SeveralChains]:
 
 
 async def _started(config: NodeConfig) -> Node:
-    node = await open_ecosystem(config)
+    node = await open_node(config)
     await node.start()
     return node
 

@@ -17,7 +17,6 @@ from entresol.chain.clock import Clock
 from entresol.chain.keyring import Keyring
 from entresol.errors.fork import AnchorLost, RemoteRejected
 from entresol.features.fork.past.remote import IsFinal, PastBlock
-from entresol.node.api.api import Api
 from entresol.node.config.api import LimitsConfig
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.headers import Header
@@ -35,6 +34,7 @@ from tests.support.chain.api_client import (
     send,
 )
 from tests.support.chain.dev_chain import GENESIS, LOGGER, RULES
+from tests.support.chain.served import served_chain
 from tests.support.rpc_client import DispatcherClient
 
 
@@ -153,7 +153,7 @@ class ForkClient(DispatcherClient):
         )
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
         self.remote = remote
-        self.api = Api(
+        self.api = served_chain(
             self.chain,
             InlineSequencer(self.chain),
             wake=lambda: None,

@@ -18,11 +18,12 @@ from entresol.chain.genesis.fork_genesis import fork_genesis
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.keyring import Keyring
 from entresol.chain.rules import ChainRules
-from entresol.node.api.api import Api
+from entresol.node.feature import ServedChain
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.values import Address
 from entresol.sequencer.local import LocalSequencer
 from entresol.server.handler import LocalConnection
+from tests.support.chain.served import served_chain
 from tests.support.fork.fake_remote import FakeRemote, RemoteAccount
 from tests.support.polling import PATIENCE_SECONDS
 from tests.support.rpc_client import RpcClient
@@ -92,10 +93,10 @@ class RunningApi(RpcClient):
         self.api, self.sequencer = self.call(lambda: self._open(options))
         self.run(self.sequencer.start())
 
-    def _open(self, options: dict[str, Any]) -> tuple[Api, LocalSequencer]:
+    def _open(self, options: dict[str, Any]) -> tuple[ServedChain, LocalSequencer]:
         sequencer = LocalSequencer(self.chain)
         options.setdefault("keyring", Keyring())
-        return Api(self.chain, sequencer, **options), sequencer
+        return served_chain(self.chain, sequencer, **options), sequencer
 
     def call(self, work: Callable[[], Any]) -> Any:
         async def called() -> Any:

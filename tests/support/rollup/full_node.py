@@ -9,10 +9,10 @@ from entresol._native import TRANSACTION_GAS as TRANSFER_GAS
 from entresol._native import Overlay, keccak256
 from entresol.chain.mempool import PoolConfig
 from entresol.chain.mempool.validation import GasSchedule
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.settlement import SettlementSettings
 from entresol.node.dev_features import development_accounts
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.bytecode import eravm_hash
 from entresol.primitives.l2_to_l1_logs import L1_MESSENGER
@@ -70,7 +70,7 @@ class FullNode:
     def __init__(self) -> None:
         self.accounts = development_accounts(ChainConfig())
         self.alice = str(self.accounts[0].address)
-        self.node = ecosystem(
+        self.node = build_node(
             NodeConfig(
                 chain=ChainConfig(mining=False),
                 l1=L1Config(l1_port=0),

@@ -19,7 +19,7 @@ from entresol.l1.layer_one import L1Log
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.node.settlement.rollup import Rollup
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import PriorityTransaction
@@ -74,7 +74,7 @@ def bookkeepers(node: Node) -> list[Bookkeeper]:
 
 @asynccontextmanager
 async def opened(config: NodeConfig) -> AsyncIterator[Node]:
-    node = await open_ecosystem(config)
+    node = await open_node(config)
     try:
         yield node
     finally:

@@ -21,15 +21,15 @@ from entresol.features.workers.worker_node import worker
 from entresol.features.workers.worker_process import WorkerStart
 from entresol.l1.operator import OperatorKeys
 from entresol.l1.remote_layer_one import RemoteLayerOne
+from entresol.node.build_node import build_node
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
+from entresol.node.open_node import open_layer_one_node
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.node.opening.layer_two import open_layer_two
-from entresol.node.recipes.ecosystem import ecosystem
-from entresol.node.recipes.layer_one import layer_one
 from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.server.config import ServerConfig
 from entresol.terminal.config import LogConfig
@@ -67,7 +67,7 @@ def pair_config(folder: Path, **api: Any) -> NodeConfig:
 
 
 async def _ecosystem(folder: Path) -> Node:
-    return ecosystem(pair_config(folder))
+    return build_node(pair_config(folder))
 
 
 async def _remote(folder: Path) -> Node:
@@ -76,7 +76,7 @@ async def _remote(folder: Path) -> Node:
         l1=L1Config(l1_url=f"http://{NOWHERE}"),
         server=ServerConfig(port=0),
     )
-    return ecosystem(config, remote=(_settlement_layer(),))
+    return build_node(config, remote=(_settlement_layer(),))
 
 
 async def _layer_one(folder: Path) -> Node:
@@ -85,7 +85,7 @@ async def _layer_one(folder: Path) -> Node:
         server=ServerConfig(port=0),
         state_files=StateFilesConfig(dump_state=str(folder / "state.json")),
     )
-    return await layer_one(config)
+    return await open_layer_one_node(config)
 
 
 async def _member(folder: Path) -> Node:
@@ -113,7 +113,7 @@ def _settlement_layer() -> SettlementLayer:
 
 @contextlib.asynccontextmanager
 async def _worker(folder: Path) -> AsyncIterator[Node]:
-    producer = ecosystem(pair_config(folder, workers=2))
+    producer = build_node(pair_config(folder, workers=2))
     *parts, workers = producer.parts
     assert isinstance(workers, WorkerSupervisor)
     here, there = socket.socketpair()

@@ -17,7 +17,7 @@ from entresol.l1.contracts import Bridgehub, ZkChain
 from entresol.node import ecosystem_directory
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.ecosystem_directory import CHAINS_FILE
-from entresol.node.recipes.ecosystem import open_ecosystem
+from entresol.node.open_node import open_node
 from entresol.rollup.batches import genesis_batch_hash
 from entresol.storage.database import directory as directories
 from entresol.storage.database.directory import FORMAT_FILE, Directory
@@ -35,7 +35,7 @@ def opened_once(config: NodeConfig) -> None:
     """Open the chains, check that L1 has registered exactly what they are, and close them."""
 
     async def check() -> None:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         try:
             for service, rollup in zip(node.layer_twos, node.rollups, strict=True):
                 layer, chain = rollup.settlement_layer, service.chain
@@ -131,7 +131,7 @@ def test_a_chain_that_has_blocks_gets_no_new_l1(tmp_path: Path) -> None:
     config = configured(path, chains=None)
 
     async def seal() -> None:
-        node = await open_ecosystem(config)
+        node = await open_node(config)
         node.chain.builder.seal()
         await node.stop()
 

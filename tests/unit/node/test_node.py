@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from entresol.errors import ListenFailed, StoreFull
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
-from entresol.node.parts import layers
-from entresol.node.recipes.ecosystem import ecosystem
+from entresol.node.node_parts import NodeParts
+from entresol.node.opening import open_chain
 from entresol.server.config import ServerConfig
 
 
@@ -42,10 +43,10 @@ class UnstoppablePart(RecordedPart):
 
 
 def node_of(calls: list[str], *parts: RecordedPart) -> Node:
-    opened = contextlib.ExitStack()
-    opened.callback(calls.append, "close chain")
-    info = Mock(side_effect=AssertionError)
-    return Node(opened, parts, (), info)
+    made = NodeParts(NodeConfig())
+    made.opened(Mock(close=partial(calls.append, "close chain")))
+    made.add(*parts)
+    return Node(made, Mock(side_effect=AssertionError))
 
 
 def test_a_part_that_fails_to_stop_keeps_no_other_from_it() -> None:
@@ -71,7 +72,7 @@ def test_a_node_that_fails_to_start_dumps_no_state(tmp_path: Path) -> None:
 
 
 async def _start(config: NodeConfig) -> None:
-    await ecosystem(config).start()
+    await build_node(config).start()
 
 
 def test_a_node_that_fails_to_open_closes_both_of_its_chains(
@@ -83,9 +84,9 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
         raise StoreFull(tmp_path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(layers, "Rollup", fail)
+        patch.setattr(open_chain, "Rollup", fail)
         # The error keeps what was open alive, so that only closing releases the directory.
         with pytest.raises(StoreFull) as caught:
-            ecosystem(config)
+            build_node(config)
     assert caught.tb is not None
-    asyncio.run(ecosystem(config).stop())
+    asyncio.run(build_node(config).stop())

@@ -12,7 +12,7 @@ import pytest
 
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
-from entresol.node.recipes.layer_one import layer_one
+from entresol.node.open_node import open_layer_one_node
 from entresol.node.reopening import Reopening
 from entresol.server.config import ServerConfig
 from tests.support.polling import PATIENCE_SECONDS
@@ -25,7 +25,7 @@ def with_chain(**settings: Any) -> NodeConfig:
 
 
 async def opened(config: NodeConfig, _: Reopening) -> Node:
-    return await layer_one(config)
+    return await open_layer_one_node(config)
 
 
 async def ask(port: int, method: str) -> Any:

@@ -13,32 +13,33 @@ from entresol.features.adding.records import AddedChain, AddedChains
 from entresol.features.adding.registration import NewChainRegistrar
 from entresol.features.adding.tokens import base_token_for
 from entresol.l1.deployment import RegisteredChain
-from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import check_origin
+from entresol.node.chain_plan import ChainPlan, OpenChain
 from entresol.node.config.api import worker_count
+from entresol.node.dev_features import serves_dev_methods
 from entresol.node.layer_two_configs import MAX_CHAINS, MAX_PORT
+from entresol.node.node_parts import rollup_of
 from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.development_keys import operator_of
 from entresol.node.opening.layer_one import limit_requests
-from entresol.node.opening.layer_two import open_layer_two
-from entresol.node.parts.layers import LayerTwo, embedded_settlement_layer, serve_layer_two
+from entresol.node.opening.open_chain import embedded_settlement_layer, open_chain, settled
 from entresol.node.parts.part import Part, first_problem
 from entresol.node.settlement.manifest import RecordedToken
+from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import development_contracts, fee_limits
+from entresol.node.startup.info import info_of
 from entresol.primitives.values import create_address
 from entresol.rollup.batches import genesis_batch_hash
+from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from entresol.chain.chain import Chain
-    from entresol.features.adding.methods import ChainControl, ChainEntry, NewChainFields
-    from entresol.node.builder import NodeBuilder
+    from entresol.features.adding.methods import ChainEntry, NewChainFields
     from entresol.node.chain_service import ChainService
-    from entresol.node.config.schema import NodeConfig
-    from entresol.node.parts.ecosystem import EcosystemParts
-    from entresol.sequencer.local import LocalSequencer
+    from entresol.node.feature import ServedChain
+    from entresol.node.node_parts import NodeParts
 
 log = logging.getLogger(__name__)
 
@@ -62,15 +63,6 @@ class NoChains:
         raise ChainNotAdded(self._reason)
 
 
-def chain_control(config: NodeConfig, adder: ChainAdder | None) -> ChainControl:
-    """Return what adds chains to a node, or says why it does not."""
-    if worker_count(config.api) > 1:
-        return NoChains("the node has --workers, which serve the chains that it was started with")
-    if adder is None:
-        return NoChains("chains are added on the development L1, and the node has none")
-    return adder
-
-
 class ChainAdder:
     """A part of a node: adds L2s, one after the other, and is what starts and stops them.
 
@@ -80,13 +72,11 @@ class ChainAdder:
     it, and else nothing of it.
     """
 
-    def __init__(
-        self, ecosystem: EcosystemParts, l1_chain: Chain, l1_sequencer: LocalSequencer
-    ) -> None:
-        self._ecosystem = ecosystem
-        self._added = AddedChains(ecosystem.builder.config)
-        self._l1_chain = l1_chain
-        self._l1_sequencer = l1_sequencer
+    def __init__(self, node: NodeParts, l1: OpenChain) -> None:
+        """Take the node, and its development L1."""
+        self._node = node
+        self._added = AddedChains(node.config)
+        self._l1 = l1
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[ChainEntry]] = set()
         self._waiting = 0
@@ -95,19 +85,16 @@ class ChainAdder:
         self._is_stopping = False
 
     def open_added(self) -> None:
-        """Open the chains that were added before a restart, which the recipe serves with all others."""
-        ecosystem, config = self._ecosystem, self._ecosystem.builder.config
-        for record in self._added.complete(self._l1_chain):
-            if worker_count(config.api) > 1:
+        """Open the chains that were added before a restart, which are served with all others."""
+        for record in self._added.complete(self._l1.chain):
+            if worker_count(self._node.config.api) > 1:
                 raise InvalidConfig(
                     "--workers",
                     f"chain {record.chain_id} was added here, and has no workers; leave it out",
                 )
-            layer_two = self._opened_layer_two(ecosystem.builder, record)
-            contract, chain = record.contract, layer_two.chain
-            limit_requests(self._l1_chain, contract, chain.rules.gas_limit)
-            ecosystem.control.add(chain)
-            ecosystem.add(layer_two)
+            opened = self._opened_layer_two(self._node, record)
+            limit_requests(self._l1.chain, record.contract, opened.chain.rules.gas_limit)
+            self._node.add_chain(opened)
 
     @property
     def problem(self) -> str | None:
@@ -117,9 +104,9 @@ class ChainAdder:
     async def start(self) -> None:
         """Complete what an addition that was interrupted has left; chains start when they are added."""
         indexes = {chain.index for chain in self._added.chains}
-        for index, layer_two in enumerate(self._ecosystem.layer_twos):
+        for index, opened in enumerate(self._node.chains):
             if index in indexes:
-                await self._tell_all(layer_two, index)
+                await self._tell_all(opened, index)
 
     async def stop(self) -> None:
         """Add no more chains, and stop those that were added."""
@@ -138,7 +125,7 @@ class ChainAdder:
         """Add an L2; it is added, too, if the client does not wait for it."""
         if self._is_stopping:
             raise ChainNotAdded("the node stops")
-        if len(self._ecosystem.layer_twos) + self._waiting >= MAX_CHAINS:
+        if len(self._node.chains) + self._waiting >= MAX_CHAINS:
             raise ChainNotAdded(f"a node has at most {MAX_CHAINS} chains")
         self._waiting += 1
         task = asyncio.create_task(self._add_in_turn(chain))
@@ -156,28 +143,28 @@ class ChainAdder:
         async with self._lock:
             try:
                 try:
-                    layer_two, service = await self._join(chain)
+                    added = await self._join(chain)
                 finally:
                     self._waiting -= 1
-                return await self._begin(layer_two, service)
+                return await self._begin(*added)
             except InvalidConfig as error:
                 field = _FIELDS.get(error.source)
                 raise MalformedValue(error.problem, field=field) from error
             except ListenFailed as error:
                 raise ChainNotAdded(str(error)) from error
 
-    async def _join(self, chain: NewChainFields) -> tuple[LayerTwo, ChainService]:
+    async def _join(self, chain: NewChainFields) -> tuple[OpenChain, ServedChain]:
         """Register a chain on L1, and have it beside the others of the node."""
         self._check(chain)
-        ecosystem, l1_chain = self._ecosystem, self._l1_chain
-        config, contracts = ecosystem.builder.config, development_contracts()
-        l1 = EmbeddedLayerOne(l1_chain, self._l1_sequencer)
-        registrar = NewChainRegistrar(l1_chain, l1, ecosystem.rollups[0].settler)
+        node, l1_chain = self._node, self._l1.chain
+        config, contracts = node.config, development_contracts()
+        l1 = embedded_settlement_layer(self._l1).l1
+        registrar = NewChainRegistrar(l1_chain, l1, node.rollups[0].settler)
         shared = await registrar.find(contracts.bridgehub, chain.chain_id)
-        known = [layer_two.base_token for layer_two in ecosystem.layer_twos]
+        known = [opened.plan.base_token for opened in node.chains]
         token = await base_token_for(chain, config.chain, known, l1)
         await check_origin(l1, contracts, token.l1_address)
-        index = len(ecosystem.layer_twos)
+        index = len(node.chains)
         secret, limits = operator_of(index).secret, fee_limits(config.l1)
         operator = Operator(l1, secret, limits, chain_id=l1_chain.rules.chain_id)
         record = AddedChain(
@@ -189,99 +176,86 @@ class ChainAdder:
         )
         self._added.add(record)
         try:
-            with ecosystem.builder.extension() as builder:
-                layer_two, service = self._made(builder, record)
-                async with _taken_port(service):
-                    registered = _registered(layer_two, operator)
+            with node.extension() as extension:
+                opened = self._opened_layer_two(extension, record)
+                served = extension.serve(opened, extension.hooks(opened))
+                async with _taken_port(node.service(served)):
+                    registered = _registered(opened, operator)
                     own = record.contracts
                     await registrar.register(registered, own, operator, shared)
                     record.check_registered(l1_chain)
                 # From here on nothing waits until the node has the chain.
-                self._joined(builder, layer_two, service)
+                self._joined(extension, opened, served)
         except Exception:
             # A node that is stopped leaves it to the next start, as L1 may have the registration by then.
             self._added.forget(record)
             raise
-        return layer_two, service
+        return opened, served
 
-    async def _begin(self, layer_two: LayerTwo, service: ChainService) -> ChainEntry:
-        index = self._ecosystem.layer_twos.index(layer_two)
-        await self._started(layer_two, service)
-        await self._tell_all(layer_two, index)
-        log.info("added chain %d at %s", layer_two.chain.rules.chain_id, service.address)
-        return self._ecosystem.info_of(index).entry
+    async def _begin(self, opened: OpenChain, served: ServedChain) -> ChainEntry:
+        if isinstance(opened.rollup, Rollup):
+            await opened.rollup.read_prices()
+        for part in self._parts_of(opened, served):
+            await part.start()
+        await self._tell_all(opened, self._node.chains.index(opened))
+        log.info("added chain %d at %s", opened.chain.rules.chain_id, served.server.address)
+        return info_of(self._node, served).entry
 
     def _check(self, chain: NewChainFields) -> None:
-        ecosystem = self._ecosystem
         if not 1 <= chain.chain_id <= _MAX_ID:
             raise MalformedValue(f"ids are from 1 to {_MAX_ID:,}", field="chainId")
-        if chain.chain_id == self._l1_chain.rules.chain_id:
+        if chain.chain_id == self._l1.chain.rules.chain_id:
             raise MalformedValue(f"the L1 has the id {int(chain.chain_id)}", field="chainId")
-        services = [
-            (service, f"chain {service.chain.rules.chain_id}") for service in ecosystem.services
-        ]
-        if ecosystem.layer_one is not None:
-            services.append((ecosystem.layer_one, "the L1"))
-        if any(service.chain.rules.chain_id == chain.chain_id for service in ecosystem.services):
+        served = self._node.served
+        servers = [(known.server, f"chain {known.chain.rules.chain_id}") for known in served]
+        if self._node.served_l1 is not None:
+            servers.append((self._node.served_l1.server, "the L1"))
+        if any(known.chain.rules.chain_id == chain.chain_id for known in served):
             raise MalformedValue(f"the node has chain {int(chain.chain_id)}", field="chainId")
         if chain.port is not None and chain.port > MAX_PORT:
             raise MalformedValue(f"ports are from 0 to {MAX_PORT:,}", field="port")
-        for service, name in services:
-            if chain.port and chain.port in (service.port, service.extra_port):
+        for server, name in servers:
+            if chain.port and chain.port in (server.port, server.extra_port):
                 raise MalformedValue(f"{name} has the port {int(chain.port)}", field="port")
 
-    def _made(self, builder: NodeBuilder, record: AddedChain) -> tuple[LayerTwo, ChainService]:
-        layer_two = self._opened_layer_two(builder, record)
-        name, control = str(record.chain_id), self._ecosystem.control
-        relay, forks = self._ecosystem.relay, self._ecosystem.forks
-        service = serve_layer_two(
-            builder,
-            layer_two,
-            control,
-            name=name,
-            chains=self,
-            relay=relay,
-            forks=None if forks is None else forks.of(record.index),
+    def _opened_layer_two(self, node: NodeParts, record: AddedChain) -> OpenChain:
+        plan = node.plan(
+            ChainPlan(
+                config=record.config(node.config),
+                name=str(record.chain_id),
+                index=record.index,
+                is_open=serves_dev_methods(node.config),
+                l1_chain_id=self._l1.chain.rules.chain_id,
+                contracts=record.contracts,
+                base_token=record.base_token,
+            )
         )
-        return layer_two, service
+        opened = open_chain(plan)
+        node.opened(opened.chain)
+        return settled(opened, embedded_settlement_layer(self._l1, record.index, record.contracts))
 
-    def _opened_layer_two(self, builder: NodeBuilder, record: AddedChain) -> LayerTwo:
-        config = record.config(builder.config)
-        contracts, token = record.contracts, record.base_token
-        opened = open_layer_two(config, self._l1_chain.rules.chain_id, contracts, base_token=token)
-        builder.opened(opened[0])
-        layer = embedded_settlement_layer(
-            self._l1_chain, self._l1_sequencer, record.index, contracts
-        )
-        return LayerTwo.of(config, opened, token, layer)
-
-    def _joined(self, builder: NodeBuilder, layer_two: LayerTwo, service: ChainService) -> None:
+    def _joined(self, extension: NodeParts, opened: OpenChain, served: ServedChain) -> None:
         """Have one more chain in everything that is of all chains."""
-        ecosystem = self._ecosystem
-        self._opened.push(builder.taken())
-        for known, served in zip(ecosystem.layer_twos, ecosystem.services, strict=True):
-            builder.name(str(known.chain.rules.chain_id), known.sequencer, served, known.rollup)
-        builder.name(str(self._l1_chain.rules.chain_id), self._l1_sequencer, ecosystem.layer_one)
-        ecosystem.control.add(layer_two.chain)
-        ecosystem.add(layer_two)
-        ecosystem.services.append(service)
-        ecosystem.connect()
-        parts = self._parts_of(layer_two, service)
+        node = self._node
+        self._opened.push(extension.taken())
+        for known in node.served:
+            node.name(str(known.chain.rules.chain_id), *self._parts_of(known.opened, known))
+        if node.served_l1 is not None:
+            l1 = self._l1
+            node.name(str(l1.chain.rules.chain_id), *self._parts_of(l1, node.served_l1))
+        node.add_chain(opened)
+        node.served.append(served)
+        node.connect()
+        parts = self._parts_of(opened, served)
         self._parts += parts
-        builder.add(*parts, chain=str(layer_two.chain.rules.chain_id))
+        node.add(*parts, chain=opened.plan.name)
 
-    async def _started(self, layer_two: LayerTwo, service: ChainService) -> None:
-        if layer_two.rollup is not None:
-            await layer_two.rollup.read_prices()
-        for part in self._parts_of(layer_two, service):
-            await part.start()
-
-    async def _tell_all(self, layer_two: LayerTwo, index: int) -> None:
+    async def _tell_all(self, opened: OpenChain, index: int) -> None:
         """Let bundles be sent between a chain and all others; without that it is a chain like any other."""
-        chain_id, rollup = layer_two.chain.rules.chain_id, layer_two.rollup
-        assert rollup is not None
-        l1 = EmbeddedLayerOne(self._l1_chain, self._l1_sequencer)
-        registrar = NewChainRegistrar(self._l1_chain, l1, rollup.settler)
+        chain_id, rollup = opened.chain.rules.chain_id, opened.rollup
+        assert isinstance(rollup, Rollup)
+        l1 = embedded_settlement_layer(self._l1).l1
+        registrar = NewChainRegistrar(self._l1.chain, l1, rollup.settler)
         contracts, operator = rollup.settlement_layer.contracts, operator_of(index).address
         try:
             await registrar.tell_all(chain_id, contracts, operator)
@@ -290,9 +264,12 @@ class ChainAdder:
                 "no bundles can be sent between chain %d and some others yet: %s", chain_id, error
             )
 
-    def _parts_of(self, layer_two: LayerTwo, service: ChainService) -> Sequence[Part]:
-        # As in the recipe: from the end, requests in progress need the sequencer.
-        parts = (layer_two.sequencer, service, layer_two.rollup)
+    def _parts_of(self, opened: OpenChain, served: ServedChain) -> Sequence[Part]:
+        # As of all chains: from the end, requests in progress need the sequencer.
+        rollup = rollup_of(opened)
+        sequencer = opened.sequencer
+        assert isinstance(sequencer, LocalSequencer)
+        parts = (sequencer, self._node.service(served), rollup)
         return [part for part in parts if part is not None]
 
 
@@ -307,14 +284,14 @@ async def _taken_port(service: ChainService) -> AsyncIterator[None]:
         raise
 
 
-def _registered(layer_two: LayerTwo, operator: Operator) -> RegisteredChain:
-    chain = layer_two.chain
+def _registered(opened: OpenChain, operator: Operator) -> RegisteredChain:
+    chain = opened.chain
     return RegisteredChain(
         chain_id=chain.rules.chain_id,
         operator=operator.address,
         genesis_batch_hash=genesis_batch_hash(chain),
         priority_tx_max_gas=chain.rules.gas_limit,
-        base_token=layer_two.base_token,
+        base_token=opened.plan.base_token,
         is_development=chain.rules.is_development,
         data_scheme=data_scheme_of(chain),
     )

@@ -16,11 +16,15 @@ from entresol.features.fork.config.resolving import planned_forks
 from entresol.features.relay.node_relay import relays
 from entresol.features.workers.supervisor import WorkerSupervisor
 from entresol.features.workers.worker_process import WorkerCluster
-from entresol.node.builder import NodeBuilder
+from entresol.node.chain_plan import ChainPlan, OpenChain
 from entresol.node.chain_service import ChainService, ServiceHooks
+from entresol.node.dev_features import serves_dev_methods
+from entresol.node.loading import load_features
+from entresol.node.node import Node
+from entresol.node.node_parts import NodeParts
 from entresol.node.parts.part import Closing
-from entresol.node.settlement.l2_components import L2Components, SettledView
 from entresol.node.settlement.rollup import Rollup
+from entresol.node.settlement.rollup_parts import SettledView
 from entresol.node.startup.info import L1Info, NodeInfo
 from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.router import ReplicaRouter
@@ -33,9 +37,8 @@ from entresol.storage.log_entries import BatchEntry, Entry
 if TYPE_CHECKING:
     from entresol.chain.journal import Journal
     from entresol.features.workers.producer_role import ProducerRole
-    from entresol.node.api.api import Api
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.node import Node
+    from entresol.node.feature import ServedChain
     from entresol.rollup.l1_prices import EtherPriceWatcher
     from entresol.terminal.log import NodeLog
 
@@ -60,9 +63,9 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
     """Return a node of a cluster; developer methods, unlocked accounts and the development L1 do not exist here."""
     config, layer = joined.config, joined.settlement_layer
     keyring = Keyring(locked="nodes of a cluster sign for no account")
-    with NodeBuilder(config, log) as builder:
+    with NodeParts(config, log, load_features()) as node:
         # The chain, and who decides its blocks.
-        chain = builder.opened(joined.chain)
+        chain = node.opened(joined.chain)
         sequencer = ClusterSequencer()
 
         price = joined.ether_price
@@ -85,8 +88,20 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             InteropProver.of(chain, prover),
             OpenTransfers(chain, layer.l1, layer.contracts.nullifier),
         )
-        workers = WorkerSupervisor.of(config, log, (settled,), WorkerCluster(joined.genesis, PATH))
-        shared = None if workers is None else builder.opened(workers.share(chain))
+        plan = node.plan(
+            ChainPlan(
+                config=config,
+                is_open=serves_dev_methods(config),
+                keyring=keyring,
+                base_token=layer.base_token,
+                is_replica=True,
+            )
+        )
+        opened = OpenChain(plan, chain, sequencer, joined.fees, settled)
+        node.join(opened)
+        node.chains_opened()
+        workers = WorkerSupervisor.of(node, log, WorkerCluster(joined.genesis, PATH))
+        shared = None if workers is None else node.opened(workers.share(chain))
 
         # Other nodes.
         pending = PendingFollower(role, chain.events)
@@ -97,40 +112,34 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
         feed = PendingFeed(chain.events, reporter.members, lambda: role.production is not None)
 
         # What clients reach.
-        api = builder.api(
-            chain,
-            sequencer,
-            keyring=keyring,
-            layer_two=L2Components(joined.fees, settled),
-            router=ReplicaRouter(upstream, role),
+        plan.router = ReplicaRouter(upstream, role)
+        health = MemberHealth(role, config.cluster.max_lag, workers, node.problem)
+        hooks = ServiceHooks(
+            health=health.fields,
+            problem=health.problem,
+            degraded=health.degraded,
+            metrics=health.metrics,
+            wrap=lambda handler: ClusterHandler(role, handler, feed.accept),
         )
-        health = MemberHealth(role, config.cluster.max_lag, workers, builder.problem)
-        service = builder.serve(
-            api,
-            hooks=ServiceHooks(
-                health=health.fields,
-                problem=health.problem,
-                degraded=health.degraded,
-                metrics=health.metrics,
-                wrap=lambda handler: ClusterHandler(role, handler, feed.accept),
-            ),
-            role=shared,
-        )
-        pending.serve(api.subscriptions)
+        served = node.serve(opened, hooks, shared)
+        node.served.append(served)
+        node.connect()
+        service = node.service(served)
+        pending.serve(served.subscriptions)
         if shared is not None:
             pending.serve(shared)
-        _announce(role, api, shared)
+        _announce(role, served, shared)
 
         # From the end: workers forward to the service, whose requests in progress are forwarded upstream.
-        builder.add(Closing(layer.l1.close), Closing(upstream.close), service)
-        builder.add(None if price is None else FollowedPrice(price))
-        builder.add(AdvertisedUrl(config, role, service), reporter, pending, role, workers)
+        node.add(Closing(layer.l1.close), Closing(upstream.close), service)
+        node.add(None if price is None else FollowedPrice(price))
+        node.add(AdvertisedUrl(config, role, service), reporter, pending, role, workers)
 
         def info() -> NodeInfo:
             l1 = L1Info.of(config, layer)
             return NodeInfo.of(chain, config, keyring, service.address, l1, layer.base_token)
 
-        return builder.build([service], info=info)
+        return Node(node, info)
 
 
 class FollowedPrice:
@@ -184,7 +193,7 @@ def _wake_later(member: Member, sequencer: ClusterSequencer) -> None:
     asyncio.get_running_loop().call_soon(wake)
 
 
-def _announce(member: Member, api: Api, shared: ProducerRole | None) -> None:
+def _announce(member: Member, api: ServedChain, shared: ProducerRole | None) -> None:
     """Let API and workers know what the member applies."""
 
     def on_applied(entry: Entry) -> None:

@@ -21,6 +21,7 @@ from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
 from entresol.node.opening.development_keys import RELAY
 from entresol.node.settlement.chain_operators import relay_key
+from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.settlement_layer import fee_limits
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.log_prover import LogProver
@@ -29,11 +30,9 @@ from entresol.rollup.step_loop import Backoff, StepLoop
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from entresol.chain.chain import Chain
+    from entresol.node.chain_plan import OpenChain
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.parts.layers import LayerTwo
-    from entresol.node.settlement.rollup import Rollup
-    from entresol.sequencer.sequencer import Sequencer
+    from entresol.node.feature import ServedChain
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +55,10 @@ def relays(config: NodeConfig) -> bool:
     return wanted
 
 
-def relay_secret(layer_twos: Sequence[LayerTwo], *, is_development: bool) -> Hash32:
+def relay_secret(layer_twos: Sequence[ServedChain], *, is_development: bool) -> Hash32:
     """Return the key of the relay: on a remote L1 it follows from that of the first operator."""
     rollup = layer_twos[0].rollup
-    if is_development or rollup is None:
+    if is_development or not isinstance(rollup, Rollup):
         return RELAY.secret
     return relay_key(rollup.settlement_layer.operator_keys.deployer.secret)
 
@@ -69,13 +68,13 @@ class RelayLane:
 
     def __init__(
         self,
-        layer_two: LayerTwo,
+        layer_two: ServedChain,
         rollup: Rollup,
         on_l1: RelayAccount,
         on_l2: ChainAccount,
         funding: RelayFunding | None,
     ) -> None:
-        settings, chain = layer_two.config.relay, layer_two.chain
+        settings, chain = layer_two.plan.config.relay, layer_two.chain
         self.layer_two = layer_two
         self.funding = funding
         self.bundles: BundleRelay | None = None
@@ -154,15 +153,13 @@ class NodeRelay:
     each lane reports its problem, and tries again.
     """
 
-    def __init__(
-        self, layer_twos: Sequence[LayerTwo], l1_chain: Chain | None, l1_sequencer: Sequencer | None
-    ) -> None:
-        """Take the list of L2s of the node, to which others may be added."""
+    def __init__(self, layer_twos: Sequence[ServedChain], l1: OpenChain | None) -> None:
+        """Take the list of L2s of the node, to which others may be added, and the development L1 beneath them."""
         self._layer_twos = layer_twos
-        self._secret = relay_secret(layer_twos, is_development=l1_chain is not None)
+        self._secret = relay_secret(layer_twos, is_development=l1 is not None)
         self._embedded: ChainAccount | None = None
-        if l1_chain is not None and l1_sequencer is not None:
-            self._embedded = ChainAccount(l1_chain, l1_sequencer, self._secret)
+        if l1 is not None:
+            self._embedded = ChainAccount(l1.chain, l1.sequencer, self._secret)
         self._remote: RemoteAccount | None = None
         self._lanes: dict[int, RelayLane] = {}
         self._steps = StepLoop(
@@ -214,8 +211,11 @@ class NodeRelay:
         """Open lanes for L2s that have none, and let each have all others as sources."""
         for layer_two in self._layer_twos:
             chain_id = layer_two.chain.rules.chain_id
-            if chain_id not in self._lanes and layer_two.rollup and relays(layer_two.config):
-                self._lanes[chain_id] = lane = self._opened(layer_two, layer_two.rollup)
+            rollup = layer_two.rollup
+            if chain_id in self._lanes or not isinstance(rollup, Rollup):
+                continue
+            if relays(layer_two.plan.config):
+                self._lanes[chain_id] = lane = self._opened(layer_two, rollup)
                 lane.start()
         for chain_id, lane in self._lanes.items():
             if lane.bundles is None:
@@ -224,20 +224,20 @@ class NodeRelay:
                 source = layer_two.chain.rules.chain_id
                 if (
                     source != chain_id
-                    and layer_two.rollup is not None
+                    and isinstance(layer_two.rollup, Rollup)
                     and not lane.bundles.has(source)
                 ):
                     proofs = RelayProofs(layer_two.rollup.new_interop_prover())
                     lane.bundles.add(BundleSource(layer_two.chain, chain_id, proofs))
 
-    def _opened(self, layer_two: LayerTwo, rollup: Rollup) -> RelayLane:
+    def _opened(self, layer_two: ServedChain, rollup: Rollup) -> RelayLane:
         layer, chain = rollup.settlement_layer, layer_two.chain
-        on_l1 = self._embedded or self._remote_account(layer_two.config, rollup)
+        on_l1 = self._embedded or self._remote_account(layer_two.plan.config, rollup)
         on_l2 = ChainAccount(chain, layer_two.sequencer, self._secret)
         funding = None
-        if self._embedded is not None and layer_two.config.relay.relay is not None:
+        if self._embedded is not None and layer_two.plan.config.relay.relay is not None:
             funding = RelayFunding(
-                *(layer.l1, layer.contracts, layer_two.base_token, chain.rules.chain_id),
+                *(layer.l1, layer.contracts, layer_two.plan.base_token, chain.rules.chain_id),
                 on_l1=self._embedded,
                 on_l2=on_l2,
             )

@@ -34,13 +34,12 @@ from entresol.node.metrics import Sample
 from entresol.server.handler import ClientConnection, LocalConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
     from entresol.node.chain_service import ChainService
-    from entresol.node.config.schema import NodeConfig
-    from entresol.node.settlement.l2_components import RollupParts, SettledView
+    from entresol.node.feature import NodePlan
     from entresol.terminal.log import NodeLog
 
 logger = logging.getLogger(__name__)
@@ -63,14 +62,13 @@ class WorkerSupervisor:
 
     def __init__(
         self,
-        config: NodeConfig,
+        node: NodePlan,
         log: NodeLog | None,
-        rollups: Sequence[RollupParts | SettledView],
         cluster: WorkerCluster | None = None,
     ) -> None:
-        """Take what settles each of the L2s, if anything does."""
-        self._config = config
-        self._rollups = rollups
+        """Take the node, whose chains are opened and served before the workers start."""
+        self._node = node
+        self._config = config = node.config
         self._cluster = cluster
         self._count = worker_count(config.api) - 1
         self._silence_seconds = silence_seconds = config.api.worker_silence_seconds
@@ -88,13 +86,12 @@ class WorkerSupervisor:
     @classmethod
     def of(
         cls,
-        config: NodeConfig,
+        node: NodePlan,
         log: NodeLog | None,
-        rollups: Sequence[RollupParts | SettledView],
         cluster: WorkerCluster | None = None,
     ) -> Self | None:
-        """Return the workers that a configuration requests; None if one process serves alone."""
-        return cls(config, log, rollups, cluster) if worker_count(config.api) > 1 else None
+        """Return the workers that the settings of a node request; None if one process serves alone."""
+        return cls(node, log, cluster) if worker_count(node.config.api) > 1 else None
 
     def share(self, chain: Chain, fees: FeeModel | None = None) -> ProducerRole:
         """Return the role of the service of a chain, whose layer is the next one, with the prices of an L2."""
@@ -124,24 +121,28 @@ class WorkerSupervisor:
 
     def start_message(self) -> WorkerStart:
         """Return what the first worker has to know; each service listens on its port already."""
+        settled = self._node.chains[0].rollup
         return WorkerStart(
             index=0,
             config=self._config,
             layers=tuple(map(self._layer, range(len(self._roles)))),
-            l1_chain_id=self._rollups[0].l1_chain_id if self._rollups else None,
+            l1_chain_id=None if settled is None else settled.l1_chain_id,
             cluster=self._cluster,
         )
 
     def _layer(self, layer: int) -> WorkerLayer:
         service, page = self._service(layer), self._roles[layer].page
         path = str(service.chain.ledger.store.path)
-        rollup = self._rollups[layer] if layer < len(self._rollups) else None
+        chain = service.api
+        rollup = chain.rollup
+        shipped = {
+            name: value for feature in chain.features for name, value in feature.shipped().items()
+        }
         return WorkerLayer(
-            *(path, page.handle, service.port, service.explorer),
+            *(path, page.handle, service.port, shipped),
             contracts=None if rollup is None else rollup.contracts,
             base_token=base_token_of(service.chain.genesis.alloc),
-            # It is the last one, after the L2s that settle there.
-            is_layer_one=bool(self._rollups) and layer == len(self._rollups),
+            is_layer_one=chain.plan.is_beneath,
             extra_port=service.extra_port,
         )
 

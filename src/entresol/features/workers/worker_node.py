@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
-
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.genesis.stored_genesis import ExpectedGenesis
 from entresol.chain.keyring import Keyring
-from entresol.features.adding.chain_adder import NoChains
-from entresol.features.dev.control import DevControl
-from entresol.features.explorer.explorer_routes import connect_layers
+from entresol.features.explorer.explorer_page import L1_PATH
 from entresol.features.workers.channel import REMOTE_L1, Channel, WorkerCall
 from entresol.features.workers.clients import ClusterRequests
 from entresol.features.workers.worker_role import FollowedRollup, Heartbeat, WorkerRole
 from entresol.node.base_tokens import development_base_tokens
-from entresol.node.builder import NodeBuilder
-from entresol.node.chain_service import ChainService, ServiceHooks
+from entresol.node.chain_plan import ChainPlan, OpenChain
+from entresol.node.chain_service import ServiceHooks
+from entresol.node.dev_features import serves_dev_methods
 from entresol.node.layer_two_configs import layer_two_configs
-from entresol.node.opening.layer_one import open_layer_one
-from entresol.node.opening.layer_two import open_layer_two, open_with_genesis
-from entresol.node.parts.layers import name_of
-from entresol.node.settlement.l2_components import L2Components
+from entresol.node.loading import load_features
+from entresol.node.node import Node
+from entresol.node.node_parts import NodeParts
+from entresol.node.opening.layer_two import chain_id_of, open_with_genesis
+from entresol.node.opening.open_chain import open_chain, opened_chain
 from entresol.node.startup.info import NodeInfo
+from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.replication.router import ReplicaRouter
-from entresol.sequencer.sequencer import SequencerElsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.chain.chain import Chain
-    from entresol.chain.fees import FeeModel
     from entresol.features.workers.worker_process import WorkerStart
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.node import Node
-    from entresol.primitives.base_token import BaseToken
-    from entresol.storage.store import Store
+    from entresol.node.feature import ServedChain
     from entresol.terminal.log import NodeLog
 
 _REMOTE_REQUEST: Final = bytes([WorkerCall.REQUEST, REMOTE_L1])
@@ -52,62 +47,81 @@ class WorkerNode(NamedTuple):
 
 def worker(start: WorkerStart, channel: Channel, log: NodeLog) -> WorkerNode:
     """Return a node that serves what its producer seals, on the producer's ports, and forwards the rest."""
-    config, settles = start.config, start.l1_chain_id is not None
+    config = start.config
     cluster = None if start.cluster is None else ClusterRequests(start.cluster.path, channel)
-    with NodeBuilder(config, log) as builder:
+    with NodeParts(config, log, load_features()) as node:
         # The chains, which are the producer's.
         layers = range(len(start.layers))
-        roles = [builder.opened(WorkerRole(start, layer, channel)) for layer in layers]
+        roles = [node.opened(WorkerRole(start, layer, channel)) for layer in layers]
         configs = layer_two_configs(config)
         tokens = _base_tokens(start, configs)
-        opened = [
-            _open_layer_two(start, settings, layer, roles[layer].store, token)
-            for layer, (settings, token) in enumerate(zip(configs, tokens, strict=True))
-        ]
-        layer_twos = [builder.opened(chain) for chain, _ in opened]
-        layer_one = None
+        for role, settings, token in zip(roles, configs, tokens, strict=False):
+            plan = node.plan(_plan(start, role, settings, token))
+            opened = _open_layer_two(start, plan)
+            node.opened(opened.chain)
+            rollup = _rollup(start, role.layer, opened.chain)
+            node.join(opened._replace(rollup=rollup))
         if start.layers[-1].is_layer_one:
-            layer_one = builder.opened(
-                open_layer_one(config, layer_twos, roles[-1].store, base_tokens=tokens)
-            )
-        control = DevControl(
-            *(layer_twos if layer_one is None else (layer_one, *layer_twos)),
-            settling=layer_twos if settles else (),
-            foreign_l1=settles and layer_one is None,
-        )
-        builder.opened(control)
+            plan = node.plan(_plan(start, roles[-1], config, ETHER_TOKEN))
+            node.l1 = open_chain(plan, node.chains)
+            node.opened(node.l1.chain)
+        node.chains_opened()
 
         # What clients reach.
         hooks = None if cluster is None else ServiceHooks(wrap=cluster.wrap)
-        services = []
-        for role, (chain, fees) in zip(roles, opened, strict=False):
-            components = L2Components(fees, _rollup(start, role.layer, chain))
-            services.append(_serve(builder, start, role, chain, control, hooks, components))
-        l1_service = None
-        if layer_one is not None:
-            l1_service = _serve(builder, start, roles[-1], layer_one, control, hooks, None)
-        connect_layers(
-            services,
-            l1_service,
-            lambda body, client: channel.call(_REMOTE_REQUEST + body, client=client),
-        )
-        builder.add(Heartbeat(roles), *roles, *services, l1_service)
+        for role, opened in zip(roles, node.chains, strict=False):
+            node.served.append(_serve(node, role, opened, hooks))
+        if node.l1 is not None:
+            node.served_l1 = _serve(node, roles[-1], node.l1, hooks)
+        node.connect()
+        if node.l1 is None:
+            for served in node.served:
+                served.server.routes.add(
+                    L1_PATH,
+                    lambda body, client: channel.call(_REMOTE_REQUEST + body, client=client),
+                )
+        node.add(Heartbeat(roles), *roles, *node.services)
 
         def info() -> NodeInfo:
-            return NodeInfo.of(layer_twos[0], config, Keyring(), services[0].address, None)
+            first = node.served[0]
+            return NodeInfo.of(first.chain, config, Keyring(), first.server.address, None)
 
-        node = builder.build(services, info=info, layer_one=l1_service)
-        return WorkerNode(node, roles, cluster)
+        return WorkerNode(Node(node, info), roles, cluster)
 
 
-def _open_layer_two(
-    start: WorkerStart, config: NodeConfig, layer: int, store: Store, base_token: BaseToken
-) -> tuple[Chain, FeeModel]:
+def _plan(
+    start: WorkerStart, role: WorkerRole, config: NodeConfig, base_token: BaseToken
+) -> ChainPlan:
+    layer = start.layers[role.layer]
+    several = len(layer_two_configs(start.config)) > 1
+    return ChainPlan(
+        config=config,
+        layer=1 if layer.is_layer_one else 2,
+        name=str(chain_id_of(config.chain)) if several and not layer.is_layer_one else "",
+        index=role.layer,
+        is_open=serves_dev_methods(start.config),
+        l1_chain_id=start.l1_chain_id,
+        contracts=layer.contracts,
+        base_token=base_token,
+        store=role.store,
+        notified=role.shipped,
+        # The producer logs them.
+        logs_transactions=False,
+        port=layer.port,
+        extra_port=layer.extra_port,
+        shipped=layer.shipped,
+        is_replica=True,
+    )
+
+
+def _open_layer_two(start: WorkerStart, plan: ChainPlan) -> OpenChain:
     if start.cluster is None:
-        contracts = start.layers[layer].contracts
-        return open_layer_two(config, start.l1_chain_id, contracts, store, base_token=base_token)
+        return open_chain(plan)
     expected = ExpectedGenesis(Genesis.parse(start.cluster.genesis))
-    return open_with_genesis(config, expected, store=store, base_token=base_token)
+    chain, fees = open_with_genesis(
+        plan.config, expected, store=plan.store, base_token=plan.base_token
+    )
+    return opened_chain(plan, chain, fees)
 
 
 def _base_tokens(start: WorkerStart, configs: Sequence[NodeConfig]) -> Sequence[BaseToken]:
@@ -123,42 +137,11 @@ def _rollup(start: WorkerStart, layer: int, chain: Chain) -> FollowedRollup | No
     return FollowedRollup(chain, start.l1_chain_id, contracts)
 
 
-def _serve(  # noqa: PLR0913, PLR0917 - independent parts
-    builder: NodeBuilder,
-    start: WorkerStart,
-    role: WorkerRole,
-    chain: Chain,
-    control: DevControl,
-    hooks: ServiceHooks | None,
-    components: L2Components | None,
-) -> ChainService:
-    layer = start.layers[role.layer]
-    role.follow(chain, None if components is None else components.fees)
-    api = builder.api(
-        chain,
-        SequencerElsewhere(),
-        keyring=Keyring(),
-        control=control,
-        layer_two=components,
-        router=ReplicaRouter(role.upstream, role.follower),
-        notified=role.shipped,
-        # The producer says why.
-        chains=NoChains("workers add no chains"),
-    )
-    role.attach(api)
-    return builder.serve(
-        api,
-        msgspec.structs.replace(start.config.server, port=layer.port),
-        layer=_name(start, chain, is_layer_one=layer.is_layer_one),
-        # The producer logs them.
-        logs_transactions=False,
-        hooks=hooks,
-        explorer=layer.explorer,
-        role=role,
-        extra_port=layer.extra_port,
-    )
-
-
-def _name(start: WorkerStart, chain: Chain, *, is_layer_one: bool) -> str:
-    """Return what the log calls a chain: as the producer does."""
-    return "L1" if is_layer_one else name_of(chain, len(layer_two_configs(start.config)))
+def _serve(
+    node: NodeParts, role: WorkerRole, opened: OpenChain, hooks: ServiceHooks | None
+) -> ServedChain:
+    role.follow(opened.chain, opened.fees)
+    opened.plan.router = ReplicaRouter(role.upstream, role.follower)
+    served = node.serve(opened, hooks, role)
+    role.attach(served)
+    return served

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
-    from entresol.features.explorer.explorer_page import ExplorerPage
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
     from entresol.terminal.writer import FormatText
@@ -49,7 +48,8 @@ class WorkerLayer(msgspec.Struct, frozen=True):
     page: int
     """The file descriptor of its state page."""
     port: int
-    explorer: ExplorerPage | None
+    shipped: dict[str, Any]
+    """The values that features send, by their names."""
     contracts: SettlementContracts | None = None
     """The contracts of an L2 on its L1, if it has one."""
     base_token: BaseToken = ETHER_TOKEN

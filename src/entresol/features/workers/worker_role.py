@@ -12,7 +12,6 @@ from entresol.features.workers.channel import LAYER_TWO, Channel, WorkerMessage
 from entresol.features.workers.publisher import ShippedEvents
 from entresol.features.workers.state_page import StatePage, Wanted
 from entresol.features.workers.watchdog import HEARTBEAT_SECONDS
-from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceRole
 from entresol.replication.router import ReplicaState
 from entresol.replication.shared_store import SecondaryStore, StoreFollower
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from entresol.chain.fees import FeeModel
     from entresol.features.workers.worker_process import WorkerStart
     from entresol.l1.deployment import SettlementContracts
+    from entresol.node.feature import ServedChain
     from entresol.primitives.batches import SettlementStep
     from entresol.primitives.values import Hash32
     from entresol.server.handler import Handler, Page
@@ -55,7 +55,7 @@ class WorkerRole(ServiceRole):
         self._has_reported = False
         self.follower: StoreFollower
         self.upstream: ChannelUpstream
-        self._api: Api
+        self._api: ServedChain
 
     def follow(self, chain: Chain, fees: FeeModel | None = None) -> None:
         """Follow the producer's chain from now on."""
@@ -70,7 +70,7 @@ class WorkerRole(ServiceRole):
         )
         self.upstream = ChannelUpstream(self._channel, self.layer, self.follower.catch_up)
 
-    def attach(self, api: Api) -> None:
+    def attach(self, api: ServedChain) -> None:
         """Note the API of the layer, whose subscribers have to be notified."""
         self._api = api
         api.subscriptions.changed.add(self._on_subscriptions)

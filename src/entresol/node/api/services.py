@@ -7,12 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from entresol.chain.events import BlocksReverted, Event, TransactionPending
-from entresol.chain.keyring import Keyring
 from entresol.execution.calls import Unfunded
 from entresol.node.api.adapters import call_limits, log_limits, trace_limits
 from entresol.node.api.chain_threads import ChainThreads
 from entresol.node.api.dialect import Dialect
-from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.offload import POLICY
 from entresol.rpc.pubsub.criteria_memory import CriteriaMemory
 from entresol.rpc.pubsub.filters import Filters
@@ -32,9 +30,8 @@ from entresol.sequencer.submission import Submission
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from entresol.chain.chain import Chain
     from entresol.features.workers.publisher import ShippedEvents
-    from entresol.sequencer.sequencer import Sequencer
+    from entresol.node.chain_plan import OpenChain
 
 
 class ApiServices:
@@ -44,29 +41,18 @@ class ApiServices:
     Fails: as each service does.
     """
 
-    def __init__(  # noqa: PLR0913 - independent parts
-        self,
-        chain: Chain,
-        sequencer: Sequencer,
-        *,
-        is_layer_two: bool,
-        dialect: Dialect | None,
-        dev_methods: bool,
-        keyring: Keyring | None,
-        config: ApiConfig | None,
-        limits: LimitsConfig | None,
-        notified: ShippedEvents | None,
-        wake: Callable[[], None] | None,
-        is_fork: bool = False,
-    ) -> None:
-        self.chain = chain
-        self.open_past = OpenPast() if is_fork else None
-        self.sequencer = sequencer
-        self.config = config or ApiConfig()
+    def __init__(self, opened: OpenChain, *, wake: Callable[[], None] | None = None) -> None:
+        """Make them; `wake` is called in place of notifying subscribers."""
+        plan = opened.plan
+        is_layer_two = plan.layer == 2
+        self.chain = chain = opened.chain
+        self.open_past = OpenPast() if plan.has_past else None
+        self.sequencer = sequencer = opened.sequencer
+        self.config = plan.config.api
         dialect_of = Dialect.layer_two if is_layer_two else Dialect.layer_one
-        self.dialect = dialect or dialect_of(self.config)
-        self.limits = limits or LimitsConfig()
-        self.keyring = keyring or Keyring()
+        self.dialect = plan.dialect or dialect_of(self.config)
+        self.limits = plan.config.limits
+        self.keyring = plan.keyring
         threads = ThreadPoolExecutor(POLICY.threads, thread_name_prefix="node")
         self.executor = ChainThreads(threads, chain.use, is_fork=chain.ledger.remote is not None)
         """The threads of what is sent and sealed, whose work is short, or has a budget of its own."""
@@ -89,11 +75,11 @@ class ApiServices:
             is_budget_spent=lambda: self.reads.take_budget_spent(),  # noqa: PLW0108
         )
         self.filler = TransactionFiller(
-            chain, self.resolver, self.runner, self.threads, sends_failing=dev_methods
+            chain, self.resolver, self.runner, self.threads, sends_failing=plan.is_open
         )
         self.call_errors = new_call_errors(fails_calls=self.dialect.fails_calls)
         self.unfunded = Unfunded(
-            transfers=dev_methods and not is_layer_two, estimates=self.dialect.is_hardhat
+            transfers=plan.is_open and not is_layer_two, estimates=self.dialect.is_hardhat
         )
         self.reads = new_state_reads(
             chain, self.resolver, self.runner, self.filler, self.call_errors, self.unfunded
@@ -110,7 +96,9 @@ class ApiServices:
         self.criteria = CriteriaMemory(self.limits.filter_limit_bytes)
         self.filters = self._new_filters()
         self._is_scheduled = False
-        self.subscriptions = self._new_subscriptions(wake or self._schedule_notifications, notified)
+        self.subscriptions = self._new_subscriptions(
+            wake or self._schedule_notifications, plan.notified
+        )
 
     def close(self) -> None:
         """Unsubscribe from the chain, and stop the threads."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.features.explorer.methods.statistics import EntresolBatchStatistics
 from entresol.node.api.adapters import l2_contracts
 from entresol.rollup.batches import stored_info_of
 from entresol.rpc.namespaces.books import EntresolBooks
@@ -21,16 +20,17 @@ from entresol.rpc.services.batch_status import BatchStatus
 
 if TYPE_CHECKING:
     from entresol.node.api.services import ApiServices
-    from entresol.node.settlement.l2_components import L2Components
+    from entresol.node.chain_plan import OpenChain
     from entresol.rpc.jsonrpc.method import Namespace
 
 
-def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[Namespace]:
+def zk_stack_namespaces(services: ApiServices, opened: OpenChain) -> list[Namespace]:
     """Return what serves the methods of an L2; most of them need a rollup."""
-    chain, resolver, rollup = services.chain, services.resolver, layer_two.rollup
+    chain, resolver, rollup = services.chain, services.resolver, opened.rollup
+    assert opened.fees is not None
     namespaces: list[Namespace] = [
         ZksBytecode(chain.blocks, lambda: chain.ledger.head_hash),
-        ZksFees(resolver, services.runner, layer_two.fees),
+        ZksFees(resolver, services.runner, opened.fees),
     ]
     if rollup is None:
         return namespaces
@@ -50,12 +50,11 @@ def zk_stack_namespaces(services: ApiServices, layer_two: L2Components) -> list[
         *namespaces,
         EntresolTransfers(rollup.transfers),
         EntresolEdits(resolver, chain.blocks),
-        EntresolBatchStatistics(chain.batches),
         EntresolBooks(chain.batches),
         ZksBatches(
             chain,
             batch_status,
-            layer_two.fees,
+            opened.fees,
             lambda batch: stored_info_of(batch, chain.rules.chain_id).commitment,
         ),
         ZksProofs(

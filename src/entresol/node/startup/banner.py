@@ -76,8 +76,7 @@ def _rows(info: NodeInfo) -> Iterator[str]:
         yield f"Directory    {info.data_dir or TEMPORARY}"
     yield f"HTTP         {info.http_url}"
     yield f"WebSocket    {info.websocket_url}"
-    if info.has_explorer:
-        yield f"Explorer     {info.http_url} in a browser"
+    yield from (f"{title:<12} {text}" for title, text in info.rows.items())
 
 
 def _prices(info: NodeInfo) -> Iterator[str]:
@@ -128,5 +127,3 @@ def _layer_one(info: NodeInfo) -> Iterator[str]:
         assert chain.l1 is not None
         which = f" of {chain.chain_id}" if info.others else ""
         yield f"Chain        {chain.l1.contracts.chain.checksummed()}{which}"
-    if info.relay is not None:
-        yield f"Relay        {info.relay.checksummed()} pays for bundles and withdrawals"

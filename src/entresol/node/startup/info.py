@@ -21,18 +21,19 @@ from entresol.node.dev_features import (
     serves_dev_methods,
     settles_remotely,
 )
+from entresol.node.settlement.rollup import Rollup
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
-from entresol.primitives.values import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from entresol.chain.chain import Chain
     from entresol.chain.genesis.genesis import Genesis
     from entresol.chain.keyring import Keyring
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.settlement.settlement_layer import SettlementLayer
 
 
@@ -106,9 +107,8 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The chain that this one is a copy of."""
     l1_forked: ForkInfo | None = None
     """The chain that the development L1 is a copy of."""
-    has_explorer: bool = False
-    relay: Address | None = None
-    """The account of the relay, if there is one."""
+    rows: Mapping[str, str] = {}
+    """The rows of features in the banner, by their titles."""
     others: tuple[NodeInfo, ...] = ()
     """The other L2s of the node, without others of their own."""
 
@@ -144,7 +144,6 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             l1=l1,
             base_token=base_token,
             derivation_path=settings.derivation_path,
-            has_explorer=config.api.explorer,
         )
 
     @classmethod
@@ -281,3 +280,28 @@ def _money(config: NodeConfig, genesis: Genesis, token: BaseToken) -> str:
     verb = "has" if len(balances) == 1 else "have"
     owners = f"{counted(len(balances), 'account')} of the genesis {verb} {amount}"
     return f"UNBACKED: {owners} that is not locked on L1, and can withdraw what others deposit"
+
+
+def info_of(node: NodePlan, served: ServedChain) -> NodeInfo:
+    """Return the information about one of the L2s of a node, or about the only chain."""
+    plan, layer_one = served.plan, node.served_l1
+    address = None if layer_one is None else layer_one.server.address
+    extra = None if layer_one is None else layer_one.server.extra_address
+    rollup = served.rollup
+    l1 = (
+        None
+        if not isinstance(rollup, Rollup)
+        else L1Info.of(node.config, rollup.settlement_layer, address, extra)
+    )
+    # L1 may have another price than the settings.
+    fees = served.fees
+    token = (
+        plan.base_token
+        if fees is None
+        else msgspec.structs.replace(plan.base_token, ether_price=fees.ether_price)
+    )
+    info = NodeInfo.of(served.chain, plan.config, served.keyring, served.server.address, l1, token)
+    l1_fork = None if node.l1 is None else node.l1.plan.fork
+    return msgspec.structs.replace(
+        info, forked=ForkInfo.of(plan.fork), l1_forked=ForkInfo.of(l1_fork)
+    )

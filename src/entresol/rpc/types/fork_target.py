@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from entresol.errors import ControlRejected, MalformedValue
 from entresol.primitives.values import Hash32
@@ -77,40 +78,36 @@ class ForkedNetwork(JsonModel, frozen=True, kw_only=True):
     fork_block_hash: Annotated[Hash32, says("The hash of the block that the fork stands on.")]
 
 
-class ForkControl(Protocol):
-    """The control of forks that a node gives to methods."""
+class ForkControl:
+    """The control of forks that a node gives to methods; this is that of a chain that is not a fork and stays so."""
 
     @property
     def is_fork(self) -> bool:
         """Whether the chain is a fork."""
+        return False
 
     @property
     def network(self) -> ForkedNetwork | None:
         """The block that the chain stands on; None if it is not a fork."""
+        return None
 
     @property
     def config(self) -> NodeForkConfig:
         """Where it reads."""
+        return NodeForkConfig()
 
     async def reset(self, target: ForkTarget | None) -> None:
         """Stand on another block, with nothing above it; None ends the fork."""
-
-    async def set_url(self, url: str) -> None:
-        """Read from another URL of the same chain."""
-
-
-class NoForks:
-    """The control of a chain that is not a fork, in a node that cannot make it one."""
-
-    is_fork = False
-    network = None
-    config = NodeForkConfig()
-
-    async def reset(self, target: ForkTarget | None) -> None:
-        """Reject it."""
         if target is not None and (target.url is not None or target.block is not None):
             raise ControlRejected("`forking` is not supported: the node cannot replace this chain")
         raise MalformedValue("Forking not enabled and RPC URL not provided to start forking")
 
     async def set_url(self, url: str) -> None:
-        """Do nothing."""
+        """Read from another URL of the same chain; nothing where there is no fork."""
+
+
+class ForkPages(NamedTuple):
+    """The remotes of the forks of a chain and of its L1, as the explorer shows them."""
+
+    page: Callable[[], dict[str, Any]]
+    """Returns what there is to show, by the name of the layer."""

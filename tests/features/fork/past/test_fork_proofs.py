@@ -13,10 +13,10 @@ from entresol.chain.clock import Clock
 from entresol.chain.genesis.fork_genesis import AnchoredAccount, fork_genesis
 from entresol.chain.rules import ChainRules
 from entresol.features.fork.past.remote import PastBlock
-from entresol.node.api.api import Api
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
+from tests.support.chain import served
 from tests.support.chain.api_client import ApiClient
 from tests.support.fork.fake_remote import FakeRemote
 from tests.support.fork.forked_chain import (
@@ -191,7 +191,7 @@ def edited() -> Iterator[EditedFork]:
                 chain.latest.account(address)
             for number in range(4):
                 chain.latest.slot(STORAGE, number.to_bytes(32))
-        api = Api(chain, InlineSequencer(chain), wake=lambda: None, remote=Silent())
+        api = served.served_chain(chain, InlineSequencer(chain), wake=lambda: None, remote=Silent())
         with closing(chain), closing(api):
             yield EditedFork(chain, DispatcherClient(api.dispatcher))
 

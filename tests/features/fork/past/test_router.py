@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from entresol.features.fork.feature import RemotePast
 from entresol.features.fork.past import router
 from entresol.features.fork.past.remote import block_of
 from entresol.rpc.jsonrpc.method import Past
@@ -384,8 +385,8 @@ def test_calls_beyond_the_limit_of_waiting_ones_are_rejected(
     rejected = [result for result in results if isinstance(result, RpcError)]
     assert len(results) - len(rejected) >= 2
     assert all("too many requests wait" in rejection.message for rejection in rejected)
-    assert fork.api.past is not None
-    assert fork.api.past.waiting == 0
+    (past,) = (feature for feature in fork.api.features if isinstance(feature, RemotePast))
+    assert past.router.waiting == 0
 
 
 def test_local_methods_never_ask(past: PastBlocks, fork: ForkClient) -> None:

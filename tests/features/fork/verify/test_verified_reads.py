@@ -16,8 +16,8 @@ from entresol.errors import RemoteFailed, RemoteLied, RemoteMalformed, Unprovabl
 from entresol.features.fork import past_blocks
 from entresol.features.fork.verify import proven_chain
 from entresol.features.fork.verify.verified_reads import UNPROVABLE, VerifiedReads
+from entresol.node.build_node import build_node
 from entresol.node.config.schema import NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
 from entresol.primitives.anchor import header_of_block
 from entresol.primitives.values import Hash32
 from entresol.rpc.jsonrpc.method import Past
@@ -268,7 +268,7 @@ HEADERS = {"eth_getHeaderByNumber", "eth_getHeaderByHash", "erigon_getHeaderByNu
 @cache
 def past_methods() -> dict[str, Past]:
     """Return what a fork does with the past, by the name of each method that asks for it."""
-    node = ecosystem(NodeConfig())
+    node = build_node(NodeConfig())
     try:
         methods = [
             method for one in node.services for method in one.api.dispatcher.methods.values()

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from entresol.node.api.dialect import CACHED_SECONDS, Dialect
+from entresol.node.build_node import build_node
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
-from entresol.node.recipes.ecosystem import ecosystem
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_l1_below_is_anvils_whatever_the_l2_is() -> None:
 
 @pytest.mark.parametrize(("delay", "held"), [(None, CACHED_SECONDS), (0.0, 0.0), (0.5, 0.0)])
 def test_the_l1_holds_responses_unless_there_is_a_delay(delay: float | None, held: float) -> None:
-    node = ecosystem(NodeConfig(l1=L1Config(l1_delay=delay)))
+    node = build_node(NodeConfig(l1=L1Config(l1_delay=delay)))
     try:
         found = [service.api.services.dialect.held_seconds for service in node.services]
         assert found == [0.0, held]

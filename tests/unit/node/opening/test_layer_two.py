@@ -19,19 +19,18 @@ from entresol.contracts.slots import Value, storage_of
 from entresol.errors import InvalidConfig
 from entresol.l1.contracts import ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.node.api.api import Api
 from entresol.node.base_tokens import development_base_tokens
 from entresol.node.config.evm import EvmConfig
 from entresol.node.config.schema import ETHER, ChainConfig, NodeConfig
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
-from entresol.node.settlement.l2_components import L2Components
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken, EtherPrice
 from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import DEPLOYERS
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, NOBODY, priority_transaction
+from tests.support.chain.served import served_chain
 from tests.support.rollup.layer_ones import ACCOUNTS
 from tests.support.rpc_client import DispatcherClient
 
@@ -232,11 +231,11 @@ class PricedChain(DispatcherClient):
         config = NodeConfig(chain=ChainConfig(balance=10**12, accounts=1))
         token = BaseToken(l1_address=TOKEN, ether_price=price)
         self.chain, self.fees = open_layer_two(config, None, None, base_token=token)
-        self.api = Api(
+        self.api = served_chain(
             self.chain,
             InlineSequencer(self.chain),
             wake=lambda: None,
-            layer_two=L2Components(self.fees, None),
+            fees=self.fees,
             keyring=Keyring([USER]),
         )
         super().__init__(self.api.dispatcher)

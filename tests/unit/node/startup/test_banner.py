@@ -58,10 +58,10 @@ def test_the_banner_shows_all_that_a_client_needs() -> None:
     assert "WebSocket    ws://127.0.0.1:3050" in lines
 
 
-def test_the_banner_says_where_the_explorer_is_and_whose_the_last_accounts_are() -> None:
+def test_the_banner_has_the_rows_of_features_and_says_whose_the_last_accounts_are() -> None:
     info = msgspec.structs.replace(INFO, accounts=(*ACCOUNTS, *ZK_STACK_ACCOUNTS))
-    text = banner(msgspec.structs.replace(info, has_explorer=True))
-    assert "Explorer     http://127.0.0.1:3050 in a browser" in text
+    text = banner(msgspec.structs.replace(info, rows={"Explorer": "at its place"}))
+    assert "\nExplorer     at its place\n" in text
     assert f"(1) {ACCOUNTS[1].address.checksummed()} (10,000 ETH)\n" in text
     address = ZK_STACK_ACCOUNTS[0].address.checksummed()
     assert f"(2) {address} (10,000 ETH), a rich account of ZK Stack tools" in text

@@ -16,7 +16,12 @@ from entresol.features.fork.config.section import ForkConfig
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.config.api import worker_count
 from entresol.node.config.state_files import StateFilesConfig
-from entresol.rpc.types.fork_target import ForkedNetwork, ForkTarget, NodeForkConfig
+from entresol.rpc.types.fork_target import (
+    ForkControl,
+    ForkedNetwork,
+    ForkTarget,
+    NodeForkConfig,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -66,7 +71,7 @@ def _can_bind(family: int, address: tuple[object, ...]) -> bool:
     return True
 
 
-class LayerForks:
+class LayerForks(ForkControl):
     """The fork of one layer, or that it is none, for the methods that are about forks.
 
     Remembers: nothing; the node does. Assumes: the event loop of the node. Fails: with an error that has no secret;

@@ -53,7 +53,7 @@ _FORK_MODULES: Final = (
 """The modules that only nodes with forks need."""
 _STORE_MODULE: Final = "entresol.storage.store"
 """The module that a fork on disk needs before it asks its remote."""
-_ROUTER_MODULE: Final = "entresol.node.api.past"
+_ROUTER_MODULE: Final = "entresol.features.fork.past.new_router"
 """The module they need once the remote has responded."""
 
 

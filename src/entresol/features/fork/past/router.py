@@ -159,11 +159,8 @@ class PastRouter:
         """How many calls wait for the remote."""
         return self._waiting
 
-    def routed(self, methods: Mapping[str, Method]) -> dict[str, Method]:
-        """Return the methods of a fork: those that declare it do something else with the past."""
-        return {name: self._routed(method) for name, method in methods.items()}
-
-    def _routed(self, method: Method) -> Method:
+    def routed(self, method: Method) -> Method:
+        """Return a method of a fork, which does something else with the past if it declares that."""
         overlay = self._overlays.get(method.name)
         if overlay is not None:
             method = method.routed(lambda function: partial(_through, overlay, function))

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from entresol.chain.fees import FeeModel
-from entresol.node.api.api import Api
-from entresol.node.settlement.l2_components import L2Components
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
+from tests.support.chain.served import served_chain
 from tests.support.coroutines import completed
 from tests.support.rpc_client import DispatcherClient
 
@@ -26,11 +25,11 @@ class Rollup(DispatcherClient):
 
     def __init__(self) -> None:
         self.chain = EmittingChain.begin()
-        self.api = Api(
+        self.api = served_chain(
             self.chain,
             InlineSequencer(self.chain),
             wake=lambda: None,
-            layer_two=L2Components(FeeModel(), None),
+            fees=FeeModel(),
         )
         self.batcher = Batcher(
             self.chain.blocks, self.chain.batches, SealingPolicy(max_age=10.0**9)
@@ -105,8 +104,8 @@ def test_both_layers_reject_a_range_without_blocks(
     wanted: dict[str, str], problem: str, is_layer_two: bool
 ) -> None:
     chain = EmittingChain.begin()
-    components = L2Components(FeeModel(), None) if is_layer_two else None
-    api = Api(chain, InlineSequencer(chain), wake=lambda: None, layer_two=components)
+    fees = FeeModel() if is_layer_two else None
+    api = served_chain(chain, InlineSequencer(chain), wake=lambda: None, fees=fees)
     with closing(chain), closing(api):
         client = DispatcherClient(api.dispatcher)
         client("evm_mine")

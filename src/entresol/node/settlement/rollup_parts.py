@@ -1,4 +1,4 @@
-"""The parts that the RPC methods of an L2 need beyond its chain."""
+"""The rollup of an L2, as its RPC methods need it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from entresol.chain.fees import FeeModel
     from entresol.l1.deployment import SettlementContracts
     from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.primitives.batches import SettlementStep
@@ -67,10 +66,3 @@ class SettledView(NamedTuple):
     def contracts(self) -> SettlementContracts:
         """The contracts on L1."""
         return self.settlement_layer.contracts
-
-
-class L2Components(NamedTuple):
-    """The parts of an L2 beyond its chain: a fee model, and a rollup if it settles on an L1."""
-
-    fees: FeeModel
-    rollup: RollupParts | SettledView | None

@@ -7,8 +7,8 @@ from tests.support.polling import PATIENCE_SECONDS
 
 SCRIPT = """
 import sys
-import entresol.node.recipes.layer_one, entresol.features.fork.remote_chain, entresol.features.fork.cache.fork_cache
-print(*sorted({"aiohttp", "entresol.features.dev.control", "entresol.node.builder"} & set(sys.modules)))
+import entresol.node.open_node, entresol.features.fork.remote_chain, entresol.features.fork.cache.fork_cache
+print(*sorted({"aiohttp", "entresol.features.dev.control", "entresol.node.build_node"} & set(sys.modules)))
 """
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import ChainNotAdded
-from entresol.features.adding.chain_adder import chain_control
+from entresol.features.adding.feature import AddingFeature
 from entresol.features.adding.methods import NewChainFields
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import NodeConfig
+from entresol.node.feature import NodePlan
 from entresol.primitives.values import Quantity
 from entresol.rpc.types.number import Number
 
@@ -20,6 +21,6 @@ from entresol.rpc.types.number import Number
 async def test_a_node_that_can_have_no_more_chains_says_why(
     config: NodeConfig, reason: str
 ) -> None:
-    control = chain_control(config, None)
+    control = AddingFeature(NodePlan(config)).control
     with pytest.raises(ChainNotAdded, match=reason):
         await control.add_chain(NewChainFields(chain_id=Number(Quantity(300))))

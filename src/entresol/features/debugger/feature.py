@@ -1,0 +1,66 @@
+"""The debugger in a node: the sources that it knows, and the methods that need them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.features.debugger.gas_reports import GasReports
+from entresol.features.debugger.methods.contract_sources import (
+    EntresolContracts,
+    EntresolStackTraces,
+    HardhatSources,
+    KnownContracts,
+)
+from entresol.features.debugger.methods.executions import EntresolExecutions
+from entresol.features.debugger.methods.gas_report import EntresolGasReport
+from entresol.features.debugger.recorded_executions import Executions
+from entresol.features.debugger.sources.recording.recording import Recordings
+from entresol.features.debugger.sources.registry import SourceRegistry
+from entresol.features.debugger.stack_traces import StackTraces
+from entresol.node.feature import ChainFeature, Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from entresol.node.chain_plan import ChainPlan
+    from entresol.node.feature import NodePlan, ServedChain
+    from entresol.rpc.jsonrpc.method import Namespace
+
+
+class DebuggedChain(ChainFeature):
+    """The debugger of a chain: its methods, where developers may use them."""
+
+    def __init__(self, sources: SourceRegistry, *, is_open: bool) -> None:
+        self._sources = sources
+        self._is_open = is_open
+
+    def offers(self, chain: ServedChain) -> Mapping[type, object]:  # noqa: ARG002 - alike on all
+        """Offer the sources."""
+        return {SourceRegistry: self._sources}
+
+    def methods(self, chain: ServedChain) -> Iterable[Namespace]:
+        """Return RPC methods."""
+        if not self._is_open:
+            return ()
+        traces, sources = chain.services.traces, self._sources
+        return [
+            EntresolStackTraces(StackTraces(traces, chain.services.runner, sources)),
+            EntresolContracts(KnownContracts(traces, sources)),
+            EntresolExecutions(Executions(traces, sources, Recordings())),
+            EntresolGasReport(GasReports(traces, sources)),
+            HardhatSources(sources),
+        ]
+
+
+class DebuggerFeature(Feature):
+    """The debugger of a node, whose chains share the sources."""
+
+    name = "debugger"
+
+    def __init__(self, node: NodePlan) -> None:
+        super().__init__(node)
+        self._sources = SourceRegistry.of_paths(node.config.api.sources)
+
+    def chain(self, plan: ChainPlan) -> ChainFeature:
+        """Return what it adds to a chain."""
+        return DebuggedChain(self._sources, is_open=plan.is_open)

@@ -1,0 +1,21 @@
+"""Load the features of a node."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from entresol.features import LOADED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from entresol.node.feature import Feature
+
+
+def load_features() -> Iterator[type[Feature]]:
+    """Yield the classes of the features that a node has, in their order."""
+    for place in LOADED.values():
+        module, _, name = place.partition(":")
+        found: Any = getattr(import_module(module), name)
+        yield found

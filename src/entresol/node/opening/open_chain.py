@@ -1,0 +1,94 @@
+"""Open a chain as its plan says, for every assembly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entresol.l1.embedded import EmbeddedLayerOne
+from entresol.l1.operator import OperatorKeys
+from entresol.node.chain_plan import OpenChain
+from entresol.node.dev_features import (
+    funded_accounts,
+    init_signers,
+    open_keyring,
+    requested_accounts,
+)
+from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.layer_one import open_layer_one
+from entresol.node.opening.layer_one_alone import open_layer_one_alone
+from entresol.node.opening.layer_two import open_layer_two
+from entresol.node.settlement.rollup import Rollup
+from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
+from entresol.sequencer.local import LocalSequencer
+from entresol.sequencer.sequencer import SequencerElsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from entresol.chain.chain import Chain
+    from entresol.chain.fees import FeeModel
+    from entresol.l1.deployment import SettlementContracts
+    from entresol.node.chain_plan import ChainPlan
+
+
+def open_chain(plan: ChainPlan, layer_twos: Sequence[OpenChain] = ()) -> OpenChain:
+    """Open a chain; `layer_twos` are those on a development L1 from genesis."""
+    fees: FeeModel | None = None
+    if plan.layer == 2:
+        chain, fees = open_layer_two(
+            *(plan.config, plan.l1_chain_id, plan.contracts, plan.store),
+            base_token=plan.base_token,
+            neighbours=plan.neighbours,
+            fork=plan.fork,
+        )
+    elif plan.is_alone:
+        chain = open_layer_one_alone(plan.config, plan.fork)
+    else:
+        chain = open_layer_one(
+            plan.config,
+            [layer_two.chain for layer_two in layer_twos],
+            plan.store,
+            base_tokens=[layer_two.plan.base_token for layer_two in layer_twos],
+            fork=plan.fork,
+        )
+    return opened_chain(plan, chain, fees)
+
+
+def opened_chain(plan: ChainPlan, chain: Chain, fees: FeeModel | None = None) -> OpenChain:
+    """Return a chain with who seals its blocks, and have the plan know the accounts that its node signs for."""
+    if plan.is_replica:
+        return OpenChain(plan, chain, SequencerElsewhere(), fees)
+    config, is_l1 = plan.config, plan.is_beneath
+    funded = (
+        requested_accounts(config.chain)
+        if plan.is_alone
+        else funded_accounts(config.chain, chain.genesis, is_layer_one=is_l1)
+    )
+    init = config.l1.l1_init if is_l1 else config.chain.init
+    plan.keyring = open_keyring(config, (*funded, *init_signers(init)))
+    return OpenChain(plan, chain, LocalSequencer(chain), fees)
+
+
+def embedded_settlement_layer(
+    layer_one: OpenChain, index: int = 0, contracts: SettlementContracts | None = None
+) -> SettlementLayer:
+    """Return the development L1 as what one of its L2s settles on, with the contracts and the operator of that one.
+
+    `contracts` are those of a chain that was added; by default they are those of its genesis.
+    """
+    chain, sequencer = layer_one.chain, layer_one.sequencer
+    assert isinstance(sequencer, LocalSequencer)
+    return SettlementLayer(
+        l1=EmbeddedLayerOne(chain, sequencer),
+        l1_chain_id=chain.rules.chain_id,
+        contracts=contracts or development_contracts(index),
+        operator_keys=OperatorKeys.of(operator_of(index).secret),
+        deployment_block=chain.ledger.first,
+    )
+
+
+def settled(opened: OpenChain, layer: SettlementLayer) -> OpenChain:
+    """Return an L2 with the rollup that settles it on a layer."""
+    assert opened.fees is not None
+    plan, chain = opened.plan, opened.chain
+    return opened._replace(rollup=Rollup(chain, opened.sequencer, layer, opened.fees, plan.config))

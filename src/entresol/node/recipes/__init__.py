@@ -1,1 +1,0 @@
-"""Recipes: each opens chains, makes parts, and returns a node of them."""
