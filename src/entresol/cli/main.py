@@ -72,7 +72,7 @@ def _check_command(words: Sequence[str]) -> None:
 
 def _run(config: NodeConfig) -> int:
     if config.cluster.cluster is not None:
-        return run_node(config, _cluster_module("recipes.member").open_member)
+        return run_node(config, _cluster_module("member_node").open_member)
     from entresol.node.recipes.ecosystem import open_ecosystem  # noqa: PLC0415
 
     return run_node(config, open_ecosystem)
@@ -122,7 +122,7 @@ def _backup(words: Sequence[str]) -> int:
 
 def _cluster(words: Sequence[str]) -> int:
     flags, config = _parsed("cluster", words)
-    commands, block = _cluster_module("cluster.commands"), flags["to"]
+    commands, block = _cluster_module("commands"), flags["to"]
     if flags["command"] == "unwind":
         if block is None:
             raise InvalidConfig("--to", "this command needs the block to unwind to")
@@ -208,7 +208,7 @@ def _warn_of_variables() -> None:
 def _cluster_module(name: str) -> Any:
     """Import a module of clusters, which need a package that is not installed otherwise."""
     try:
-        return importlib.import_module(f"entresol.node.{name}")
+        return importlib.import_module(f"entresol.features.cluster.{name}")
     except ModuleNotFoundError as error:
         if error.name != "asyncpg":
             raise
