@@ -18,12 +18,12 @@ from entresol.errors import (
     OutcomeUnknown,
     PoolRejection,
 )
+from entresol.features.cluster.log_follower import apply_entry, check_deposits
 from entresol.features.cluster.postgres.connection import BROKEN, DatabaseDistance
 from entresol.features.cluster.postgres.tables import CHANNEL, digest_after
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.transactions.system import UNSIGNED_TYPES
-from entresol.replication.shared_store import apply_entry, check_deposits
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.log_entries import (
     BatchEntry,

@@ -21,6 +21,7 @@ from entresol.errors import (
     OutcomeUnknown,
     StoreFailed,
 )
+from entresol.features.cluster.log_follower import Follower
 from entresol.features.cluster.postgres.connection import (
     BROKEN,
     ClusterDatabase,
@@ -43,7 +44,6 @@ from entresol.features.cluster.postgres.sequencer import (
 from entresol.features.cluster.postgres.tables import CHANNEL, PostgresLog, check_tail
 from entresol.listeners import Listeners
 from entresol.replication.router import ReplicaState
-from entresol.replication.shared_store import Follower
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import asyncpg
 import msgspec
 
 from entresol.errors import InvalidConfig, LogDamaged, LogTailLost, LogTruncated, MalformedValue
+from entresol.features.cluster.log_follower import LoggedEntry
 from entresol.features.cluster.postgres.connection import FLAG, SCHEMA
-from entresol.replication.shared_store import LoggedEntry
 from entresol.storage.log_entries import decode_entry
 from entresol.storage.tables import LogPosition
 from entresol.version import FORMAT
