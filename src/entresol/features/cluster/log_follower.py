@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from entresol.errors import DepositsNotNext
+from entresol.features.cluster.errors import DepositsNotNext
 from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.storage.log_entries import (
     BlockEntry,

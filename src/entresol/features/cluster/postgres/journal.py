@@ -9,15 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from entresol.errors import (
-    BelowSettledBatch,
-    ClusterFenced,
-    InvalidConfig,
-    InvalidTransaction,
-    LogTruncated,
-    OutcomeUnknown,
-    PoolRejection,
-)
+from entresol.errors import BelowSettledBatch, InvalidConfig, InvalidTransaction, PoolRejection
+from entresol.features.cluster.errors import ClusterFenced, LogTruncated, OutcomeUnknown
 from entresol.features.cluster.log_follower import apply_entry, check_deposits
 from entresol.features.cluster.postgres.connection import BROKEN, DatabaseDistance
 from entresol.features.cluster.postgres.tables import CHANNEL, digest_after

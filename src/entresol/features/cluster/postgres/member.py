@@ -10,16 +10,15 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from entresol.background_task import BackgroundTask, cancel
-from entresol.errors import (
+from entresol.errors import EntresolError, StoreFailed
+from entresol.features.cluster.errors import (
     ClusterFenced,
     ClusterUnreachable,
     DepositsNotNext,
-    EntresolError,
     LogDamaged,
     LogTailLost,
     LogTruncated,
     OutcomeUnknown,
-    StoreFailed,
 )
 from entresol.features.cluster.log_follower import Follower
 from entresol.features.cluster.postgres.connection import (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg
 import msgspec
 
-from entresol.errors import InvalidConfig, LogDamaged, LogTailLost, LogTruncated, MalformedValue
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.cluster.errors import LogDamaged, LogTailLost, LogTruncated
 from entresol.features.cluster.log_follower import LoggedEntry
 from entresol.features.cluster.postgres.connection import FLAG, SCHEMA
 from entresol.storage.log_entries import decode_entry

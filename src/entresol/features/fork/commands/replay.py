@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Rules, wait_for_remote
-from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, RemoteMalformed
+from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.call_frames import CALL_FRAMES
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.fork.cache.fork_cache import CacheSettings, Recording, open_cache
 from entresol.features.fork.commands.replay_report import ReplayText, counts
 from entresol.features.fork.config.resolving import PlannedFork, planned_forks
+from entresol.features.fork.errors import AnchorMismatch, RemoteMalformed
 from entresol.features.fork.remote_chain import RemoteChain
 from entresol.features.fork.replay.block_replay import (
     BlockToReplay,
