@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from entresol.features.debugger.explainer import SourceExplainer
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
@@ -174,7 +175,7 @@ class NodeBuilder:
                 hidden,
                 is_public=is_public,
                 has_transactions=logs_transactions,
-                sources=self.sources,
+                explainer=SourceExplainer(self.sources),
             )
             # Before the API is closed, whose events it follows.
             self._opened.callback(log.unfollow)

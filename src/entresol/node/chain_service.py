@@ -9,7 +9,7 @@ import msgspec
 
 from entresol.chain.rules import BLOB_TYPE
 from entresol.errors import ListenFailed
-from entresol.features.explorer.explorer_page import FORK_PATH, ExplorerPage
+from entresol.features.explorer.explorer_page import FORK_PATH, OWN_PATH, ExplorerPage
 from entresol.features.explorer.files import explorer_files
 from entresol.node.beacon_pages import BeaconPages
 from entresol.node.metrics import (
@@ -100,7 +100,7 @@ class ChainService:
         self.api = api
         self.handler: Handler = role.serving(api.dispatcher.handle)
         self.unlogged = hooks.wrap(self.handler)
-        """The handler of requests that another process logs."""
+        """The handler of requests that are not logged here."""
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)
@@ -110,6 +110,8 @@ class ChainService:
         self.handler = hooks.wrap(self.handler)
         self._on_rejection = None if log is None else log.on_rejection()
         self.routes = PathRouter(self.handler)
+        if explorer is not None:
+            self.routes.add(OWN_PATH, self.unlogged)
         self.explorer = explorer
         self.doors: list[str] = []
         """Further paths of the explorer's page."""

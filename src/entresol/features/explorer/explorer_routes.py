@@ -69,14 +69,14 @@ def connect_layers(
 ) -> None:
     """Let the explorer of each layer reach all others; `remote` reads from an L1 elsewhere, if there is one.
 
-    It is called again for one more L2.
+    It is called again for one more L2. What explorers ask for is not logged.
     """
-    l1 = remote if layer_one is None else layer_one.handler
+    l1 = remote if layer_one is None else layer_one.unlogged
     for layer_two in layer_twos:
         if l1 is not None:
             layer_two.routes.add(L1_PATH, l1)
     if layer_one is not None:
-        layer_one.routes.add(L2_PATH, layer_twos[0].handler)
+        layer_one.routes.add(L2_PATH, layer_twos[0].unlogged)
     _connect_houses(layer_twos, layer_one)
 
 
@@ -91,7 +91,7 @@ def _connect_houses(layer_twos: Sequence[ChainService], layer_one: ChainService 
         if service.explorer is None:
             continue
         for layer_two, house in houses:
-            service.routes.add(house.path, layer_two.handler)
+            service.routes.add(house.path, layer_two.unlogged)
             if house.path not in service.doors:
                 service.doors.append(house.path)
             service.pages[f"{house.path}{HEALTH_PATH}"] = layer_two.pages[HEALTH_PATH]
