@@ -229,6 +229,7 @@ def errors_page() -> str:
     """Return the page of the codes of errors."""
     lines = ["# Errors", "", GENERATED, "", _ERRORS, "", "## Codes", ""]
     lines += ["| code | meaning |", "|---|---|"]
+    dir(errors)  # Those of features are defined now.
     tree = list(_tree(EntresolError))
     codes = {kind.rpc_code: _meaning(kind.rpc_code, tree) for _, kind in tree}
     codes = {**_simulation_codes(tree), **_server_codes(), **codes}
@@ -315,6 +316,6 @@ def _sentence(kind: type[EntresolError]) -> str:
 def _tree(kind: type[EntresolError], depth: int = 0) -> Iterator[tuple[int, type[EntresolError]]]:
     """Yield the errors below `kind` with their depth."""
     for child in kind.__subclasses__():
-        if child.__module__.startswith((f"{errors.__name__}.", rpc_errors.__name__)):
+        if child.__module__.startswith("entresol."):
             yield depth, child
             yield from _tree(child, depth + 1)

@@ -12,6 +12,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.support.inprocess_node import InprocessNode, inprocess_anvil, inprocess_node
+from tests.support.polling import eventually
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 SECRET = "a-key-that-nobody-may-see"  # noqa: S105 - of no provider
@@ -59,6 +60,21 @@ def test_the_path_to_the_other_layer_leads_there_over_http_and_websocket() -> No
             subscription = json.loads(socket.recv())["result"]
             post(node.url, "/explorer/l1", "evm_mine")
             assert json.loads(socket.recv())["params"]["subscription"] == subscription
+
+
+def test_what_the_page_asks_for_is_not_logged() -> None:
+    with inprocess_node() as node:
+        for path, method in (
+            ("/explorer/own", "eth_gasPrice"),
+            ("/explorer/l1", "eth_gasPrice"),
+            ("/explorer/270", "eth_gasPrice"),
+            ("/explorer", "eth_syncing"),
+            ("/", "eth_blockNumber"),
+        ):
+            assert "result" in post(node.url, path, method)
+        eventually(lambda: "eth_blockNumber" in node.printed())
+        assert "eth_syncing" in node.printed()
+        assert "eth_gasPrice" not in node.printed()
 
 
 def urls_of(node: InprocessNode) -> list[str]:

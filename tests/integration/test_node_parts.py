@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from entresol import background_task
+from entresol.features.cluster.pending_feed import PendingFollower
 from entresol.features.cluster.postgres.member import Reporter
 from entresol.features.dev.state_dumper import StateDumper
 from entresol.features.workers import supervisor
@@ -21,7 +22,6 @@ from entresol.node.chain_service import ChainService
 from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
-from entresol.replication.pending_feed import PendingFollower
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.deposits.deposit_watcher import DepositWatcher
 from entresol.rollup.l1_clock import L1Clock

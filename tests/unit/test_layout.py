@@ -50,6 +50,21 @@ NO_MIRROR: Final = {
 PROTOCOLS: Final[dict[str, str]] = {}
 """Class names that a protocol shares with the class that implements it, with the reason."""
 
+NEEDS: Final = {
+    "cluster": {
+        "fork": "a member rejects its settings",
+        "relay": "a member rejects its settings",
+        "workers": "a member may have workers",
+    },
+    "fork": {"debugger": "`entresol replay --sources` names contracts"},
+    "workers": {
+        "adding": "a worker declares its method, which the producer serves",
+        "dev": "a worker declares its methods, which the producer serves",
+        "explorer": "a worker serves the page, and passes on what it asks of a remote L1",
+    },
+}
+"""The features that a feature imports, with the reason."""
+
 SLEEPS: Final = {
     "tests/robustness": "attacks and faults last as long as they last",
     "tests/support/polling.py": "waits for other processes",
@@ -109,6 +124,16 @@ def test_no_two_classes_have_one_name() -> None:
 def test_imports_have_no_circles_not_even_for_types() -> None:
     graph = {module: set(imports_of(tree)) for module, tree in package_trees().items()}
     assert list(circles(graph)) == []
+
+
+def test_a_feature_imports_another_one_only_if_it_says_so() -> None:
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for module, tree in package_trees().items():
+        for imported in imports_of(tree):
+            feature, other = feature_of(module), feature_of(imported)
+            if feature and other and feature != other:
+                found[feature].add(other)
+    assert found == {feature: set(reasons) for feature, reasons in NEEDS.items()}
 
 
 def test_no_function_of_another_object_is_replaced() -> None:
@@ -352,6 +377,12 @@ def package_trees() -> Mapping[str, ast.Module]:
 def module_name(path: Path) -> str:
     """Return the dotted name of a module of the package."""
     return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+
+
+def feature_of(module: str) -> str | None:
+    """Return the feature that a module belongs to."""
+    parts = module.split(".")
+    return parts[2] if parts[1:2] == ["features"] and len(parts) > 2 else None
 
 
 def imports_of(tree: ast.Module) -> Iterator[str]:

@@ -55,12 +55,6 @@ class RollbackRejected(EntresolError):
     rpc_code = -32000
 
 
-class ChainNotAdded(EntresolError):
-    """A chain cannot be added to the node."""
-
-    rpc_code = -32000
-
-
 class BelowSettledBatch(RollbackRejected):
     """The L1 of --l1-url may have the batch of a later block, and is not reverted."""
 

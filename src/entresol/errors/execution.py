@@ -33,19 +33,6 @@ class TransactionNotFound(NotInspectable):
         super().__init__("transaction not found")
 
 
-class StepNotRecorded(NotInspectable):
-    """An execution has no such step, or it is one of the middle of a long one."""
-
-    rpc_code = -32602
-
-    def __init__(self, step: int, total: int, recorded: str) -> None:
-        problem = "is not recorded" if step < total else "is beyond the end"
-        super().__init__(
-            f"step {step:d} {problem}: the execution has {total:,} steps"
-            + (f", of which {recorded} are recorded" if recorded else "")
-        )
-
-
 class ExecutionFailed(EntresolError):
     """An execution ended in failure."""
 
@@ -227,3 +214,51 @@ class DeadlinePassed(ExecutionStopped):
 
 class TraceTooLarge(ExecutionStopped):
     """The trace exceeded the caller's memory limit."""
+
+
+class RemoteFailed(EntresolError):
+    """Something that a fork needs of the remote chain is not there."""
+
+    rpc_code = -32000
+
+
+class RemoteTimeout(RemoteFailed):
+    """The remote had not responded when the time for it was over; a retry may help."""
+
+    def __init__(
+        self, text: str = "the remote did not respond in time; see --fork-timeout"
+    ) -> None:
+        super().__init__(text)
+
+
+class RemoteWaitOver(RemoteTimeout):
+    """Work has waited for values of the remote for as long as it may: without one that came, or in all."""
+
+    def __init__(
+        self,
+        host: str,
+        key: tuple[Any, ...] | None,
+        others: int,
+        seconds: float,
+        is_total: bool,  # noqa: FBT001  # the crate raises it
+    ) -> None:
+        missing = _described(key) + (f" and {others} other values" if others else "")
+        if is_total:
+            text = f"all that was needed in {seconds:g} seconds: {missing} did not come"
+        else:
+            text = f"a request for {missing} in {seconds:g} seconds"
+        super().__init__(f"the remote {host} did not respond to {text}; see --fork-timeout")
+        self.host = host
+        self.is_total = is_total
+
+
+def _described(key: tuple[Any, ...] | None) -> str:
+    """Return what a key of a `RemoteTable` is of."""
+    match key:
+        case ("account", address):
+            return f"the account 0x{bytes(address).hex()}"
+        case ("slot", address, slot):
+            return f"the slot 0x{bytes(slot).hex()} of account 0x{bytes(address).hex()}"
+        case ("hash", number):
+            return f"the hash of block {number}"
+    return "its state"

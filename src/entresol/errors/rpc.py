@@ -108,18 +108,6 @@ class ForeignOrigin(ControlRejected):
         )
 
 
-class TokenSlotNotFound(EntresolError):
-    """A token stores a balance or an allowance in no slot that can be set."""
-
-    # As in anvil.
-    rpc_code = INTERNAL
-    is_explained = True
-
-    def __init__(self, what: str) -> None:
-        # As in anvil.
-        super().__init__(f"Unable to set ERC20 {what}, no slot found")
-
-
 class TooManyLongCalls(EntresolError):
     """A client, or all of them together, have too many calls that wait for a thread."""
 

@@ -100,60 +100,6 @@ class WrongParent(StoreFailed):
         self.head = head
 
 
-class ForkCacheFailed(EntresolError):
-    """The cache of a fork cannot be used."""
-
-    rpc_code = -32000
-
-
-class ForkCacheUnusable(ForkCacheFailed):
-    """The file system does not let the cache of a fork be opened or written."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(
-            f"the fork cache {path} cannot be used: {problem}; choose another (--fork-cache)"
-        )
-        self.path = path
-        self.problem = problem
-
-
-class ForkCacheDamaged(ForkCacheFailed):
-    """The file of a fork's cache is corrupted, or another program's."""
-
-    def __init__(self, path: Path, detail: str) -> None:
-        super().__init__(
-            f"the fork cache {path} is damaged ({detail}): delete it, and what it held is read from the remote again"
-        )
-        self.path = path
-        self.detail = detail
-
-
-class ForkCacheMismatch(ForkCacheFailed):
-    """The cache holds another fork than the one that is opened."""
-
-    def __init__(self, path: Path, found: str, expected: str) -> None:
-        super().__init__(
-            f"the fork cache {path} holds {found}, not {expected}: fork that block "
-            "(--fork-block-number), or choose another file (--fork-cache)"
-        )
-        self.path = path
-        self.found = found
-        self.expected = expected
-
-
-class ForkCacheConflict(ForkCacheFailed):
-    """A value that never changes is another one than the cache has."""
-
-    def __init__(self, name: str, cached: str, given: str) -> None:
-        super().__init__(
-            f"{name} is {cached} in the fork cache, and now it is {given}: the remote, or the file, is wrong; "
-            "--fork-verify tells which, and `entresol cache clear` deletes the file"
-        )
-        self.name = name
-        self.cached = cached
-        self.given = given
-
-
 class TrieError(EntresolError):
     """A trie or a proof does not match its root."""
 

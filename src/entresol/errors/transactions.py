@@ -307,3 +307,13 @@ class ValidationsThrottled(PoolRejection):
         of = "of accounts" if address is None else f"that involve 0x{address.hex()}"
         super().__init__(f"validations {of} have failed too often lately: try again later")
         self.address = address
+
+
+class NotEvmCode(InvalidTransaction):
+    """The code of a call or a transaction is for another machine than the EVM, in the end or on the way."""
+
+    def __init__(self, address: bytes) -> None:
+        super().__init__(
+            f"0x{address.hex()} has EraVM code, which is not executed here: its balance and storage can be read"
+        )
+        self.address = address

@@ -44,18 +44,6 @@ class InvalidGenesis(EntresolError):
         self.field = field
 
 
-class InvalidStateFile(EntresolError):
-    """A state file that cannot be loaded."""
-
-    rpc_code = -32602
-
-    def __init__(self, problem: str, *, field: str | None = None) -> None:
-        what = problem if field is None else f"{field}: {problem}"
-        super().__init__(f"Failed to decode state dump: {what}")
-        self.problem = problem
-        self.field = field
-
-
 class UnreadableData(EntresolError):
     """Published bytes that are not what docs/availability.md describes."""
 

@@ -89,7 +89,7 @@ class ChainService:
         self._hooks = hooks = hooks or ServiceHooks()
         self.handler: Handler = role.serving(served.dispatcher.handle)
         self.unlogged = hooks.wrap(self.handler)
-        """The handler of requests that another process logs."""
+        """The handler of requests that are not logged here."""
         if log is not None:
             self.handler = log.wrap(self.handler)
             log.follow(chain)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.served_method import Method
     from entresol.server.handler import Handler, Page, PathRouter
     from entresol.server.pages import StaticFile
+    from entresol.terminal.explainer import Explainer
 
 T = TypeVar("T")
 
@@ -62,6 +63,8 @@ class ChainServer(Protocol):
 
     handler: Handler
     """The handler of its requests."""
+    unlogged: Handler
+    """The handler of requests that are not logged here."""
     routes: PathRouter
     """The handlers of other paths than `/`."""
     pages: dict[str, Page]
@@ -140,6 +143,12 @@ class ServedChain:
         found: T | None = self._offers.get(kind)
         return found
 
+    @property
+    def explainer(self) -> Explainer | None:
+        """The explainer of the log, if a feature has one."""
+        found = (feature.explains() for feature in self.features)
+        return next((explainer for explainer in found if explainer is not None), None)
+
     def _routed(self, methods: Mapping[str, Method]) -> dict[str, Method]:
         routed = dict(methods)
         # The first of them is the outermost.
@@ -209,6 +218,10 @@ class ChainFeature:
     def route(self, method: Method) -> Method:
         """Return a method in place of another one; called once for each."""
         return method
+
+    def explains(self) -> Explainer | None:
+        """Return what says in the log where something failed."""
+        return None
 
     def pages(self, chain: ServedChain) -> Pages:  # noqa: ARG002 - a hook
         """Return pages and files."""

@@ -6,7 +6,6 @@ import contextlib
 import copy
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.feature import ChainFeature, Feature, NodePlan, Phase, ServedChain
 from entresol.node.metrics import problem_samples
@@ -155,7 +154,7 @@ class NodeParts(NodePlan):
                 plan.hidden,
                 is_public=not plan.is_open,
                 has_transactions=plan.logs_transactions,
-                sources=chain.find(SourceRegistry),
+                explainer=chain.explainer,
             )
             # Before the chain's services are closed, whose events it follows.
             self._opened.callback(log.unfollow)

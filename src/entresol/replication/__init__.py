@@ -1,1 +1,1 @@
-"""Replicas: follow what a producer writes, and forward what it alone can serve."""
+"""Replicas: which calls they serve, and which only their producer can."""

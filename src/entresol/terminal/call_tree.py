@@ -1,4 +1,4 @@
-"""The call tree of a transaction as text, with the names that sources and ABIs give."""
+"""The call tree of a transaction as text, with the names that ABIs and an explainer give."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import ERROR_SELECTOR, PANIC_SELECTOR, describe_revert
 from entresol.execution.call_frames import CallFrame, FrameLog
-from entresol.features.debugger.sources.walk import CALLS, CREATIONS
 from entresol.primitives.values import Address, Data, Hash32, Quantity
 from entresol.terminal.console_log import CONSOLE, MAX_LINES, formatted_call
+from entresol.terminal.explainer import NamedContract
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from entresol.contracts.abi_registry import AbiRegistry
-    from entresol.features.debugger.sources.compiled import CompiledContract
-    from entresol.features.debugger.sources.registry import SourceRegistry
+    from entresol.terminal.explainer import ContractNames
 
 MAX_INDENT: Final = 64
 """Levels that are indented further; calls may be nested a thousand deep."""
@@ -28,49 +25,10 @@ _CREATIONS: Final = frozenset({"CREATE", "CREATE2"})
 _SELECTOR: Final = 4
 
 
-class SourceNames:
-    """Finds contracts, and what to decode their data by: their own ABI, those of all sources, then others.
-
-    Remembers: the contracts of accounts. Assumes: a thread, since folders may have to be read. Fails: as `code_of` does.
-    """
-
-    def __init__(
-        self, sources: SourceRegistry, others: AbiRegistry, code_of: Callable[[Address], bytes]
-    ) -> None:
-        self._sources = sources
-        self._code_of = code_of
-        self._all = others if sources.is_empty else sources.abis().over(others)
-        self._known: dict[str, CompiledContract | None] = {}
-
-    def contract(self, account: str) -> CompiledContract | None:
-        """Return the contract that an account is; None if its source is not known."""
-        if account not in self._known:
-            self._known[account] = self._sources.find(self._code_of(Address.parse(account)))
-        return self._known[account]
-
-    def created(self, code: bytes) -> CompiledContract | None:
-        """Return the contract that a code creates, with its arguments."""
-        return self._sources.find(code, is_creation=True)
-
-    def of_frame(self, frame: CallFrame) -> CompiledContract | None:
-        """Return the contract whose code a frame runs; one that was created counts from then on."""
-        if frame.to is None or frame.type not in CALLS | CREATIONS or self._sources.is_empty:
-            return None
-        if frame.type in CREATIONS and frame.to not in self._known:
-            created = self.created(bytes(Data.parse(frame.input)))
-            if created is not None:
-                self._known[frame.to] = created
-        return self.contract(frame.to)
-
-    def abis(self, contract: CompiledContract | None) -> AbiRegistry:
-        """Return what to decode the data of a contract by."""
-        return self._all if contract is None else contract.abis.over(self._all)
-
-
 class CallTree:
-    """Draws the frames of an execution, decoded by known ABIs; contracts of known sources have their names."""
+    """Draws the frames of an execution, decoded by known ABIs; known contracts have their names."""
 
-    def __init__(self, abis: AbiRegistry, names: SourceNames | None = None) -> None:
+    def __init__(self, abis: AbiRegistry, names: ContractNames | None = None) -> None:
         self._abis = abis
         self._names = names
 
@@ -94,9 +52,9 @@ class CallTree:
     def _title(self, frame: CallFrame) -> str:
         gas = f"[{int(frame.gas_used, 16)}]"
         address = "<unknown>" if frame.to is None else Address.parse(frame.to).checksummed()
-        contract = None if self._names is None else self._names.of_frame(frame)
+        name = self._contract(frame).name
         if frame.type in _CREATIONS:
-            return f"{gas} → new {address if contract is None else f'{contract.name}@{address}'}"
+            return f"{gas} → new {address if name is None else f'{name}@{address}'}"
         if frame.type == "SELFDESTRUCT":
             return f"{gas} {Address.parse(frame.sender).checksummed()}::selfdestruct → {address}"
         data = Data.parse(frame.input)
@@ -105,18 +63,18 @@ class CallTree:
         value = int(Quantity.parse(frame.value))
         sent = f"{{value: {value}}}" if value and frame.type == "CALL" else ""
         kind = "" if frame.type == "CALL" else f" [{frame.type.lower()}]"
-        name = address if contract is None else contract.name
-        return f"{gas} {name}::{self._call(frame, data, sent)}{kind}"
+        called = address if name is None else name
+        return f"{gas} {called}::{self._call(frame, data, sent)}{kind}"
 
-    def _abis_of(self, frame: CallFrame) -> AbiRegistry:
+    def _contract(self, frame: CallFrame) -> NamedContract:
         if self._names is None:
-            return self._abis
-        return self._names.abis(self._names.of_frame(frame))
+            return NamedContract(None, self._abis)
+        return self._names.of_frame(frame)
 
     def _call(self, frame: CallFrame, data: bytes, sent: str) -> str:
         if not data:
             return f"fallback{sent}()"
-        decoded = self._abis_of(frame).call(data)
+        decoded = self._contract(frame).abis.call(data)
         if decoded is not None:
             name, _, arguments = decoded.partition("(")
             return f"{name}{sent}({arguments}"
@@ -127,7 +85,7 @@ class CallTree:
     def _event(self, frame: CallFrame, log: FrameLog) -> str:
         topics = [bytes(Hash32.parse(topic)) for topic in log.topics]
         data = bytes(Data.parse(log.data))
-        return f"emit {describe_event(self._abis_of(frame), topics, data)}"
+        return f"emit {describe_event(self._contract(frame).abis, topics, data)}"
 
     def _end(self, frame: CallFrame) -> str:
         output = bytes(Data.parse(frame.output))
@@ -137,13 +95,15 @@ class CallTree:
             return f"← [Return] {len(output)} bytes of code"
         if not output:
             return "← [Stop]"
-        decoded = self._abis_of(frame).output(Data.parse(frame.input), output)
+        decoded = self._contract(frame).abis.output(Data.parse(frame.input), output)
         return f"← [Return] {_hex(output) if decoded is None else decoded}"
 
     def _failure(self, frame: CallFrame, error: str, output: bytes) -> str:
         if error != "execution reverted":
             return f"[{error}]"
-        return f"[Revert] {describe_error(self._abis_of(frame), output) or 'EvmError: Revert'}"
+        return (
+            f"[Revert] {describe_error(self._contract(frame).abis, output) or 'EvmError: Revert'}"
+        )
 
 
 def describe_error(abis: AbiRegistry, data: bytes, *, named: bool = False) -> str | None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.execution.console import ConsoleCalls
-    from entresol.features.debugger.sources.registry import SourceRegistry
     from entresol.primitives.values import Address
     from entresol.server.handler import Handler, OnRejection
     from entresol.terminal.config import LogConfig
+    from entresol.terminal.explainer import Explainer
 
 LEVELS: Final = {
     "debug": logging.DEBUG,
@@ -92,12 +92,12 @@ class NodeLog:
         *,
         is_public: bool = False,
         has_transactions: bool = True,
-        sources: SourceRegistry | None = None,
+        explainer: Explainer | None = None,
     ) -> ChainLog:
         """Return the log of one chain; transactions of the senders `hidden` are not logged.
 
         If it `is_public`, its clients are not developers, and what their contracts print is not logged. Without
-        `has_transactions` another process logs them. Failures have stack traces in the `sources`.
+        `has_transactions` another process logs them. An `explainer` names contracts, and says where something failed.
         """
         details = LogDetails(
             self._abis,
@@ -110,7 +110,7 @@ class NodeLog:
             hidden,
             details,
             has_transactions=has_transactions,
-            sources=None if is_public else sources,
+            explainer=None if is_public else explainer,
         )
 
     def write_later(self, format_text: FormatText, size: int) -> None:
@@ -135,10 +135,10 @@ class ChainLog:
         details: LogDetails,
         *,
         has_transactions: bool,
-        sources: SourceRegistry | None = None,
+        explainer: Explainer | None = None,
     ) -> None:
         self._log = log
-        self._sources = sources
+        self._explainer = explainer
         self._has_transactions = has_transactions
         self._layer = layer
         self._hidden = hidden
@@ -157,8 +157,8 @@ class ChainLog:
         if not log.logs_requests:
             return handler
         failed = None
-        if self._sources is not None:
-            failed = FailedCalls(handler, self._sources, log.format, log.write, self._layer)
+        if self._explainer is not None:
+            failed = FailedCalls(handler, self._explainer, log.format, log.write, self._layer)
         return RequestLog(handler, log.format, log.write, self._layer, self._sends, failed)
 
     def on_rejection(self) -> OnRejection | None:
@@ -184,7 +184,7 @@ class ChainLog:
                 is_enabled=lambda: log.is_enabled,
                 sends=self._sends,
                 write_later=log.write_later,
-                sources=self._sources,
+                explainer=self._explainer,
             )
 
     def unfollow(self) -> None:

@@ -6,14 +6,15 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from entresol.features.explorer.files import FOLDER
 from entresol.rpc.jsonrpc.envelope import ERROR, RESULT
 from entresol.rpc.jsonrpc.errors import ErrorObject
+from entresol.server.handler import completed
 from entresol.terminal.formats import (
     STACK_TRACE,
     BatchServed,
@@ -24,15 +25,15 @@ from entresol.terminal.formats import (
 from entresol.terminal.transactions import OpenSends
 
 if TYPE_CHECKING:
-    from entresol.features.debugger.sources.registry import SourceRegistry
     from entresol.server.handler import ClientConnection, Handler
+    from entresol.terminal.explainer import Explainer
 
 UNREADABLE: Final = "(unreadable)"
 
 log = logging.getLogger(__name__)
 
 EXPLAINED: Final = {"eth_call": 2, "eth_estimateGas": 2, "eth_sendTransaction": 1}
-"""Methods whose failures have a stack trace, and how many of their parameters say what was executed."""
+"""Methods whose failures are explained, and how many of their parameters say what was executed."""
 
 MAX_EXPLAINED: Final = 4
 """Calls that are explained at a time; more that fail meanwhile have no stack trace."""
@@ -72,8 +73,7 @@ _responses: Final = msgspec.json.Decoder(list[_Response]).decode
 class RequestLog:
     """Passes requests to the handler, and logs method, time and result.
 
-    It reads the bytes of requests and responses, so that the handler needs to know nothing of logging. What the explorer
-    asks for by itself, below its own path, is left out.
+    It reads the bytes of requests and responses, so that the handler needs to know nothing of logging.
     """
 
     def __init__(
@@ -118,8 +118,6 @@ class RequestLog:
     def _log(
         self, body: bytes, response: bytes | None, seconds: float, connection: ClientConnection
     ) -> None:
-        if connection.path.startswith(FOLDER):
-            return
         if body[:1] != b"{" and body.lstrip(b" \t\r\n")[:1] == b"[":
             batch = batch_served(body, response, seconds, self._layer)
             self._write(self._format.batch(batch))
@@ -188,18 +186,14 @@ class _Outcome(msgspec.Struct):
     error: dict[str, msgspec.Raw] | None = None
 
 
-class _Trace(msgspec.Struct):
-    text: list[str]
-
-
-class _Explained(msgspec.Struct):
-    result: _Trace | None = None
+class _Result(msgspec.Struct):
+    result: msgspec.Raw = msgspec.Raw(b"null")
 
 
 _request: Final = msgspec.json.Decoder(_Request).decode
 _identified: Final = msgspec.json.Decoder(_Identified).decode
 _outcomes: Final = msgspec.json.Decoder(list[_Outcome]).decode
-_explained: Final = msgspec.json.Decoder(_Explained).decode
+_result: Final = msgspec.json.Decoder(_Result).decode
 
 
 class FailedCalls:
@@ -212,14 +206,14 @@ class FailedCalls:
     def __init__(
         self,
         handler: Handler,
-        sources: SourceRegistry,
+        explainer: Explainer,
         log_format: LogFormat,
         write: Callable[[str], None],
         layer: str,
     ) -> None:
-        """Ask `handler` for stack traces, unless there are no sources."""
+        """Give the explainer what it asks `handler` for."""
         self._handler = handler
-        self._sources = sources
+        self._explainer = explainer
         self._format = log_format
         self._write = write
         self._layer = layer
@@ -237,7 +231,7 @@ class FailedCalls:
 
     @property
     def _can_explain(self) -> bool:
-        return not self._sources.is_empty and len(self._tasks) < MAX_EXPLAINED
+        return not self._explainer.is_empty and len(self._tasks) < MAX_EXPLAINED
 
     def _start(self, requests: Sequence[_Request], connection: ClientConnection) -> None:
         if requests:
@@ -261,23 +255,19 @@ class FailedCalls:
 
     async def _explain(self, request: _Request, connection: ClientConnection) -> None:
         assert isinstance(request.params, list)
-        call: dict[str, Any] = {
-            "jsonrpc": "2.0",
-            "id": 0,
-            "method": "entresol_getCallStackTrace",
-            "params": request.params[: EXPLAINED[request.method]],
-        }
-        response = self._handler(msgspec.json.encode(call), connection)
-        if response is not None and not isinstance(response, bytes):
-            response = await response
-        if response is None:
-            return
-        try:
-            trace = _explained(response).result
-        except msgspec.MsgspecError:
-            return
-        if trace is not None:
-            self._log(request.method, trace.text)
+        params = request.params[: EXPLAINED[request.method]]
+        lines = await self._explainer.failed_call(params, partial(self._ask, connection))
+        if lines:
+            self._log(request.method, lines)
+
+    async def _ask(
+        self, connection: ClientConnection, method: str, params: Sequence[msgspec.Raw]
+    ) -> msgspec.Raw:
+        """Return the result of a request for a client; null if it fails."""
+        call: dict[str, Any] = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        response = await completed(self._handler(msgspec.json.encode(call), connection))
+        assert response is not None  # It has an id.
+        return _result(response).result
 
     def _log(self, method: str, lines: Sequence[str]) -> None:
         entry = ConsoleLogged(method, lines, self._layer, STACK_TRACE)

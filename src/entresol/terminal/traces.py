@@ -14,17 +14,15 @@ from entresol.errors import DeadlinePassed, EntresolError, ExecutionFailed
 from entresol.execution.call_frames import CALL_FRAMES, decode_call_frame
 from entresol.execution.evm_env import State, code_of
 from entresol.execution.tracing import SealedBlock, TraceBudget, TraceLimits, trace_block
-from entresol.features.debugger.sources.registry import SourceRegistry
-from entresol.features.debugger.sources.steps import MAX_STEP_BYTES
-from entresol.features.debugger.stack_traces import failure_of_transaction
 from entresol.state_missing import WAIT_SECONDS
-from entresol.terminal.call_tree import CallTree, SourceNames
+from entresol.terminal.call_tree import CallTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from entresol.chain.ledger import Ledger
     from entresol.primitives.records import BlockRecord
+    from entresol.terminal.explainer import ContractNames, Explainer
     from entresol.terminal.formats import TransactionIncluded
     from entresol.terminal.log_details import LogDetails
 
@@ -56,7 +54,7 @@ class LoggedBlock(NamedTuple):
     failed: frozenset[int] = frozenset()
     """Transactions whose stack trace is shown."""
     failures: Mapping[int, ExecutionFailed] | None = None
-    """Why transactions failed; None if no source gives names."""
+    """Why transactions failed; None if nothing explains them."""
 
 
 class TraceLog:
@@ -71,11 +69,11 @@ class TraceLog:
         ledger: Ledger,
         details: LogDetails,
         write: Callable[[TransactionIncluded], None],
-        sources: SourceRegistry | None = None,
+        explainer: Explainer | None = None,
     ) -> None:
         self._ledger = ledger
         self._details = details
-        self._sources = sources or SourceRegistry()
+        self._explainer = explainer
         self._write = write
         # Blocks of a fork may have read what is forgotten since, and nothing else waits for this thread.
         self._thread = ThreadPoolExecutor(1, "trace-log", partial(wait_for_remote, WAIT_SECONDS))
@@ -131,7 +129,7 @@ class TraceLog:
         return sealed if sealed.record.hash() == block.entries[0].block_hash else None
 
     def _named(self, block: LoggedBlock, failures: Mapping[int, ExecutionFailed]) -> LoggedBlock:
-        """Return a block whose transactions have the names that sources give."""
+        """Return a block whose transactions have the names that the explainer gives."""
         sealed = self._sealed(block)
         if sealed is None:
             return block
@@ -144,17 +142,16 @@ class TraceLog:
             ]
         )
 
-    def _names(self, state: State) -> SourceNames:
-        return SourceNames(self._sources, self._details.abis, partial(code_of, state))
+    def _names(self, state: State) -> ContractNames:
+        assert self._explainer is not None
+        return self._explainer.names(self._details.abis, partial(code_of, state))
 
     def _stack_trace(self, block: LoggedBlock, index: int) -> Sequence[str]:
         """Return where in the source a transaction failed, without the reason, which its line has."""
         sealed = self._sealed(block)
-        if sealed is None:
+        if sealed is None or self._explainer is None:
             return ()
-        limits = TraceLimits(max_bytes=2 * MAX_STEP_BYTES, seconds=LIMITS.seconds)
-        trace = failure_of_transaction(self._sources, sealed, index, lambda: TraceBudget(limits))
-        return () if trace is None else trace.lines()
+        return self._explainer.failed_transaction(sealed, index, LIMITS.seconds)
 
     def _trees(self, block: LoggedBlock) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the call trees of the transactions to trace, while there is room."""
@@ -162,10 +159,11 @@ class TraceLog:
         if sealed is None:
             return
         room = MAX_BLOCK_LINES
-        tree = CallTree(self._details.abis)
-        if not self._sources.is_empty:
+        names = None
+        if self._explainer is not None and not self._explainer.is_empty:
             # With what its transactions create; each of them draws its own creations by what creates them.
-            tree = CallTree(self._details.abis, self._names(self._ledger.state_after(block.number)))
+            names = self._names(self._ledger.state_after(block.number))
+        tree = CallTree(self._details.abis, names)
         for traced in trace_block(sealed, CALL_FRAMES, TraceBudget(LIMITS), block.traced):
             if self._is_closing:
                 return
@@ -191,22 +189,19 @@ def named(
     record: BlockRecord,
     index: int,
     failure: ExecutionFailed | None,
-    names: SourceNames,
+    names: ContractNames,
     details: LogDetails,
 ) -> TransactionIncluded:
-    """Return a transaction with the names that sources give, of which it has as much as the verbosity wants."""
+    """Return a transaction with the names that an explainer gives, of which it has as much as the verbosity wants."""
     payload = record.transaction(index).payload
-    if payload.to is None:
-        contract = names.created(payload.data)
-    else:
-        contract = names.contract(str(payload.to))
-    by_source = details.by(names.abis(contract))
+    contract = names.created(payload.data) if payload.to is None else names.at(str(payload.to))
+    by_source = details.by(contract.abis)
     call = None if payload.to is None else by_source.call(payload.data)
-    if call is not None and contract is not None:
+    if call is not None and contract.name is not None:
         call = f"{contract.name}::{call}"
     return msgspec.structs.replace(
         entry,
-        contract=None if contract is None else contract.name,
+        contract=contract.name,
         call=call,
         events=by_source.events(record.results[index]),
         failure=by_source.failure(failure),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BACKLOG, BlockSealed, ChainEvents, Event
 from entresol.contracts.abi_registry import AbiRegistry
-from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Address
 from entresol.rpc.render.chain_json import created_contract
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from entresol.server.handler import ClientConnection
     from entresol.server.responses import HttpResponse
     from entresol.storage.store_view import StoreView
+    from entresol.terminal.explainer import Explainer
     from entresol.terminal.writer import FormatText
 
 SEND_MARK: Final = b"_send"
@@ -112,7 +112,7 @@ class TransactionLog:
         is_enabled: Callable[[], bool] = lambda: True,
         sends: OpenSends | None = None,
         write_later: Callable[[FormatText, int], None] | None = None,
-        sources: SourceRegistry | None = None,
+        explainer: Explainer | None = None,
     ) -> None:
         """Log by `write`; by `write_later`, if it is given, what can be formatted on any thread."""
         self._chain_events = events
@@ -124,10 +124,10 @@ class TransactionLog:
         self._hidden = hidden
         self._details = details or LogDetails(AbiRegistry())
         self._traces: TraceLog | None = None
-        self._sources = sources or SourceRegistry()
-        wants = self._details.wants_trace(succeeded=False) or sources is not None
+        self._explainer = explainer
+        wants = self._details.wants_trace(succeeded=False) or explainer is not None
         if ledger is not None and wants:
-            self._traces = TraceLog(ledger, self._details, self._write_entry, self._sources)
+            self._traces = TraceLog(ledger, self._details, self._write_entry, explainer)
         self._is_enabled = is_enabled
         self._sends = sends or OpenSends()
         self._due: deque[BlockSealed] = deque(maxlen=BACKLOG)
@@ -146,11 +146,15 @@ class TransactionLog:
         if not self._due:
             return
         sealed = self._due.popleft()
-        is_brief = self._details.is_brief and self._sources.is_empty
+        is_brief = self._details.is_brief and not self._explains
         if self._write_later is not None and is_brief and not sealed.failures:
             self._log_later(self._write_later, sealed)
         else:
             self._log(sealed)
+
+    @property
+    def _explains(self) -> bool:
+        return self._explainer is not None and not self._explainer.is_empty
 
     def _log_later(
         self, write_later: Callable[[FormatText, int], None], sealed: BlockSealed
@@ -174,12 +178,12 @@ class TransactionLog:
             index for index, entry in included.items() if wants(succeeded=entry.succeeded)
         )
         failed: frozenset[int] = frozenset()
-        has_sources = not self._sources.is_empty
-        if has_sources:
+        explains = self._explains
+        if explains:
             failed = frozenset(index for index, entry in included.items() if not entry.succeeded)
-        wants_thread = traced or has_sources or (self._traces and not self._traces.is_idle)
+        wants_thread = traced or explains or (self._traces and not self._traces.is_idle)
         if self._traces is not None and entries and wants_thread:
-            failures = sealed.failures if has_sources else None
+            failures = sealed.failures if explains else None
             block = LoggedBlock(sealed.number, entries, traced, list(included), failed, failures)
             self._traces.add(block)
             return

@@ -84,7 +84,7 @@ DETAILS: Final[tuple[Details, ...]] = (stack_trace_of_failure, printed_by)
 """The details below the reason of a failure, in this order: each returns lines, or none if it knows nothing."""
 
 
-class Explainer:
+class FailureExplainer:
     """Explains an exception of a test, and the transactions that have failed meanwhile.
 
     Remembers: the ABIs of the contracts that the test had at hand, and which requests it has explained.

@@ -117,11 +117,11 @@ def _text_of(problem: BaseException) -> str:
 
 
 def _explain(item: pytest.Item, when: str, error: BaseException, problems: list[str]) -> None:
-    from entresol.testing.explanations import Explainer  # noqa: PLC0415
+    from entresol.testing.explanations import FailureExplainer  # noqa: PLC0415
 
     start = item.stash.get(DEVNET_START, None)
     related = list(related_to(error))
-    explainer = Explainer(start, related, getattr(item, "funcargs", {}))
+    explainer = FailureExplainer(start, related, getattr(item, "funcargs", {}))
     for member in related:
         _attempt(problems, partial(explainer.explain_error, member))
     for title, lines in explainer.sections() if when == "call" else ():

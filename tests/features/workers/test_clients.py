@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Literal, Self
+from typing import Any, Literal, Self, cast
 
 from entresol.features.workers.channel import (
     CLUSTER,
@@ -15,14 +15,16 @@ from entresol.features.workers.channel import (
     Channel,
     WorkerCall,
     WorkerMessage,
+    client_number,
 )
 from entresol.features.workers.clients import (
     NUMBER_BYTES,
+    ChannelUpstream,
     ClusterRequests,
     ForwardedClients,
     RemoteClients,
 )
-from entresol.server.handler import ClientConnection
+from entresol.server.handler import ClientConnection, LocalConnection
 
 FIRST = (1).to_bytes(NUMBER_BYTES)
 
@@ -204,3 +206,54 @@ def test_all_clients_end_with_their_worker() -> None:
     clients.close_all()
     assert ended == [0, 1, 2]
     assert len(clients) == 0
+
+
+class EndingClient(LocalConnection):
+    """A client whose end is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.callbacks: list[Callable[[], object]] = []
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        self.callbacks.append(callback)
+
+
+class OtherEnd:
+    """The other end of a channel."""
+
+    def __init__(self, response: bytes = b"{}") -> None:
+        self.calls: list[tuple[bytes, object]] = []
+        self.begun: list[tuple[int, str]] = []
+        self.ended: list[int] = []
+        self._response = response
+
+    async def call(self, payload: bytes, *, client: object = None) -> bytes:
+        self.calls.append((payload, client))
+        return self._response
+
+    def begin_client(self, client: int, address: str) -> None:
+        self.begun.append((client, address))
+
+    def end_client(self, client: int) -> None:
+        self.ended.append(client)
+
+
+def upstream(producer: OtherEnd) -> ChannelUpstream:
+    return ChannelUpstream(cast("Any", producer), 1, lambda: None)
+
+
+async def forward(way: ChannelUpstream, client: EndingClient) -> bytes | None:
+    return await way.forward(b"request", client, waits=False, ordered=False)
+
+
+def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_has_sent() -> None:
+    producer, client = OtherEnd(), EndingClient()
+    client.peer = "10.0.0.1:5"
+    way = upstream(producer)
+    for _ in range(3):
+        asyncio.run(forward(way, client))
+    assert producer.begun == [(client_number(client), "10.0.0.1:5")]
+    for callback in client.callbacks:
+        callback()
+    assert producer.ended == [client_number(client)]

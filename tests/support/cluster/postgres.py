@@ -17,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from entresol.chain.chain import Chain
+from entresol.features.cluster.log_follower import Follower
 from entresol.features.cluster.postgres.connection import ClusterAddress, ClusterDatabase
 from entresol.features.cluster.postgres.journal import (
     ClusterJournal,
@@ -27,7 +28,6 @@ from entresol.features.cluster.postgres.journal import (
 from entresol.features.cluster.postgres.lease import take_lease
 from entresol.features.cluster.postgres.sequencer import ClusterSealer
 from entresol.features.cluster.postgres.tables import PostgresLog
-from entresol.replication.shared_store import Follower
 
 VARIABLE = "ENTRESOL_TEST_POSTGRES"
 

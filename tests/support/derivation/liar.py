@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from entresol.errors import DerivationAlarm
+from entresol.features.derive.errors import DerivationAlarm
 from entresol.features.derive.l1_events import BatchClaim
 from entresol.primitives.published.body import PublishedBatch, decode_body
 from entresol.primitives.published.compression import decompress

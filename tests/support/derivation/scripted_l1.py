@@ -14,9 +14,10 @@ import msgspec
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
-from entresol.errors import DerivationAlarm, LayerOneRejected
+from entresol.errors import LayerOneRejected
 from entresol.features.derive.batch_deriver import BatchDeriver
 from entresol.features.derive.derivation import Derivation, DerivationProgress, DerivationSources
+from entresol.features.derive.errors import DerivationAlarm
 from entresol.features.derive.l1_events import BATCH_RANGE, BATCHES_REVERTED, BatchClaim
 from entresol.features.derive.opening import open_derived
 from entresol.features.derive.snapshot import BatchSnapshot

@@ -15,7 +15,7 @@ from entresol._native import Snapshot
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.keyring import Keyring
-from entresol.errors.fork import AnchorLost, RemoteRejected
+from entresol.features.fork.errors import AnchorLost, RemoteRejected
 from entresol.features.fork.past.remote import IsFinal, PastBlock
 from entresol.node.config.api import LimitsConfig
 from entresol.primitives.anchor import Anchor

@@ -14,9 +14,10 @@ import msgspec
 from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.rules import ChainRules
-from entresol.errors import RemoteFailed, RemoteRejected
+from entresol.errors import RemoteFailed
 from entresol.features.fork.block_reads import BlockReads
 from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.errors import RemoteRejected
 from entresol.features.fork.past_blocks import PastBlocks
 from entresol.features.fork.settings import ForkSettings
 from entresol.features.fork.starting import OpenedRemote, open_remote

@@ -8,7 +8,8 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from entresol.background_task import cancel
-from entresol.errors import ChainNotAdded, InvalidConfig, ListenFailed, MalformedValue
+from entresol.errors import InvalidConfig, ListenFailed, MalformedValue
+from entresol.features.adding.errors import ChainNotAdded
 from entresol.features.adding.records import AddedChain, AddedChains
 from entresol.features.adding.registration import NewChainRegistrar
 from entresol.features.adding.tokens import base_token_for

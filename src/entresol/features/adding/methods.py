@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Sel
 
 import msgspec
 
-from entresol.errors import (
-    ChainNotAdded,
-    InvalidConfig,
-    LayerOneFailed,
-    ListenFailed,
-    MalformedValue,
-)
+from entresol.errors import InvalidConfig, LayerOneFailed, ListenFailed, MalformedValue
+from entresol.features.adding.errors import ChainNotAdded
 from entresol.primitives.values import Address
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import method

@@ -11,7 +11,8 @@ import msgspec
 from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
-from entresol.errors import ChainNotAdded, InvalidConfig, MalformedValue
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.adding.errors import ChainNotAdded
 from entresol.node.config.ecosystem import EcosystemConfig
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import development_contracts

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.mining_schedule import MiningMode
-from entresol.errors import ChainNotAdded, ExecutionFailed
+from entresol.errors import ExecutionFailed
+from entresol.features.adding.errors import ChainNotAdded
 from entresol.features.adding.records import REVERTED
 from entresol.l1.contracts import Bridgehub, failure_reason
 from entresol.l1.deployment import (

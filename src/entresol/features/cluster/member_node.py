@@ -10,8 +10,10 @@ from entresol.background_task import BackgroundTask
 from entresol.chain.keyring import Keyring
 from entresol.features.cluster.joining import Joined, join
 from entresol.features.cluster.member_health import MemberHealth
+from entresol.features.cluster.pending_feed import PendingFeed, PendingFollower
 from entresol.features.cluster.postgres.member import Member, Reporter
 from entresol.features.cluster.postgres.sequencer import ClusterSequencer
+from entresol.features.cluster.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.features.fork.config.resolving import planned_forks
 from entresol.features.relay.node_relay import relays
 from entresol.features.workers.supervisor import WorkerSupervisor
@@ -26,9 +28,7 @@ from entresol.node.parts.part import Closing
 from entresol.node.settlement.rollup import Rollup
 from entresol.node.settlement.rollup_parts import SettledView
 from entresol.node.startup.info import L1Info, NodeInfo
-from entresol.replication.pending_feed import PendingFeed, PendingFollower
 from entresol.replication.router import ReplicaRouter
-from entresol.replication.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import LogProver
 from entresol.rollup.open_transfers import OpenTransfers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.features.debugger.explainer import SourceExplainer
 from entresol.features.debugger.gas_reports import GasReports
 from entresol.features.debugger.methods.contract_sources import (
     EntresolContracts,
@@ -20,11 +21,12 @@ from entresol.features.debugger.stack_traces import StackTraces
 from entresol.node.feature import ChainFeature, Feature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from entresol.node.chain_plan import ChainPlan
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.rpc.jsonrpc.method import Namespace
+    from entresol.terminal.explainer import Explainer
 
 
 class DebuggedChain(ChainFeature):
@@ -34,9 +36,9 @@ class DebuggedChain(ChainFeature):
         self._sources = sources
         self._is_open = is_open
 
-    def offers(self, chain: ServedChain) -> Mapping[type, object]:  # noqa: ARG002 - alike on all
-        """Offer the sources."""
-        return {SourceRegistry: self._sources}
+    def explains(self) -> Explainer:
+        """Return what says in the log where in the sources something failed."""
+        return SourceExplainer(self._sources)
 
     def methods(self, chain: ServedChain) -> Iterable[Namespace]:
         """Return RPC methods."""

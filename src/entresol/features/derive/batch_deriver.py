@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from entresol.errors import (
-    BatchOverflow,
-    DerivationAlarm,
-    InvalidTransaction,
-    ReplayMismatch,
-    SnapshotRejected,
-    StoreDamaged,
-    UnderivableBlock,
-)
+from entresol.errors import BatchOverflow, InvalidTransaction, ReplayMismatch, StoreDamaged
 from entresol.features.derive.derived_block import (
     BlockParts,
     InForce,
@@ -23,6 +15,7 @@ from entresol.features.derive.derived_block import (
     derive_block,
     read_edits,
 )
+from entresol.features.derive.errors import DerivationAlarm, SnapshotRejected, UnderivableBlock
 from entresol.features.derive.snapshot import applied
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.transactions import decode_published

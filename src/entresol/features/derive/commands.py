@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from entresol.counted import batches as counted_batches
 from entresol.counted import counted
-from entresol.errors import DerivationAlarm, InvalidConfig
+from entresol.errors import InvalidConfig
 from entresol.features.derive.deriving import DerivedChain, NamedSnapshot, derive_chain
+from entresol.features.derive.errors import DerivationAlarm
 from entresol.terminal.exit_codes import ALARM, SUCCEEDED, print_error
 
 if TYPE_CHECKING:

@@ -13,14 +13,13 @@ import msgspec
 from entresol._native import CancelFlag
 from entresol.counted import batches
 from entresol.errors import (
-    DerivationAlarm,
     ExecutionStopped,
     LayerOneFailed,
     LayerOneMismatch,
     LayerOneRejected,
-    SnapshotRejected,
     StoreDamaged,
 )
+from entresol.features.derive.errors import DerivationAlarm, SnapshotRejected
 from entresol.features.derive.l1_events import (
     BatchCommitted,
     BatchesReverted,

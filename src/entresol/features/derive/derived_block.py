@@ -14,12 +14,12 @@ from entresol.errors import (
     BlockRuleBroken,
     InvalidTransaction,
     SystemTransactionFailed,
-    UnderivableBlock,
     UnreadableData,
 )
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock, ParentBlock
 from entresol.execution.block_rules import check_block, next_salt, prevrandao_after
 from entresol.execution.evm_env import BlockEnv
+from entresol.features.derive.errors import UnderivableBlock
 from entresol.primitives.bytecode import EMPTY_CODE_HASH
 from entresol.primitives.published.edits import EditsByHash, PublishedEdits
 from entresol.primitives.published.limits import gas_limit_with_room

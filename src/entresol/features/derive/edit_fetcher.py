@@ -6,14 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from entresol._native import keccak256
-from entresol.errors import (
-    EditsUnavailable,
-    LayerOneFailed,
-    LayerOneRejected,
-    LayerOneUnreachable,
-    MalformedValue,
-    UnderivableBatch,
-)
+from entresol.errors import LayerOneFailed, LayerOneRejected, LayerOneUnreachable, MalformedValue
+from entresol.features.derive.errors import EditsUnavailable, UnderivableBatch
 from entresol.l1.json_rpc_client import JsonRpcClient
 from entresol.l1.urls import Endpoint
 from entresol.primitives.published.edits import EditsByHash

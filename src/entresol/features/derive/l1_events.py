@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import (
-    DerivationAlarm,
-    LayerOneMismatch,
-    MalformedValue,
-    UnderivableBatch,
-    UnreadableData,
-)
+from entresol.errors import LayerOneMismatch, MalformedValue, UnreadableData
+from entresol.features.derive.errors import DerivationAlarm, UnderivableBatch
 from entresol.l1.availability.batch_data import (
     BATCH_DATA,
     EventPosition,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from entresol.errors import MalformedValue, ReplayMismatch, SnapshotRejected
+from entresol.errors import MalformedValue, ReplayMismatch
 from entresol.execution.block_executor import ExecutedBlock, roots_of_body
 from entresol.execution.replay import apply_and_verify
+from entresol.features.derive.errors import SnapshotRejected
 from entresol.storage.derivation_table import AcceptedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.chain.ledger import Ledger
-    from entresol.errors import DerivationAlarm
+    from entresol.features.derive.errors import DerivationAlarm
     from entresol.primitives.batches import Batch
     from entresol.primitives.published.rules import BlockRules
     from entresol.primitives.records import BlockRecord

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from entresol.primitives.values import Address
     from entresol.server.handler import Page
 
+OWN_PATH: Final = f"{FOLDER}own"
+"""The page asks its own layer by this path, and is not logged."""
 L1_PATH: Final = f"{FOLDER}l1"
 L2_PATH: Final = f"{FOLDER}l2"
 INFO_PATH: Final = f"{FOLDER}node.json"

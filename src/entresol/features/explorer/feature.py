@@ -12,6 +12,7 @@ from entresol.features.explorer.explorer_page import (
     INFO_PATH,
     L1_PATH,
     L2_PATH,
+    OWN_PATH,
     ExplorerPage,
     House,
 )
@@ -105,7 +106,7 @@ class ExploredChain(ChainFeature):
             return
         server = self._chain.server
         for chain, house in houses:
-            server.routes.add(house.path, chain.server.handler)
+            server.routes.add(house.path, chain.server.unlogged)
             if house.path not in self._doors:
                 self._doors.append(house.path)
             server.pages[f"{house.path}{HEALTH_PATH}"] = chain.server.pages[HEALTH_PATH]
@@ -146,6 +147,8 @@ class ExplorerFeature(Feature):
 
     def connected(self, chains: Sequence[ServedChain]) -> None:
         """Let the explorer of each chain reach all others; it is called again for one more L2."""
+        for chain in chains:
+            chain.server.routes.add(OWN_PATH, chain.server.unlogged)
         layer_twos = [chain for chain in chains if chain.plan.layer == 2]
         layer_one = next((chain for chain in chains if chain.plan.is_beneath), None)
         is_copy = layer_one is not None and layer_one.chain.ledger.anchor is not None
@@ -154,12 +157,12 @@ class ExplorerFeature(Feature):
                 self._of(chain).settles_by(chain.rollup, is_copy=is_copy)
         if layer_one is not None and isinstance(layer_twos[0].rollup, Rollup):
             self._of(layer_one).settles_by(layer_twos[0].rollup, is_copy=is_copy)
-        l1 = _remote_reads(layer_twos) if layer_one is None else layer_one.server.handler
+        l1 = _remote_reads(layer_twos) if layer_one is None else layer_one.server.unlogged
         for chain in layer_twos:
             if l1 is not None:
                 chain.server.routes.add(L1_PATH, l1)
         if layer_one is not None:
-            layer_one.server.routes.add(L2_PATH, layer_twos[0].server.handler)
+            layer_one.server.routes.add(L2_PATH, layer_twos[0].server.unlogged)
         houses = [
             (chain, House(page, chain.server))
             for chain in layer_twos

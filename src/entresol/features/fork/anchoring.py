@@ -7,14 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from entresol.errors import (
-    AnchorMismatch,
-    AnchorNotFound,
-    MalformedValue,
-    RemoteFailed,
-    RemoteRejected,
-)
+from entresol.errors import MalformedValue, RemoteFailed
 from entresol.features.fork import remote_values
+from entresol.features.fork.errors import AnchorMismatch, AnchorNotFound, RemoteRejected
 from entresol.features.fork.hardforks import Marks, marks_of_json
 from entresol.features.fork.remote_values import DescribedBlock
 from entresol.features.fork.settings import ForkSettings

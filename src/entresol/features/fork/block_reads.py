@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.cache_limits import CACHES
-from entresol.errors import RemoteLied, RemoteMalformed
 from entresol.features.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.features.fork.errors import RemoteLied, RemoteMalformed
 from entresol.features.fork.remote_use import RemoteUse
 from entresol.features.fork.remote_values import DescribedBlock, described_block
 from entresol.features.fork.state_fetch import CollectedState, StateFetch

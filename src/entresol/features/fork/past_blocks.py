@@ -7,10 +7,10 @@ from itertools import dropwhile
 from typing import Final
 
 from entresol.cache_limits import CACHES
-from entresol.errors import AnchorLost, RemoteLied, RemoteMalformed, Unprovable
 from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.features.fork import remote_values
 from entresol.features.fork.anchoring import BY_HASH, BY_NUMBER, is_missing
+from entresol.features.fork.errors import AnchorLost, RemoteLied, RemoteMalformed, Unprovable
 from entresol.features.fork.remote_values import DescribedBlock
 from entresol.features.fork.state_fetch import Naming, RemoteBlock
 from entresol.features.fork.transport.client import ForkClient, Guard, Outcome, result_of

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from entresol.cache_limits import CACHES
-from entresol.errors import RemoteFailed, RemoteUnreachable
+from entresol.errors import RemoteFailed
 from entresol.features.fork.block_reads import BlockReads
+from entresol.features.fork.errors import RemoteUnreachable
 from entresol.features.fork.hardforks import Hardforks, marks_of_json
 from entresol.features.fork.remote_use import RemoteRead, RemoteUse, UseReport, WaitReport
 from entresol.features.fork.remote_values import DescribedBlock

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
-from entresol.errors import InvalidProof, MalformedValue, RemoteMalformed
+from entresol.errors import InvalidProof, MalformedValue
+from entresol.features.fork.errors import RemoteMalformed
 from entresol.l1.remote_layer_one import quantity
 from entresol.primitives import rlp
 from entresol.primitives.anchor import header_of_block

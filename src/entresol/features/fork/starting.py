@@ -10,20 +10,19 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from entresol.errors import (
-    AnchorMismatch,
-    ForkCacheUnusable,
-    RemoteFailed,
-    RemoteMalformed,
-    RemoteTimeout,
-    RemoteUnreachable,
-)
+from entresol.errors import RemoteFailed, RemoteTimeout
 from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.features.fork import remote_values
 from entresol.features.fork.anchoring import BY_HASH, RemoteStart, block_at, find_start
 from entresol.features.fork.cache.cache_files import WantedFork
 from entresol.features.fork.cache.fork_cache import ForkCache
 from entresol.features.fork.cache.fork_database import Fork, StartAnswers
+from entresol.features.fork.errors import (
+    AnchorMismatch,
+    ForkCacheUnusable,
+    RemoteMalformed,
+    RemoteUnreachable,
+)
 from entresol.features.fork.hardforks import Hardforks, marks_of_json
 from entresol.features.fork.past_blocks import MAX_RECENT, PastBlocks
 from entresol.features.fork.settings import ForkSettings

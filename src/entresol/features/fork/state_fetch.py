@@ -14,15 +14,15 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import (
+from entresol.errors import RemoteFailed
+from entresol.features.fork import remote_values
+from entresol.features.fork.errors import (
     AnchorLost,
     NoArchive,
-    RemoteFailed,
     RemoteLied,
     RemoteMalformed,
     RemoteRejected,
 )
-from entresol.features.fork import remote_values
 from entresol.features.fork.remote_values import ProvenAccount, check_proofs, proven_account
 from entresol.features.fork.transport.client import ForkClient, Guard, Outcome
 from entresol.features.fork.transport.envelopes import Call

@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from entresol._native import RemoteTable, Snapshot
-from entresol.errors import EntresolError, RemoteFailed, RemoteUnreachable
+from entresol.errors import EntresolError, RemoteFailed
 from entresol.errors.base import without_frames
 from entresol.features.fork.cache.fork_database import CachedAccount
+from entresol.features.fork.errors import RemoteUnreachable
 from entresol.features.fork.remote_use import RemoteUse
 from entresol.features.fork.state_fetch import FetchedAccount, StateKey
 

@@ -11,9 +11,9 @@ from entresol.errors import (
     L1FeeTooHigh,
     LayerOneUnreachable,
     OperatorOutOfFunds,
-    RelayOutOfFunds,
     StateMissing,
 )
+from entresol.features.relay.errors import RelayOutOfFunds
 from entresol.primitives.bounded_map import BoundedMap
 from entresol.primitives.l2_to_l1_logs import TreeNotBuilt
 from entresol.rollup.step_loop import Stepping, describe

@@ -8,16 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from entresol._native import Account, address_of, public_key
-from entresol.errors import (
-    ExecutionFailed,
-    InvalidTransaction,
-    PoolRejection,
-    RelayOutOfFunds,
-    RelayRejected,
-)
+from entresol.errors import ExecutionFailed, InvalidTransaction, PoolRejection, RelayRejected
 from entresol.execution.calls import CallRequest, estimate_gas
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.limits import CallLimits
+from entresol.features.relay.errors import RelayOutOfFunds
 from entresol.l1.contracts import failure_reason, read_contract
 from entresol.l1.tx_manager import TxManager
 from entresol.primitives import abi

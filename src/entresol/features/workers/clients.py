@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final, Self
+from weakref import WeakSet
 
-from entresol.features.workers.channel import CLUSTER, Channel, WorkerCall, WorkerMessage
-from entresol.server.handler import ClientConnection, Handler, LocalConnection
+from entresol.features.workers.channel import (
+    CLUSTER,
+    Channel,
+    WorkerCall,
+    WorkerMessage,
+    client_number,
+    decode_page,
+)
+from entresol.server.handler import ClientConnection, Handler, LocalConnection, PageResponse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -219,3 +228,39 @@ class ClusterRequests:
         del self._by_number[client.number], self._by_connection[client.connection]
         number = client.number.to_bytes(NUMBER_BYTES)
         self._channel.send(bytes([WorkerMessage.CLIENT_GONE, 0]) + number)
+
+
+class ChannelUpstream:
+    """The way of a worker to its producer, for one layer.
+
+    Remembers: the clients for which it has forwarded something. Assumes: one event loop. Fails: as the channel does.
+    """
+
+    def __init__(self, channel: Channel, layer: int, catch_up: Callable[[], None]) -> None:
+        """Forward over `channel`; `catch_up` applies what the producer has announced."""
+        self._channel = channel
+        self._layer = layer
+        self._forwarded: WeakSet[ClientConnection] = WeakSet()
+        self.catch_up = catch_up
+
+    def forward(
+        self,
+        body: bytes,
+        connection: ClientConnection,
+        *,
+        waits: bool,  # noqa: ARG002 - the channel waits longer than any method
+        ordered: bool,  # noqa: ARG002 - the channel keeps the order of all
+    ) -> Awaitable[bytes | None]:
+        """Return the producer's response."""
+        if connection not in self._forwarded:
+            self._forwarded.add(connection)
+            number = client_number(connection)
+            self._channel.begin_client(number, connection.peer)
+            connection.on_close(partial(self._channel.end_client, number))
+        payload = bytes([WorkerCall.REQUEST, self._layer]) + body
+        return self._channel.call(payload, client=connection)
+
+    async def page(self, path: str) -> PageResponse:
+        """Return a page of the whole node."""
+        payload = bytes([WorkerCall.PAGE, self._layer]) + path.encode()
+        return decode_page(await self._channel.call(payload) or b"")

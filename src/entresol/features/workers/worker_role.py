@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from entresol.errors import LayerOneFailed, StoreDamaged
 from entresol.features.workers.channel import LAYER_TWO, Channel, WorkerMessage
+from entresol.features.workers.clients import ChannelUpstream
 from entresol.features.workers.publisher import ShippedEvents
+from entresol.features.workers.secondary_store import SecondaryStore, StoreFollower
 from entresol.features.workers.state_page import StatePage, Wanted
 from entresol.features.workers.watchdog import HEARTBEAT_SECONDS
 from entresol.node.chain_service import ChainService, ServiceRole
 from entresol.replication.router import ReplicaState
-from entresol.replication.shared_store import SecondaryStore, StoreFollower
-from entresol.replication.upstream import ChannelUpstream
 from entresol.rollup.interop.interop_prover import InteropProver
 from entresol.rollup.log_prover import LogProver
 from entresol.server.pages import SharedPage

@@ -14,12 +14,12 @@ from entresol.errors import (
     LogTruncated,
     OutcomeUnknown,
 )
+from entresol.features.cluster.log_follower import Follower
 from entresol.features.cluster.postgres.journal import PoolChanges, PoolRow, plan_unwind, read_pool
 from entresol.features.cluster.postgres.lease import take_lease
 from entresol.features.cluster.postgres.tables import PostgresLog, read_page
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
-from entresol.replication.shared_store import Follower
 from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.settlement.pending_tx import PendingSettlement

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from entresol.contracts.abi_registry import AbiRegistry, project_abis
 from entresol.errors import ExecutionReverted
+from entresol.features.debugger.explainer import SourceExplainer
+from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.fork.commands.replay_report import ReplayText
 from entresol.features.fork.replay.block_replay import (
     BlockToReplay,
@@ -14,6 +19,8 @@ from entresol.features.fork.replay.remote_transactions import RemoteTransaction
 from entresol.primitives.headers import Header
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.values import Hash32
+from tests.support.chain.api_client import running_api
+from tests.support.contracts.stack_trace_cases import FOLDER, FailingContracts, cases_of
 
 HASH = Hash32(b"\x11" * 32)
 REMOTE = RemoteTransaction(HASH, 2, None)
@@ -67,3 +74,20 @@ def test_programs_get_the_same() -> None:
     assert (found["same"], found["status"], found["gasUsed"]) == (False, 0, 50_000)
     assert found["differences"] == [{"member": "gasUsed", "here": "50,000", "remote": "50,001"}]
     assert TEXT.json(BLOCK, LEFT_OUT)["executed"] is False
+
+
+@pytest.mark.parametrize("has_sources", [True, False])
+def test_contracts_have_the_names_that_sources_give(*, has_sources: bool) -> None:
+    case = next(case for case in cases_of("plain") if case.name == "custom error")
+    with running_api() as client:
+        call = FailingContracts(client).transaction(case)
+        sent = client("eth_sendTransaction", call)
+        code = bytes.fromhex(client("eth_getCode", call["to"])[2:])
+        frame = client("debug_traceTransaction", sent, {"tracer": "callTracer"})
+    replayed = msgspec.structs.replace(
+        SAME, trace=msgspec.json.encode(frame), code_of=lambda _: code
+    )
+    sources = SourceRegistry.of_paths([str(FOLDER / "plain-output.json")])
+    text = ReplayText(AbiRegistry(), SourceExplainer(sources) if has_sources else None)
+    title = list(text.transaction(BLOCK, replayed))[2]
+    assert ("Failures::customError(" in title) is has_sources

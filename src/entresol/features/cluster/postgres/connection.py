@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
-from entresol.errors import ClusterUnreachable, InvalidConfig
+from entresol.errors import InvalidConfig
+from entresol.features.cluster.errors import ClusterUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

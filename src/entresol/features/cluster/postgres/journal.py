@@ -9,21 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from entresol.errors import (
-    BelowSettledBatch,
-    ClusterFenced,
-    InvalidConfig,
-    InvalidTransaction,
-    LogTruncated,
-    OutcomeUnknown,
-    PoolRejection,
-)
+from entresol.errors import BelowSettledBatch, InvalidConfig, InvalidTransaction, PoolRejection
+from entresol.features.cluster.errors import ClusterFenced, LogTruncated, OutcomeUnknown
+from entresol.features.cluster.log_follower import apply_entry, check_deposits
 from entresol.features.cluster.postgres.connection import BROKEN, DatabaseDistance
 from entresol.features.cluster.postgres.tables import CHANNEL, digest_after
 from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import Transaction, decode
 from entresol.primitives.transactions.system import UNSIGNED_TYPES
-from entresol.replication.shared_store import apply_entry, check_deposits
 from entresol.rollup.settlement.pending_tx import PendingSettlement
 from entresol.storage.log_entries import (
     BatchEntry,

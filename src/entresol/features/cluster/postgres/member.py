@@ -10,17 +10,17 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from entresol.background_task import BackgroundTask, cancel
-from entresol.errors import (
+from entresol.errors import EntresolError, StoreFailed
+from entresol.features.cluster.errors import (
     ClusterFenced,
     ClusterUnreachable,
     DepositsNotNext,
-    EntresolError,
     LogDamaged,
     LogTailLost,
     LogTruncated,
     OutcomeUnknown,
-    StoreFailed,
 )
+from entresol.features.cluster.log_follower import Follower
 from entresol.features.cluster.postgres.connection import (
     BROKEN,
     ClusterDatabase,
@@ -43,7 +43,6 @@ from entresol.features.cluster.postgres.sequencer import (
 from entresol.features.cluster.postgres.tables import CHANNEL, PostgresLog, check_tail
 from entresol.listeners import Listeners
 from entresol.replication.router import ReplicaState
-from entresol.replication.shared_store import Follower
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import asyncpg
 import msgspec
 
-from entresol.errors import InvalidConfig, LogDamaged, LogTailLost, LogTruncated, MalformedValue
+from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.cluster.errors import LogDamaged, LogTailLost, LogTruncated
+from entresol.features.cluster.log_follower import LoggedEntry
 from entresol.features.cluster.postgres.connection import FLAG, SCHEMA
-from entresol.replication.shared_store import LoggedEntry
 from entresol.storage.log_entries import decode_entry
 from entresol.storage.tables import LogPosition
 from entresol.version import FORMAT

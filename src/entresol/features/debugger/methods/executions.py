@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from entresol.errors import (
-    DeadlinePassed,
-    MalformedValue,
-    StepNotRecorded,
-    TraceTooLarge,
-    TransactionNotFound,
-)
+from entresol.errors import DeadlinePassed, MalformedValue, TraceTooLarge, TransactionNotFound
+from entresol.features.debugger.errors import StepNotRecorded
 from entresol.features.debugger.execution_json import (
     executed_step,
     executed_step_state,

@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Raw
 
-from entresol.errors import (
-    ChainReplaced,
-    DeadlinePassed,
-    InvalidStateFile,
-    NotPossible,
-    RollbackRejected,
-)
+from entresol.errors import ChainReplaced, DeadlinePassed, NotPossible, RollbackRejected
+from entresol.features.dev.errors import InvalidStateFile
 from entresol.primitives.values import Data
 from entresol.rpc.jsonrpc.gil_turns import cooperatively
 from entresol.rpc.jsonrpc.method import Order, method

@@ -13,10 +13,10 @@ from entresol.errors import (
     NotEvmCode,
     RemoteFailed,
     StateMissing,
-    TokenSlotNotFound,
 )
 from entresol.execution.calls import CallRequest, call, create_access_list
 from entresol.execution.overrides import StateOverride, override
+from entresol.features.dev.errors import TokenSlotNotFound
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.codec import convert
 from entresol.rpc.jsonrpc.method import method

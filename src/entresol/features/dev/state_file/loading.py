@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from entresol._native import EMPTY_ROOT, Account, Overlay, Snapshot, keccak256
 from entresol.chain.genesis.stored_genesis import genesis_block
-from entresol.errors import InvalidStateFile, NotPossible, ReplayMismatch
+from entresol.errors import NotPossible, ReplayMismatch
 from entresol.execution.block_rules import check_system_transactions
 from entresol.execution.evm_env import apply_changes
+from entresol.features.dev.errors import InvalidStateFile
 from entresol.primitives.records import BlockRecord, stored_changes
 from entresol.primitives.values import Address, Hash32
 from entresol.state.snapshots import HistoricalState

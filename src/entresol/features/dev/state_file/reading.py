@@ -18,7 +18,8 @@ from entresol.chain.genesis.geth_json import (
     within,
 )
 from entresol.chain.transaction_json import read_list
-from entresol.errors import InvalidGenesis, InvalidStateFile, InvalidTransaction, MalformedValue
+from entresol.errors import InvalidGenesis, InvalidTransaction, MalformedValue
+from entresol.features.dev.errors import InvalidStateFile
 from entresol.features.dev.state_file.anvil_json import (
     read_bytecode,
     read_header,

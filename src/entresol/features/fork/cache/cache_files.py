@@ -14,13 +14,18 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import msgspec
 
-from entresol.errors import ForkCacheDamaged, ForkCacheFailed, ForkCacheMismatch, ForkCacheUnusable
 from entresol.features.fork.cache.fork_database import (
     Fork,
     ForkDatabase,
     files_of,
     read_fork,
     size_of,
+)
+from entresol.features.fork.errors import (
+    ForkCacheDamaged,
+    ForkCacheFailed,
+    ForkCacheMismatch,
+    ForkCacheUnusable,
 )
 from entresol.features.fork.settings import CACHE_VARIABLE
 

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import ForkCacheConflict, ForkCacheFailed, NotRecorded
 from entresol.features.fork.cache.cache_files import (
     DefaultPlace,
     DirectoryPlace,
@@ -36,6 +35,7 @@ from entresol.features.fork.cache.fork_database import (
     text_of,
 )
 from entresol.features.fork.cache.row_writer import RowWriter
+from entresol.features.fork.errors import ForkCacheConflict, ForkCacheFailed, NotRecorded
 from entresol.storage.database.directory import FORK_FOLDER
 
 DEFAULT_MAX_BYTES: Final = 4 * 1024**3

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias
 import msgspec
 
 from entresol._native import keccak256
-from entresol.errors import (
+from entresol.features.fork.errors import (
     ForkCacheConflict,
     ForkCacheDamaged,
     ForkCacheFailed,

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from entresol.errors import ForkCacheConflict, ForkCacheFailed
 from entresol.errors.base import without_frames
 from entresol.features.fork.cache.fork_database import Row, RowKey, RowValue
+from entresol.features.fork.errors import ForkCacheConflict, ForkCacheFailed
 
 logger = logging.getLogger(__name__)
 

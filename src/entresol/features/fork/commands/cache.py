@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from entresol.errors import ForkCacheFailed, InvalidConfig
+from entresol.errors import InvalidConfig
 from entresol.features.fork.cache.cache_files import (
     CachedFork,
     DirectoryPlace,
@@ -22,6 +22,7 @@ from entresol.features.fork.cache.cache_files import (
     place_of,
 )
 from entresol.features.fork.cache.fork_database import ForkDatabase
+from entresol.features.fork.errors import ForkCacheFailed
 from entresol.terminal.exit_codes import FAILED, SUCCEEDED
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from entresol._native import Rules, wait_for_remote
-from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, RemoteMalformed
+from entresol.errors import InvalidConfig, MalformedValue
 from entresol.execution.call_frames import CALL_FRAMES
-from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.fork.cache.fork_cache import CacheSettings, Recording, open_cache
 from entresol.features.fork.commands.replay_report import ReplayText, counts
 from entresol.features.fork.config.resolving import PlannedFork, planned_forks
+from entresol.features.fork.errors import AnchorMismatch, RemoteMalformed
 from entresol.features.fork.remote_chain import RemoteChain
 from entresol.features.fork.replay.block_replay import (
     BlockToReplay,
@@ -45,7 +45,7 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
     planned = planned_forks(config).l2
     if planned is None:
         raise InvalidConfig("--fork-url", "replay needs the URL of the chain")
-    text = ReplayText(abis_of(config.log), SourceRegistry.of_paths(config.api.sources))
+    text = _text(config)
     with closing(_opened(planned, wanted)) as remote:
         wait_for_remote(planned.settings.timeout)
         try:
@@ -54,6 +54,18 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
             return _block(remote, wanted, text, is_json=flags["json"])
         finally:
             wait_for_remote(None)
+
+
+def _text(config: NodeConfig) -> ReplayText:
+    abis = abis_of(config.log)
+    if not config.api.sources:
+        return ReplayText(abis)
+    # Nothing else here needs the debugger.
+    from entresol.features.debugger.explainer import SourceExplainer  # noqa: PLC0415
+    from entresol.features.debugger.sources.registry import SourceRegistry  # noqa: PLC0415
+
+    sources = SourceRegistry.of_paths(config.api.sources)
+    return ReplayText(sources.abis().over(abis), SourceExplainer(sources))
 
 
 def _wanted(flags: Mapping[str, Any]) -> Hash32 | int:

@@ -8,23 +8,23 @@ import msgspec
 
 from entresol.counted import counted
 from entresol.execution.call_frames import decode_call_frame
-from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.fork.replay.block_replay import BlockToReplay, TransactionReplay, contract_of
-from entresol.terminal.call_tree import CallTree, SourceNames, describe_error
+from entresol.terminal.call_tree import CallTree, describe_error
 from entresol.terminal.console_log import console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from entresol.contracts.abi_registry import AbiRegistry
+    from entresol.terminal.explainer import Explainer
 
 
 class ReplayText:
     """Writes replays, with names of known ABIs."""
 
-    def __init__(self, abis: AbiRegistry, sources: SourceRegistry | None = None) -> None:
-        self._sources = sources or SourceRegistry()
-        self._abis = abis if sources is None else sources.abis().over(abis)
+    def __init__(self, abis: AbiRegistry, explainer: Explainer | None = None) -> None:
+        self._abis = abis
+        self._explainer = explainer
 
     def transaction(self, block: BlockToReplay, it: TransactionReplay) -> Iterator[str]:
         """Yield the lines of one transaction: its call tree, what it printed, its result, and what differs."""
@@ -61,7 +61,9 @@ class ReplayText:
         )
 
     def _tree(self, it: TransactionReplay) -> CallTree:
-        return CallTree(self._abis, SourceNames(self._sources, self._abis, it.code_of))
+        if self._explainer is None:
+            return CallTree(self._abis)
+        return CallTree(self._abis, self._explainer.names(self._abis, it.code_of))
 
     def reason(self, it: TransactionReplay) -> str | None:
         """Return why a transaction failed."""

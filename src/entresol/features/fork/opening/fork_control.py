@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from entresol.errors import ControlRejected, InvalidConfig, MalformedValue, RemoteMalformed
+from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
 from entresol.features.fork.config.resolving import PlannedFork, planned_forks
 from entresol.features.fork.config.section import ForkConfig
+from entresol.features.fork.errors import RemoteMalformed
 from entresol.l1.urls import Endpoint, is_http_url
 from entresol.node.config.api import worker_count
 from entresol.node.config.state_files import StateFilesConfig

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 
 from entresol.errors import MalformedValue, UnknownBlock
-from entresol.errors.fork import RemoteMalformed
 from entresol.execution.evm_env import BlockEnv, EvmEnv
 from entresol.execution.tracing import SealedBlock
+from entresol.features.fork.errors import RemoteMalformed
 from entresol.features.fork.past.passing import PassedReads
 from entresol.features.fork.past.remote import block_of, is_null
 from entresol.features.fork.past.router import names_transaction

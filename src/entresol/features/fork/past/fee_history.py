@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
-from entresol.errors.fork import RemoteMalformed
+from entresol.features.fork.errors import RemoteMalformed
 from entresol.features.fork.past.remote import is_null
 from entresol.offload import Offload, is_awaitable
 from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS, check_percentiles

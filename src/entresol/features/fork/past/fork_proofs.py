@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from entresol._native import Overlay
 from entresol.chain.finality import BlockTag
-from entresol.errors import MalformedValue, NotRecorded
-from entresol.errors.fork import NotCovered, RemoteRejected
+from entresol.errors import MalformedValue
+from entresol.features.fork.errors import NotCovered, NotRecorded, RemoteRejected
 from entresol.features.fork.past.remote import is_null
 from entresol.features.fork.remote_values import ProvenAccount, check_proofs, proven_account
 from entresol.features.fork.transport.rejections import is_invalid_params

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from entresol.chain.finality import BlockTag
 from entresol.errors import TooManyBlocks, TooManyResults
-from entresol.errors.fork import AnchorLost, RemoteMalformed, RemoteRejected
+from entresol.features.fork.errors import AnchorLost, RemoteMalformed, RemoteRejected
 from entresol.features.fork.past.remote import block_of, is_null
 from entresol.l1.json_rpc_client import exceeds_range_limit
 from entresol.offload import Offload

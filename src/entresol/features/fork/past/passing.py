@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from entresol.errors.fork import (
+from entresol.features.fork.errors import (
     AnchorLost,
     NoArchive,
     NotRecorded,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from entresol.chain.finality import BlockTag
-from entresol.errors.fork import RemoteFailed
+from entresol.errors import RemoteFailed
 from entresol.features.fork.past.passing import PassedReads, UnknownHash
 from entresol.offload import is_awaitable
 from entresol.primitives.values import Hash32

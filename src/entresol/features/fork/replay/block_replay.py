@@ -15,14 +15,13 @@ from entresol.errors import (
     DeadlinePassed,
     InvalidTransaction,
     MalformedValue,
-    RemoteMalformed,
-    RemoteRejected,
     TraceTooLarge,
 )
 from entresol.execution.block_executor import BlockExecutor, ParentBlock
 from entresol.execution.console import NO_CALLS, ConsoleCalls
 from entresol.execution.evm_env import MAX_GAS_LIMIT, BlockEnv, code_of
 from entresol.execution.tracing import TraceBudget, TraceLimits
+from entresol.features.fork.errors import RemoteMalformed, RemoteRejected
 from entresol.features.fork.hardforks import Marks, is_before_london, marks_of
 from entresol.features.fork.remote_values import json_of, member
 from entresol.features.fork.replay.remote_transactions import (

@@ -14,14 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import msgspec
 import uvloop
 
-from entresol.errors import (
-    RemoteFailed,
-    RemoteMalformed,
-    RemoteRejected,
-    RemoteTimeout,
-    RemoteUnreachable,
-)
+from entresol.errors import RemoteFailed, RemoteTimeout
 from entresol.errors.base import without_frames
+from entresol.features.fork.errors import RemoteMalformed, RemoteRejected, RemoteUnreachable
 from entresol.features.fork.remote_use import RATE_LIMIT, WITHOUT_RESPONSE, RemoteUse, Waits
 from entresol.features.fork.transport.endpoints import Endpoints, RemoteEndpoint, cost_of, host_of
 from entresol.features.fork.transport.envelopes import (

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from entresol.errors import RemoteUnreachable
+from entresol.features.fork.errors import RemoteUnreachable
 from entresol.l1.json_rpc_client import HttpPost
 from entresol.l1.urls import REDACTED, Endpoint, is_http_url
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from entresol.errors import RemoteMalformed, RemoteRejected
+from entresol.features.fork.errors import RemoteMalformed, RemoteRejected
 from entresol.features.fork.transport import rejections
 from entresol.features.fork.transport.endpoints import RemoteEndpoint
 from entresol.l1.json_rpc_client import NoResponse, PostResponse

@@ -10,8 +10,9 @@ import msgspec
 
 from entresol._native import keccak256, ordered_root, recover, rlp_decode, rlp_encode
 from entresol.chain.transaction_json import payload_fields
-from entresol.errors import EntresolError, MalformedValue, Unprovable
+from entresol.errors import EntresolError, MalformedValue
 from entresol.features.fork import remote_values
+from entresol.features.fork.errors import Unprovable
 from entresol.features.fork.replay.remote_transactions import NOT_EXECUTED, payload_of, type_of
 from entresol.features.fork.verify.proven_header import HashedHeader, Told, hex_of
 from entresol.l1.remote_layer_one import quantity

@@ -11,14 +11,10 @@ import msgspec
 from entresol._native import keccak256
 from entresol.cache_limits import CACHES
 from entresol.counted import counted
-from entresol.errors import (
-    MalformedValue,
-    RemoteMalformed,
-    RemoteRejected,
-    Unprovable,
-)
+from entresol.errors import MalformedValue
 from entresol.features.fork import remote_values
 from entresol.features.fork.anchoring import BY_HASH, BY_NUMBER
+from entresol.features.fork.errors import RemoteMalformed, RemoteRejected, Unprovable
 from entresol.features.fork.past_blocks import PastBlocks
 from entresol.features.fork.remote_values import DescribedBlock
 from entresol.features.fork.transport.client import ForkClient, Outcome, result_of

@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from entresol._native import keccak256, rlp_encode
-from entresol.errors import MalformedValue, RemoteFailed, RemoteLied
+from entresol.errors import MalformedValue, RemoteFailed
 from entresol.features.fork import remote_values
+from entresol.features.fork.errors import RemoteLied
 from entresol.features.fork.remote_values import DescribedBlock, member
 from entresol.primitives import rlp
 from entresol.primitives.values import Address, Bloom, Data, Hash32, Nonce8

@@ -7,8 +7,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from entresol.errors import MalformedValue, RemoteLied, RemoteMalformed, Unprovable
+from entresol.errors import MalformedValue
 from entresol.features.fork import remote_values
+from entresol.features.fork.errors import RemoteLied, RemoteMalformed, Unprovable
 from entresol.features.fork.past_blocks import PastBlocks
 from entresol.features.fork.remote_values import check_proofs, proven_account
 from entresol.features.fork.transport.client import ForkClient

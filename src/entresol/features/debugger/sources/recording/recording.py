@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from entresol.errors import DeadlinePassed, StepNotRecorded
+from entresol.errors import DeadlinePassed
+from entresol.features.debugger.errors import StepNotRecorded
 from entresol.features.debugger.sources.walk import CREATIONS
 
 if TYPE_CHECKING:

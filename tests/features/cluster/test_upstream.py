@@ -13,71 +13,16 @@ import pytest
 from aiohttp import web
 
 from entresol.errors import ProducerUnavailable
-from entresol.features.workers.channel import client_number
-from entresol.listeners import Listeners
-from entresol.replication.upstream import (
+from entresol.features.cluster.upstream import (
     NOT_PRODUCER,
     PATH,
-    ChannelUpstream,
     ClusterHandler,
     HttpUpstream,
 )
+from entresol.listeners import Listeners
 from entresol.server.handler import LocalConnection
 
-LAYER = 1
-
 SEQ = 7
-
-
-class Client(LocalConnection):
-    """A client whose end is known."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.callbacks: list[Callable[[], object]] = []
-
-    def on_close(self, callback: Callable[[], object]) -> None:
-        self.callbacks.append(callback)
-
-
-class Producer:
-    """The other end of a channel."""
-
-    def __init__(self, response: bytes = b"{}") -> None:
-        self.calls: list[tuple[bytes, object]] = []
-        self.begun: list[tuple[int, str]] = []
-        self.ended: list[int] = []
-        self._response = response
-
-    async def call(self, payload: bytes, *, client: object = None) -> bytes:
-        self.calls.append((payload, client))
-        return self._response
-
-    def begin_client(self, client: int, address: str) -> None:
-        self.begun.append((client, address))
-
-    def end_client(self, client: int) -> None:
-        self.ended.append(client)
-
-
-def upstream(producer: Producer) -> ChannelUpstream:
-    return ChannelUpstream(cast("Any", producer), LAYER, lambda: None)
-
-
-async def forward(way: ChannelUpstream, client: Client) -> bytes | None:
-    return await way.forward(b"request", client, waits=False, ordered=False)
-
-
-def test_address_and_end_of_a_client_are_reported_once_however_many_requests_it_has_sent() -> None:
-    producer, client = Producer(), Client()
-    client.peer = "10.0.0.1:5"
-    way = upstream(producer)
-    for _ in range(3):
-        asyncio.run(forward(way, client))
-    assert producer.begun == [(client_number(client), "10.0.0.1:5")]
-    for callback in client.callbacks:
-        callback()
-    assert producer.ended == [client_number(client)]
 
 
 def answer(path: str) -> bytes | None:

@@ -1,19 +1,16 @@
-"""The way from a replica to its producer: the channel of a worker, or HTTP."""
+"""The way from a node of a cluster to the one that produces: over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
-from weakref import WeakSet
 
 import aiohttp
 
 from entresol.errors import ProducerUnavailable
-from entresol.features.workers.channel import Channel, WorkerCall, client_number, decode_page
-from entresol.replication.in_order import InOrder
-from entresol.server.handler import ClientConnection, Handler, PageResponse, completed
+from entresol.features.cluster.in_order import InOrder
+from entresol.server.handler import ClientConnection, Handler, completed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -32,42 +29,6 @@ MAX_SEQ_DIGITS: Final = 19
 NOT_PRODUCER: Final = b"-"
 RETRY_SECONDS: Final = 0.1
 MAX_CONNECTIONS: Final = 256
-
-
-class ChannelUpstream:
-    """The way of a worker to its producer, for one layer.
-
-    Remembers: the clients for which it has forwarded something. Assumes: one event loop. Fails: as the channel does.
-    """
-
-    def __init__(self, channel: Channel, layer: int, catch_up: Callable[[], None]) -> None:
-        """Forward over `channel`; `catch_up` applies what the producer has announced."""
-        self._channel = channel
-        self._layer = layer
-        self._forwarded: WeakSet[ClientConnection] = WeakSet()
-        self.catch_up = catch_up
-
-    def forward(
-        self,
-        body: bytes,
-        connection: ClientConnection,
-        *,
-        waits: bool,  # noqa: ARG002 - the channel waits longer than any method
-        ordered: bool,  # noqa: ARG002 - the channel keeps the order of all
-    ) -> Awaitable[bytes | None]:
-        """Return the producer's response."""
-        if connection not in self._forwarded:
-            self._forwarded.add(connection)
-            number = client_number(connection)
-            self._channel.begin_client(number, connection.peer)
-            connection.on_close(partial(self._channel.end_client, number))
-        payload = bytes([WorkerCall.REQUEST, self._layer]) + body
-        return self._channel.call(payload, client=connection)
-
-    async def page(self, path: str) -> PageResponse:
-        """Return a page of the whole node."""
-        payload = bytes([WorkerCall.PAGE, self._layer]) + path.encode()
-        return decode_page(await self._channel.call(payload) or b"")
 
 
 class Tenure(Protocol):

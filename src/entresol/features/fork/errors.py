@@ -1,4 +1,4 @@
-"""Errors of a fork: what fails at the remote chain, and what a fork cannot serve.
+"""Errors of a fork: what fails at the remote chain, at its cache, and what a fork cannot serve.
 
 Each names the remote by scheme, host and port, and the method; a key in its URL or headers is in none of them.
 """
@@ -8,16 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from entresol.errors.base import EntresolError
-from entresol.errors.transactions import InvalidTransaction
+from entresol.errors.execution import RemoteFailed
 
 if TYPE_CHECKING:
-    from typing import Any
-
-
-class RemoteFailed(EntresolError):
-    """Something that a fork needs of the remote chain is not there."""
-
-    rpc_code = -32000
+    from pathlib import Path
 
 
 class RemoteUnreachable(RemoteFailed):
@@ -28,36 +22,6 @@ class RemoteUnreachable(RemoteFailed):
         self.host = host
         self.method = method
         self.problem = problem
-
-
-class RemoteTimeout(RemoteFailed):
-    """The remote had not responded when the time for it was over; a retry may help."""
-
-    def __init__(
-        self, text: str = "the remote did not respond in time; see --fork-timeout"
-    ) -> None:
-        super().__init__(text)
-
-
-class RemoteWaitOver(RemoteTimeout):
-    """Work has waited for values of the remote for as long as it may: without one that came, or in all."""
-
-    def __init__(
-        self,
-        host: str,
-        key: tuple[Any, ...] | None,
-        others: int,
-        seconds: float,
-        is_total: bool,  # noqa: FBT001  # the crate raises it
-    ) -> None:
-        missing = _described(key) + (f" and {others} other values" if others else "")
-        if is_total:
-            text = f"all that was needed in {seconds:g} seconds: {missing} did not come"
-        else:
-            text = f"a request for {missing} in {seconds:g} seconds"
-        super().__init__(f"the remote {host} did not respond to {text}; see --fork-timeout")
-        self.host = host
-        self.is_total = is_total
 
 
 class RemoteRejected(RemoteFailed):
@@ -169,23 +133,55 @@ class NotCovered(RemoteFailed):
         self.reason = reason
 
 
-class NotEvmCode(InvalidTransaction):
-    """The code of a call or a transaction is for another machine than the EVM, in the end or on the way."""
+class ForkCacheFailed(EntresolError):
+    """The cache of a fork cannot be used."""
 
-    def __init__(self, address: bytes) -> None:
+    rpc_code = -32000
+
+
+class ForkCacheUnusable(ForkCacheFailed):
+    """The file system does not let the cache of a fork be opened or written."""
+
+    def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"0x{address.hex()} has EraVM code, which is not executed here: its balance and storage can be read"
+            f"the fork cache {path} cannot be used: {problem}; choose another (--fork-cache)"
         )
-        self.address = address
+        self.path = path
+        self.problem = problem
 
 
-def _described(key: tuple[Any, ...] | None) -> str:
-    """Return what a key of a `RemoteTable` is of."""
-    match key:
-        case ("account", address):
-            return f"the account 0x{bytes(address).hex()}"
-        case ("slot", address, slot):
-            return f"the slot 0x{bytes(slot).hex()} of account 0x{bytes(address).hex()}"
-        case ("hash", number):
-            return f"the hash of block {number}"
-    return "its state"
+class ForkCacheDamaged(ForkCacheFailed):
+    """The file of a fork's cache is corrupted, or another program's."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(
+            f"the fork cache {path} is damaged ({detail}): delete it, and what it held is read from the remote again"
+        )
+        self.path = path
+        self.detail = detail
+
+
+class ForkCacheMismatch(ForkCacheFailed):
+    """The cache holds another fork than the one that is opened."""
+
+    def __init__(self, path: Path, found: str, expected: str) -> None:
+        super().__init__(
+            f"the fork cache {path} holds {found}, not {expected}: fork that block "
+            "(--fork-block-number), or choose another file (--fork-cache)"
+        )
+        self.path = path
+        self.found = found
+        self.expected = expected
+
+
+class ForkCacheConflict(ForkCacheFailed):
+    """A value that never changes is another one than the cache has."""
+
+    def __init__(self, name: str, cached: str, given: str) -> None:
+        super().__init__(
+            f"{name} is {cached} in the fork cache, and now it is {given}: the remote, or the file, is wrong; "
+            "--fork-verify tells which, and `entresol cache clear` deletes the file"
+        )
+        self.name = name
+        self.cached = cached
+        self.given = given

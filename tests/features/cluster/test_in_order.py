@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from entresol.errors import ProducerUnavailable
-from entresol.replication import in_order
-from entresol.replication.in_order import InOrder
+from entresol.features.cluster import in_order
+from entresol.features.cluster.in_order import InOrder
 from entresol.server.handler import LocalConnection
 
 

@@ -11,9 +11,9 @@ import aiohttp
 from entresol.background_task import BackgroundTask
 from entresol.chain.events import ChainEvents, EventSubscription, TransactionPending
 from entresol.errors import EntresolError
+from entresol.features.cluster.upstream import FEED_PATH
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.replication.upstream import FEED_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

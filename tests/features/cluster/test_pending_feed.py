@@ -8,9 +8,9 @@ from typing import Literal, Self
 import pytest
 
 from entresol.chain.events import ChainEvents, TransactionPending
+from entresol.features.cluster.pending_feed import ACCEPTED, REJECTED, REQUEST, PendingFeed
 from entresol.primitives.transactions import decode
 from entresol.primitives.values import Data
-from entresol.replication.pending_feed import ACCEPTED, REJECTED, REQUEST, PendingFeed
 from tests.support.clients.accounts import signed_transfer
 
 RAW = signed_transfer(0)
