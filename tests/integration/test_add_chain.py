@@ -18,10 +18,9 @@ from entresol.chain.chain import Chain
 from entresol.chain.events import BlockSealed
 from entresol.errors import InvalidConfig
 from entresol.node.config.schema import SETTINGS
-from entresol.node.layer_two_configs import MAX_CHAINS
 from entresol.node.node import Node
 from entresol.node.open_node import open_node
-from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.development_keys import MAX_CHAINS, operator_of
 from entresol.primitives.base_token import ETH_TOKEN
 from entresol.primitives.values import Address
 from tests.support.ecosystem.ecosystem import Resident

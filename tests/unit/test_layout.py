@@ -58,8 +58,6 @@ NEEDS: Final = {
     },
     "fork": {"debugger": "`entresol replay --sources` names contracts"},
     "workers": {
-        "adding": "a worker declares its method, which the producer serves",
-        "dev": "a worker declares its methods, which the producer serves",
         "explorer": "a worker serves the page, and passes on what it asks of a remote L1",
     },
 }

@@ -13,7 +13,7 @@ from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.tx_manager import TxManager
 from entresol.l1.validators import is_validator, rejection
 from entresol.node.config.secrets import step_keys
-from entresol.node.opening.layer_two import chain_id_of
+from entresol.node.genesis_config import chain_id_of
 from entresol.node.settlement.chain_operators import derived_key
 from entresol.node.settlement.manifest import ManifestFile
 from entresol.node.settlement.remote_setup import checked_url, given_bridgehub

@@ -10,32 +10,27 @@ import msgspec
 from entresol.features.fork.feature import ForkFeature
 from entresol.features.fork.opening.open_forks import OpenForks
 from entresol.features.workers.feature import WorkersFeature
-from entresol.node.api.dialect import CACHED_SECONDS, Dialect
-from entresol.node.base_tokens import development_base_tokens, warn_of_coarse_prices
+from entresol.node.api.dialect import Dialect
 from entresol.node.chain_plan import ChainPlan
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import requested_accounts, serves_dev_methods
-from entresol.node.ecosystem_directory import EcosystemDirectory
 from entresol.node.feature import Phase
-from entresol.node.layer_two_configs import MAX_CHAINS, layer_two_configs
 from entresol.node.loading import load_features
 from entresol.node.node import Node
 from entresol.node.node_parts import NodeParts, rollup_of
-from entresol.node.opening.development_keys import operator_of
-from entresol.node.opening.layer_two import chain_id_of
-from entresol.node.opening.open_chain import embedded_settlement_layer, open_chain, settled
+from entresol.node.opening.open_chain import open_chain
 from entresol.node.parts.part import Closing
-from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.node.startup.info import NodeInfo, info_of
 from entresol.sequencer.local import LocalSequencer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from entresol.node.chain_plan import OpenChain
     from entresol.node.config.schema import NodeConfig
     from entresol.node.parts.part import Part
     from entresol.node.reopening import Reopening
+    from entresol.node.settlement.settlement_layer import SettlementLayer
     from entresol.terminal.log import NodeLog
 
 
@@ -57,8 +52,13 @@ def build_node(
     made_workers = partial(WorkersFeature, log=log)
     with NodeParts(config, log, [*load_features(), made_workers, made_forks]) as node:
         node.opened(forks)
-        plans = [_plan_alone(config)] if is_alone else list(_plan_layer_twos(config, remote))
-        _open_chains(node, plans, remote)
+        if is_alone:
+            _open_alone(node)
+        else:
+            # An L1 alone does not need it.
+            from entresol.node.opening.open_layers import open_layers  # noqa: PLC0415
+
+            open_layers(node, remote)
         node.chains_opened()
         _serve(node)
         node.connect()
@@ -66,70 +66,18 @@ def build_node(
         return Node(node, partial(_info, node))
 
 
-def _plan_alone(config: NodeConfig) -> ChainPlan:
-    return ChainPlan(
+def _open_alone(node: NodeParts) -> None:
+    config = node.config
+    plan = ChainPlan(
         config=config,
         layer=1,
         is_alone=True,
         is_open=serves_dev_methods(config),
         dialect=Dialect.anvil(config.api),
     )
-
-
-def _plan_layer_twos(config: NodeConfig, remote: Sequence[SettlementLayer]) -> Iterator[ChainPlan]:
-    configs = layer_two_configs(config)
-    tokens = [layer.base_token for layer in remote] or development_base_tokens(configs)
-    ids = [chain_id_of(settings.chain) for settings in configs]
-    for index, (settings, token) in enumerate(zip(configs, tokens, strict=True)):
-        plan = ChainPlan(
-            config=settings, index=index, is_open=serves_dev_methods(config), base_token=token
-        )
-        if remote:
-            plan.l1_chain_id, plan.contracts = remote[index].l1_chain_id, remote[index].contracts
-        elif config.l1.l1:
-            plan.l1_chain_id = config.l1.l1_chain_id
-            plan.contracts = development_contracts(index)
-            plan.neighbours = {other: tokens[at] for at, other in enumerate(ids) if at != index}
-        yield plan
-
-
-def _plan_layer_one(config: NodeConfig) -> ChainPlan:
-    held_seconds = CACHED_SECONDS if config.l1.l1_delay is None else 0.0
-    return ChainPlan(
-        config=config,
-        layer=1,
-        is_open=serves_dev_methods(config),
-        dialect=Dialect.layer_one(config.api, held_seconds=held_seconds),
-        # The settler logs their transactions; those of chains that are added, too.
-        hidden=[operator_of(index).address for index in range(MAX_CHAINS)],
-        extra_port=config.l1.l1_extra_port,
-    )
-
-
-def _open_chains(
-    node: NodeParts, plans: Sequence[ChainPlan], remote: Sequence[SettlementLayer]
-) -> None:
-    """Open the chains, the development L1 after the L2s that its genesis knows, and let each L2 have its rollup."""
-    config = node.config
-    directory = node.opened(EcosystemDirectory.open(config, [plan.config for plan in plans]))
-    chains: list[OpenChain] = []
-    for plan in plans:
-        chains.append(open_chain(node.plan(plan)))
-        directory.opened(node.opened(chains[-1].chain))
-    if config.l1.l1 and not remote and not plans[0].is_alone:
-        node.l1 = open_chain(node.plan(_plan_layer_one(config)), chains)
-        node.opened(node.l1.chain)
-    directory.complete(
-        [chain.chain for chain in chains], None if node.l1 is None else node.l1.chain
-    )
-    for plan, chain, *_ in chains:
-        if plan.layer == 2:
-            warn_of_coarse_prices(chain.rules.chain_id, plan.base_token, chain.next_base_fee())
-    for index, opened in enumerate(chains):
-        layer = remote[index] if remote else None
-        if node.l1 is not None:
-            layer = embedded_settlement_layer(node.l1, index)
-        node.join(opened if layer is None else settled(opened, layer))
+    opened = open_chain(node.plan(plan))
+    node.opened(opened.chain)
+    node.join(opened)
 
 
 def _serve(node: NodeParts) -> None:

@@ -343,3 +343,9 @@ def _slot(genesis: Genesis, address: Address, slot: Hash32) -> Hash32:
 def _shown(word: Hash32) -> str:
     number = int.from_bytes(word)
     return str(number) if number < 2**64 else Address(word[-20:]).checksummed()
+
+
+def chain_id_of(config: ChainConfig) -> int:
+    """Return the chain id of the L2."""
+    file = load_file(config)
+    return config.chain_id if file is None else file.chain_id

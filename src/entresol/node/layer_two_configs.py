@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import InvalidConfig
-from entresol.node.opening.layer_two import chain_id_of
+from entresol.node.genesis_config import chain_id_of
+from entresol.node.opening.development_keys import MAX_CHAINS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from entresol.node.config.schema import NodeConfig
 
-MAX_CHAINS: Final = 16
-"""More chains than anybody develops for at once; each takes memory and a thread or two."""
 MAX_PORT: Final = 65_535
 
 

@@ -10,8 +10,6 @@ from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
 from entresol.node.feature import ChainFeature, Feature, NodePlan, Phase, ServedChain
 from entresol.node.metrics import problem_samples
 from entresol.node.parts.part import Part, first_problem
-from entresol.node.settlement.rollup import Rollup
-from entresol.node.settlement.rollup_metrics import rollup_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from entresol.node.chain_plan import ChainPlan, OpenChain
     from entresol.node.config.schema import NodeConfig
     from entresol.node.metrics import Sample
+    from entresol.node.settlement.rollup import Rollup
     from entresol.rollup.settlement.settler import Settler
     from entresol.terminal.log import NodeLog
 
@@ -35,6 +34,11 @@ Opened = TypeVar("Opened", bound=Closable)
 
 def rollup_of(opened: OpenChain | ServedChain) -> Rollup | None:
     """Return what settles a chain in this process; None if nothing does, or another process."""
+    if opened.rollup is None:
+        return None
+    # A node without an L2 does not need it.
+    from entresol.node.settlement.rollup import Rollup  # noqa: PLC0415
+
     return opened.rollup if isinstance(opened.rollup, Rollup) else None
 
 
@@ -189,7 +193,10 @@ class NodeParts(NodePlan):
             }
 
         def metrics() -> Iterator[Sample]:
-            yield from () if rollup is None else rollup_metrics(rollup)
+            if rollup is not None:
+                from entresol.node.settlement.rollup_metrics import rollup_metrics  # noqa: PLC0415
+
+                yield from rollup_metrics(rollup)
             yield from problem_samples(self.chain_problems())
 
         return ServiceHooks(health=health, degraded=self.problem, metrics=metrics)

@@ -57,11 +57,12 @@ async def _on_l1(
     forks: OpenForks, reopening: Reopening, log: NodeLog | None, *, is_alone: bool
 ) -> Node:
     from entresol.node.build_node import build_node  # noqa: PLC0415
-    from entresol.node.settlement.settlement_layer import check_development_l1  # noqa: PLC0415
 
     config = forks.config
     if is_alone or not config.l1.l1:
         return build_node(config, log, forks=forks, reopening=reopening, is_alone=is_alone)
+    from entresol.node.settlement.settlement_layer import check_development_l1  # noqa: PLC0415
+
     remote: Sequence[SettlementLayer] = ()
     if config.l1.l1_url is None:
         check_development_l1(config, is_copy=forks.l1 is not None)

@@ -19,12 +19,13 @@ from entresol.l1.registration import check_origin
 from entresol.node.chain_plan import ChainPlan, OpenChain
 from entresol.node.config.api import worker_count
 from entresol.node.dev_features import serves_dev_methods
-from entresol.node.layer_two_configs import MAX_CHAINS, MAX_PORT
+from entresol.node.layer_two_configs import MAX_PORT
 from entresol.node.node_parts import rollup_of
 from entresol.node.opening.availability import data_scheme_of
-from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.development_keys import MAX_CHAINS, operator_of
 from entresol.node.opening.layer_one import limit_requests
-from entresol.node.opening.open_chain import embedded_settlement_layer, open_chain, settled
+from entresol.node.opening.open_chain import open_chain
+from entresol.node.opening.open_layers import embedded_settlement_layer, settled
 from entresol.node.parts.part import Part, first_problem
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.rollup import Rollup
@@ -51,17 +52,6 @@ _FIELDS: Final = {
     "--base-token-decimals": "baseTokenDecimals",
 }
 """The clients' names for the settings."""
-
-
-class NoChains:
-    """Rejects to add chains to a node that cannot have more."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    async def add_chain(self, chain: NewChainFields) -> ChainEntry:  # noqa: ARG002 - as ChainAdder
-        """Reject."""
-        raise ChainNotAdded(self._reason)
 
 
 class ChainAdder:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.features.adding.chain_adder import ChainAdder, NoChains
+from entresol.errors import ChainNotAdded
 from entresol.features.adding.methods import ChainControl, EntresolChains
 from entresol.node.config.api import worker_count
 from entresol.node.feature import ChainFeature, Feature, Phase
-from entresol.node.node_parts import NodeParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from entresol.features.adding.chain_adder import ChainAdder
+    from entresol.features.adding.methods import ChainEntry, NewChainFields
     from entresol.node.chain_plan import ChainPlan, OpenChain
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.parts.part import Part
     from entresol.rpc.jsonrpc.method import Namespace
+
+
+class NoChains:
+    """Rejects to add chains to a node that cannot have more."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def add_chain(self, chain: NewChainFields) -> ChainEntry:  # noqa: ARG002 - as ChainAdder
+        """Reject."""
+        raise ChainNotAdded(self._reason)
 
 
 class ChainWithMore(ChainFeature):
@@ -61,6 +73,9 @@ class AddingFeature(Feature):
         if self._is_open or l1 is None or chains[0].plan.is_replica:
             return
         self._is_open = True
+        from entresol.features.adding.chain_adder import ChainAdder  # noqa: PLC0415
+        from entresol.node.node_parts import NodeParts  # noqa: PLC0415
+
         assert isinstance(self.node, NodeParts)
         self._adder = ChainAdder(self.node, l1)
         self._adder.open_added()

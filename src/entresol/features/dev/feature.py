@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from entresol.features.dev.checkpoint import MAX_CHECKPOINT_BYTES
 from entresol.features.dev.control import DevControl
@@ -41,9 +41,8 @@ from entresol.features.dev.methods.tokens import (
 )
 from entresol.features.dev.state_dumper import StateDumper, load_at_start
 from entresol.node.feature import ChainFeature, Feature, Phase
-from entresol.node.layer_two_configs import MAX_CHAINS
 from entresol.node.metrics import MemoryUse
-from entresol.node.opening.development_keys import operator_of
+from entresol.node.opening.development_keys import development_operators
 from entresol.node.parts.part import Closing
 from entresol.node.settlement.rollup_parts import SettledView
 from entresol.rpc.namespaces.rejected import DEVELOPMENT, rejecting
@@ -56,9 +55,6 @@ if TYPE_CHECKING:
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.parts.part import Part
     from entresol.rpc.jsonrpc.method import Namespace
-
-OPERATORS: Final = tuple(operator_of(index).address for index in range(MAX_CHAINS))
-"""The accounts that settle on a development L1, those of chains that are added included."""
 
 
 class DevelopedChain(ChainFeature):
@@ -118,7 +114,7 @@ class DevFeature(Feature):
             *(layer_twos if l1_chain is None else (l1_chain, *layer_twos)),
             settling=layer_twos if settles else (),
             foreign_l1=settles and l1 is None,
-            operators=OPERATORS,
+            operators=development_operators() if settles else (),
         )
         if not chains[0].plan.is_replica:
             load_at_start(config, control.states, layer_twos[0], l1_chain)

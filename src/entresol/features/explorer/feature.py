@@ -18,7 +18,6 @@ from entresol.features.explorer.explorer_page import (
 )
 from entresol.features.explorer.files import explorer_files
 from entresol.features.explorer.holders import HolderLists
-from entresol.features.explorer.methods.l1_reads import L1Reads
 from entresol.features.explorer.methods.statistics import (
     EntresolBatchStatistics,
     EntresolBlockStatistics,
@@ -27,10 +26,9 @@ from entresol.features.explorer.methods.tokens import EntresolTokens, EntresolTo
 from entresol.features.explorer.methods.transactions import EntresolTransactions
 from entresol.features.explorer.transaction_search import TransactionSearch
 from entresol.features.explorer.transfer_search import TransferSearch
-from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
 from entresol.node.feature import ChainFeature, Feature, Pages
-from entresol.node.settlement.rollup import Rollup
+from entresol.node.node_parts import rollup_of
 from entresol.primitives.base_token import ETHER_TOKEN
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.types.fork_target import ForkPages
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
 
     from entresol.node.chain_plan import ChainPlan
     from entresol.node.feature import NodePlan, ServedChain
+    from entresol.node.settlement.rollup import Rollup
     from entresol.rpc.jsonrpc.method import Namespace
     from entresol.server.handler import Handler, PageResponse
     from entresol.server.pages import StaticFile
@@ -153,10 +152,10 @@ class ExplorerFeature(Feature):
         layer_one = next((chain for chain in chains if chain.plan.is_beneath), None)
         is_copy = layer_one is not None and layer_one.chain.ledger.anchor is not None
         for chain in layer_twos:
-            if isinstance(chain.rollup, Rollup):
-                self._of(chain).settles_by(chain.rollup, is_copy=is_copy)
-        if layer_one is not None and isinstance(layer_twos[0].rollup, Rollup):
-            self._of(layer_one).settles_by(layer_twos[0].rollup, is_copy=is_copy)
+            if (rollup := rollup_of(chain)) is not None:
+                self._of(chain).settles_by(rollup, is_copy=is_copy)
+        if layer_one is not None and (rollup := rollup_of(layer_twos[0])) is not None:
+            self._of(layer_one).settles_by(rollup, is_copy=is_copy)
         l1 = _remote_reads(layer_twos) if layer_one is None else layer_one.server.unlogged
         for chain in layer_twos:
             if l1 is not None:
@@ -185,8 +184,12 @@ class ExplorerFeature(Feature):
 
 def _remote_reads(layer_twos: Sequence[ServedChain]) -> Handler | None:
     """Return the handler of what the explorer reads from a remote L1; None if there is none."""
-    rollup = layer_twos[0].rollup if layer_twos else None
-    if not isinstance(rollup, Rollup) or not isinstance(rollup.settlement_layer.l1, RemoteLayerOne):
+    rollup = rollup_of(layer_twos[0]) if layer_twos else None
+    if rollup is None or layer_twos[0].plan.config.l1.l1_url is None:
         return None
+    from entresol.features.explorer.methods.l1_reads import L1Reads  # noqa: PLC0415
+    from entresol.l1.remote_layer_one import RemoteLayerOne  # noqa: PLC0415 - few have one
+
     l1, limits = rollup.settlement_layer.l1, layer_twos[0].plan.config.limits
+    assert isinstance(l1, RemoteLayerOne)
     return Dispatcher([L1Reads(l1)], limits=request_limits(limits)).handle

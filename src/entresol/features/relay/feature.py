@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from entresol.features.relay.node_relay import NodeRelay, relays
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from entresol.features.relay.node_relay import NodeRelay
     from entresol.node.chain_plan import ChainPlan
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.metrics import Sample
@@ -48,12 +48,18 @@ class RelayFeature(Feature):
         """Return what it adds to an L2; raise `InvalidConfig` if there can be none where one is asked for."""
         if plan.layer == 1 or plan.is_replica:
             return None
-        self._is_wanted |= relays(plan.config)
+        settings = plan.config.relay
+        if settings.relay is not None or settings.finalize_withdrawals:
+            from entresol.features.relay.node_relay import relays  # noqa: PLC0415 - few nodes have one
+
+            self._is_wanted |= relays(plan.config)
         return RelayedChain(self, plan)
 
     def connected(self, chains: Sequence[ServedChain]) -> None:  # noqa: ARG002 - those of the node
         """Relay between the chains, also those that are added."""
         if self._is_wanted and self.running is None:
+            from entresol.features.relay.node_relay import NodeRelay  # noqa: PLC0415
+
             self.running = NodeRelay(self.node.served, self.node.l1)
 
     def parts(self) -> Iterable[tuple[Phase, Part]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from entresol.features.workers.supervisor import WorkerSupervisor
+from entresol.node.config.api import worker_count
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from entresol.features.workers.producer_role import ProducerRole
+    from entresol.features.workers.supervisor import WorkerSupervisor
     from entresol.node.chain_plan import ChainPlan, OpenChain
     from entresol.node.feature import NodePlan
     from entresol.node.parts.part import Part
@@ -37,7 +38,12 @@ class WorkersFeature(Feature):
 
     def __init__(self, node: NodePlan, log: NodeLog | None) -> None:
         super().__init__(node)
-        self._supervisor = WorkerSupervisor.of(node, log)
+        self._supervisor: WorkerSupervisor | None = None
+        if worker_count(node.config.api) > 1:
+            # Few nodes have them.
+            from entresol.features.workers.supervisor import WorkerSupervisor  # noqa: PLC0415
+
+            self._supervisor = WorkerSupervisor(node, log)
 
     def chain(self, plan: ChainPlan) -> ChainFeature | None:
         """Return what it adds to a chain."""

@@ -15,11 +15,12 @@ from entresol.node.base_tokens import development_base_tokens
 from entresol.node.chain_plan import ChainPlan, OpenChain
 from entresol.node.chain_service import ServiceHooks
 from entresol.node.dev_features import serves_dev_methods
+from entresol.node.genesis_config import chain_id_of
 from entresol.node.layer_two_configs import layer_two_configs
 from entresol.node.loading import load_features
 from entresol.node.node import Node
 from entresol.node.node_parts import NodeParts
-from entresol.node.opening.layer_two import chain_id_of, open_with_genesis
+from entresol.node.opening.layer_two import open_with_genesis
 from entresol.node.opening.open_chain import open_chain, opened_chain
 from entresol.node.startup.info import NodeInfo
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken

@@ -11,10 +11,13 @@ from entresol.chain.genesis.accounts import (
     DevAccount,
     derive,
 )
-from entresol.primitives.values import Hash32
+from entresol.primitives.values import Address, Hash32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+MAX_CHAINS: Final = 16
+"""More L2s than anybody develops for at once; each takes memory and a thread or two."""
 
 OPERATOR: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development operator")))
 """The operator of the development L1, which deploys and settles there; its key is publicly known."""
@@ -26,6 +29,11 @@ def operator_of(index: int) -> DevAccount:
         return OPERATOR
     name = b"entresol: the development operator of L2 %d" % index
     return DevAccount.from_secret(Hash32(keccak256(name)))
+
+
+def development_operators() -> list[Address]:
+    """Return the operators of all L2s that a development L1 may have, those of chains that are added included."""
+    return [operator_of(index).address for index in range(MAX_CHAINS)]
 
 
 RELAY: Final = DevAccount.from_secret(Hash32(keccak256(b"entresol: the development relay")))

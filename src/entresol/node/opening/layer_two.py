@@ -16,7 +16,7 @@ from entresol.errors import InvalidConfig, MalformedValue
 from entresol.features.fork.config.folders import data_path
 from entresol.l1.deployment import SettlementContracts
 from entresol.node.dev_features import funding
-from entresol.node.genesis_config import LayerTwoGenesis, load_file
+from entresol.node.genesis_config import LayerTwoGenesis
 from entresol.node.opening.availability import max_pubdata_of, with_availability
 from entresol.node.opening.chain_parts import (
     closed_on_failure,
@@ -175,9 +175,3 @@ def _fee_recipient(config: ChainConfig) -> Address:
         return Address.parse(config.fee_recipient)
     except MalformedValue as error:
         raise InvalidConfig("--fee-recipient", error.problem) from error
-
-
-def chain_id_of(config: ChainConfig) -> int:
-    """Return the chain id of the L2."""
-    file = load_file(config)
-    return config.chain_id if file is None else file.chain_id

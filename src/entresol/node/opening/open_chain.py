@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.l1.embedded import EmbeddedLayerOne
-from entresol.l1.operator import OperatorKeys
 from entresol.node.chain_plan import OpenChain
 from entresol.node.dev_features import (
     funded_accounts,
@@ -13,12 +11,8 @@ from entresol.node.dev_features import (
     open_keyring,
     requested_accounts,
 )
-from entresol.node.opening.development_keys import operator_of
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_one_alone import open_layer_one_alone
-from entresol.node.opening.layer_two import open_layer_two
-from entresol.node.settlement.rollup import Rollup
-from entresol.node.settlement.settlement_layer import SettlementLayer, development_contracts
 from entresol.sequencer.local import LocalSequencer
 from entresol.sequencer.sequencer import SequencerElsewhere
 
@@ -27,7 +21,6 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
-    from entresol.l1.deployment import SettlementContracts
     from entresol.node.chain_plan import ChainPlan
 
 
@@ -35,6 +28,9 @@ def open_chain(plan: ChainPlan, layer_twos: Sequence[OpenChain] = ()) -> OpenCha
     """Open a chain; `layer_twos` are those on a development L1 from genesis."""
     fees: FeeModel | None = None
     if plan.layer == 2:
+        # An L1 alone does not need it.
+        from entresol.node.opening.layer_two import open_layer_two  # noqa: PLC0415
+
         chain, fees = open_layer_two(
             *(plan.config, plan.l1_chain_id, plan.contracts, plan.store),
             base_token=plan.base_token,
@@ -67,28 +63,3 @@ def opened_chain(plan: ChainPlan, chain: Chain, fees: FeeModel | None = None) ->
     init = config.l1.l1_init if is_l1 else config.chain.init
     plan.keyring = open_keyring(config, (*funded, *init_signers(init)))
     return OpenChain(plan, chain, LocalSequencer(chain), fees)
-
-
-def embedded_settlement_layer(
-    layer_one: OpenChain, index: int = 0, contracts: SettlementContracts | None = None
-) -> SettlementLayer:
-    """Return the development L1 as what one of its L2s settles on, with the contracts and the operator of that one.
-
-    `contracts` are those of a chain that was added; by default they are those of its genesis.
-    """
-    chain, sequencer = layer_one.chain, layer_one.sequencer
-    assert isinstance(sequencer, LocalSequencer)
-    return SettlementLayer(
-        l1=EmbeddedLayerOne(chain, sequencer),
-        l1_chain_id=chain.rules.chain_id,
-        contracts=contracts or development_contracts(index),
-        operator_keys=OperatorKeys.of(operator_of(index).secret),
-        deployment_block=chain.ledger.first,
-    )
-
-
-def settled(opened: OpenChain, layer: SettlementLayer) -> OpenChain:
-    """Return an L2 with the rollup that settles it on a layer."""
-    assert opened.fees is not None
-    plan, chain = opened.plan, opened.chain
-    return opened._replace(rollup=Rollup(chain, opened.sequencer, layer, opened.fees, plan.config))

@@ -19,8 +19,8 @@ from entresol.l1.urls import Endpoint, is_http_url
 from entresol.l1.validators import add_validators, check_validators, fund
 from entresol.node.dev_features import funding
 from entresol.node.ecosystem_directory import EcosystemDirectory
+from entresol.node.genesis_config import chain_id_of
 from entresol.node.layer_two_configs import layer_two_configs
-from entresol.node.opening.layer_two import chain_id_of
 from entresol.node.settlement.chain_operators import ChainOperators
 from entresol.node.settlement.chain_registrar import ChainRegistrar, registered_chain
 from entresol.node.settlement.manifest import ManifestFile, RecordedToken, SettlementManifest

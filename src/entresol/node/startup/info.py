@@ -21,7 +21,7 @@ from entresol.node.dev_features import (
     serves_dev_methods,
     settles_remotely,
 )
-from entresol.node.settlement.rollup import Rollup
+from entresol.node.node_parts import rollup_of
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
 
@@ -287,12 +287,8 @@ def info_of(node: NodePlan, served: ServedChain) -> NodeInfo:
     plan, layer_one = served.plan, node.served_l1
     address = None if layer_one is None else layer_one.server.address
     extra = None if layer_one is None else layer_one.server.extra_address
-    rollup = served.rollup
-    l1 = (
-        None
-        if not isinstance(rollup, Rollup)
-        else L1Info.of(node.config, rollup.settlement_layer, address, extra)
-    )
+    rollup = rollup_of(served)
+    l1 = None if rollup is None else L1Info.of(node.config, rollup.settlement_layer, address, extra)
     # L1 may have another price than the settings.
     fees = served.fees
     token = (
