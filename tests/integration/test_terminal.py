@@ -104,12 +104,20 @@ def test_a_call_tree_has_decoded_calls_events_and_results() -> None:
     assert "\n        └─ ← [Stop]\n" in printed
 
 
+def both_transactions(printed: str) -> list[dict[str, Any]]:
+    """Return the lines of the log, or none while they have fewer than two transactions."""
+    entries = [json.loads(line) for line in printed.splitlines()]
+    transactions = [entry for entry in entries if entry["message"] == "transaction"]
+    return entries if len(transactions) == 2 else []
+
+
 def test_json_logs_have_the_same_as_fields() -> None:
     with terminal("--no-l1", "--json-logs", "-vvvv") as node:
         address = node.deploy(logging_code(HELLO))
         node.client("eth_call", {"to": address}, "latest")
         node.send(to=address)
-        entries = [json.loads(line) for line in node.printed().splitlines()]
+        # Each is printed once it is traced.
+        entries = eventually(lambda: both_transactions(node.printed()))
     (called,) = [entry["fields"] for entry in entries if entry["message"] == "console.log"]
     assert called == {"method": "eth_call", "lines": ["hello 42"]}
     fields = [entry["fields"] for entry in entries if entry["message"] == "transaction"][-1]

@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 
 def load_features() -> Iterator[type[Feature]]:
-    """Yield the classes of the features that a node has, in their order."""
-    for place in LOADED.values():
-        module, _, name = place.partition(":")
-        found: Any = getattr(import_module(module), name)
+    """Yield the classes of the features that a node has, in their order; one whose folder was deleted is left out."""
+    for name, place in LOADED.items():
+        package = f"entresol.features.{name}"
+        try:
+            import_module(package)
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise
+            continue
+        module, _, kind = place.partition(":")
+        found: Any = getattr(import_module(module), kind)
         yield found
