@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias, final, type_check_only
 
 from msgspec import Raw
 
-from entresol.errors import AccountRejection, InvalidSignature, InvalidTransaction
+from entresol.errors.transactions import AccountRejection, InvalidSignature, InvalidTransaction
 from entresol.primitives.transactions import Transaction, ZkTransaction
 
 # --- State -------------------------------------------------------------------
