@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.anvil import Anvil, running_anvil
+from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of
 from tests.support.fork.remote_anvil import (
     CHAIN_ID,
     STRANGER,
@@ -121,6 +122,15 @@ def test_a_reset_without_a_number_stands_on_the_latest_block(
     assert fork("eth_blockNumber") == "0x2"
     fork(method, {"forking": {}})
     assert fork("eth_blockNumber") == remote.node("eth_blockNumber")
+
+
+def test_a_reset_keeps_the_sources_that_clients_have_added(
+    fork: Anvil, remote: RemoteAnvil
+) -> None:
+    contracts = FailingContracts(fork)
+    fork("hardhat_reset", {"forking": {"jsonRpcUrl": remote.url}})
+    (case,) = (case for case in cases_of("plain") if case.name == "internal functions")
+    assert contracts.lines(case) == case.hardhat
 
 
 @pytest.mark.parametrize("method", ["anvil_reset", "hardhat_reset"])

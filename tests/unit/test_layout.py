@@ -29,6 +29,7 @@ NATIVE: Final = CORE / "native"
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 MAX_LINE: Final = 120
+MAX_PARAMETERS: Final = 8
 NO_NOUNS: Final = ("That of", "Those ", "Who ", "Whether all that", "What ", "Which ")
 """How no docstring begins."""
 IS_NO: Final = re.compile(
@@ -139,6 +140,19 @@ def test_a_feature_imports_another_one_only_if_it_says_so() -> None:
             if feature and other and feature != other:
                 found[feature].add(other)
     assert found == {feature: set(reasons) for feature, reasons in NEEDS.items()}
+
+
+def test_no_constructor_of_an_assembly_has_more_than_eight_parameters() -> None:
+    counts = {
+        f"{module}: {node.name}": len(function.args.args) + len(function.args.kwonlyargs) - 1
+        for module, tree in package_trees().items()
+        if module.startswith(("entresol.node.", "entresol.features."))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for function in node.body
+        if isinstance(function, ast.FunctionDef) and function.name == "__init__"
+    }
+    assert {name: count for name, count in counts.items() if count > MAX_PARAMETERS} == {}
 
 
 def test_no_function_of_another_object_is_replaced() -> None:

@@ -12,6 +12,7 @@ from entresol.chain.clock import Clock
 from entresol.chain.edits import Edits, PreparedEdit
 from entresol.chain.events import ChainEvents, TransactionPending
 from entresol.chain.finality import BlockTag, Finality
+from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.history import History
 from entresol.chain.ledger import Ledger
 from entresol.chain.mempool import Mempool, PoolConfig
@@ -158,6 +159,11 @@ class Chain:
     def head(self) -> Header:
         """The header of the last block."""
         return self.ledger.head
+
+    @property
+    def identity(self) -> bytes:
+        """The hash that identifies its genesis in its store."""
+        return self.ledger.store.genesis.identity or identity(self.genesis)
 
     @property
     def number(self) -> int:

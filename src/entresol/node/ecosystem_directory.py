@@ -10,7 +10,6 @@ import msgspec
 from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.errors import InvalidConfig, StoreForeign
 from entresol.features.adding.records import added_at
-from entresol.features.dev.node_chains import identity_of
 from entresol.features.fork.config.folders import L1_FOLDER
 from entresol.storage.database.directory import (
     FORMAT_FILE,
@@ -96,7 +95,7 @@ class EcosystemDirectory:
     def opened(self, chain: Chain, folder: str | None = None) -> Chain:
         """Return a chain that was opened, by default that of an L2; reject one that was not created in this directory."""
         folder = folder or str(chain.rules.chain_id)
-        found = identity_of(chain).hex()
+        found = chain.identity.hex()
         if self._stored.identities.get(folder, found) != found:
             raise InvalidConfig(
                 _FLAG,
@@ -110,7 +109,7 @@ class EcosystemDirectory:
         chains = {str(layer_two.rules.chain_id): layer_two for layer_two in layer_twos}
         if layer_one is not None:
             chains[L1_FOLDER] = self.opened(layer_one, L1_FOLDER)
-        identities = {folder: identity_of(chain).hex() for folder, chain in chains.items()}
+        identities = {folder: chain.identity.hex() for folder, chain in chains.items()}
         self._write(msgspec.structs.replace(self._stored, identities=identities))
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
 from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
 from entresol.node.node_parts import NodeParts
-from entresol.node.opening import open_chain
+from entresol.node.opening import open_layers
 from entresol.server.config import ServerConfig
 
 
@@ -84,7 +84,7 @@ def test_a_node_that_fails_to_open_closes_both_of_its_chains(
         raise StoreFull(tmp_path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_chain, "Rollup", fail)
+        patch.setattr(open_layers, "Rollup", fail)
         # The error keeps what was open alive, so that only closing releases the directory.
         with pytest.raises(StoreFull) as caught:
             build_node(config)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from entresol.features.adding.methods import ChainEntry, ChainToken, EntresolChains, NewChainFields
+from entresol.features.adding.methods import EntresolChains, NewChainFields
 from entresol.primitives.values import Address
+from entresol.rpc.models.chain_entry import ChainEntry, ChainToken
 from tests.support.rpc_client import NamespaceClient
 
 METHOD = "entresol_addChain"

@@ -13,7 +13,6 @@ from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.chain.finality import BlockTag
 from entresol.errors import StoreFailed
 from entresol.features.dev.checkpoint import MAX_CHECKPOINTS, CheckpointLog
-from entresol.features.dev.node_chains import identity_of
 from entresol.features.dev.reverts import MAX_REPLACED, Reverts
 from entresol.features.dev.state_file.loading import build_genesis
 from entresol.sequencer.sequencer import InlineSequencer
@@ -22,7 +21,7 @@ from tests.support.chain.dev_chain import ALICE, GENESIS, NOBODY, RULES, balance
 
 
 def genesis_store(chain: Chain) -> Store:
-    return build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields)
+    return build_genesis(chain.genesis, chain.identity, chain.ledger.genesis_fields)
 
 
 def test_a_checkpoint_restores_state_pool_clock_and_confirmations(manual: Chain) -> None:

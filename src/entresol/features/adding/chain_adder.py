@@ -38,10 +38,11 @@ from entresol.sequencer.local import LocalSequencer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from entresol.features.adding.methods import ChainEntry, NewChainFields
+    from entresol.features.adding.methods import NewChainFields
     from entresol.node.chain_service import ChainService
     from entresol.node.feature import ServedChain
     from entresol.node.node_parts import NodeParts
+    from entresol.rpc.models.chain_entry import ChainEntry
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from entresol.features.adding.chain_adder import ChainAdder
-    from entresol.features.adding.methods import ChainEntry, NewChainFields
+    from entresol.features.adding.methods import NewChainFields
     from entresol.node.chain_plan import ChainPlan, OpenChain
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.parts.part import Part
     from entresol.rpc.jsonrpc.method import Namespace
+    from entresol.rpc.models.chain_entry import ChainEntry
 
 
 class NoChains:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from entresol.features.debugger.explainer import SourceExplainer
 from entresol.features.debugger.gas_reports import GasReports
@@ -62,6 +62,10 @@ class DebuggerFeature(Feature):
     def __init__(self, node: NodePlan) -> None:
         super().__init__(node)
         self._sources = SourceRegistry.of_paths(node.config.api.sources)
+
+    def continues(self, before: Self) -> None:
+        """Keep the sources that clients have added."""
+        self._sources.take_added(before._sources)
 
     def chain(self, plan: ChainPlan) -> ChainFeature:
         """Return what it adds to a chain."""

@@ -8,7 +8,6 @@ from operator import gt, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from entresol.chain.events import BLOCK_EVENTS, BlocksReverted
-from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.logs import find_logs
 from entresol.errors import BelowSettledBatch, InvalidParams, RollbackRejected
 from entresol.features.dev.checkpoint import NodeRevertPlan
@@ -318,9 +317,4 @@ def new_genesis(chain: Chain) -> Store:
     """Return a store with the genesis of a chain alone."""
     ledger = chain.ledger
     rules = ledger.store.rules.current
-    return build_genesis(chain.genesis, identity_of(chain), ledger.genesis_fields, rules)
-
-
-def identity_of(chain: Chain) -> bytes:
-    """Return the hash that identifies the genesis of a chain in its store."""
-    return chain.ledger.store.genesis.identity or identity(chain.genesis)
+    return build_genesis(chain.genesis, chain.identity, ledger.genesis_fields, rules)

@@ -12,7 +12,6 @@ import msgspec
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH, DevAccount
 from entresol.counted import counted
 from entresol.errors import InvalidConfig
-from entresol.features.adding.methods import ChainEntry, ChainToken
 from entresol.features.fork.fork_info import ForkInfo
 from entresol.l1.urls import Endpoint
 from entresol.node.dev_features import (
@@ -24,6 +23,7 @@ from entresol.node.dev_features import (
 from entresol.node.node_parts import rollup_of
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 from entresol.primitives.interop_bundles import BASE_TOKEN_HOLDER
+from entresol.rpc.models.chain_entry import ChainEntry, ChainToken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

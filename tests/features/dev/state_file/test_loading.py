@@ -19,7 +19,6 @@ from entresol.chain.fees import FeeModel
 from entresol.chain.genesis.stored_genesis import identity
 from entresol.chain.ledger import rebuild
 from entresol.errors import HistoryNotLoaded, InvalidStateFile, NotPossible
-from entresol.features.dev.node_chains import identity_of
 from entresol.features.dev.reverts import Reverts
 from entresol.features.dev.state_file.loading import build_foreign, build_genesis, build_own
 from entresol.features.dev.state_file.reading import StateFile, read_state_file
@@ -44,7 +43,7 @@ def read(document: Any) -> StateFile:
 
 
 def load(chain: Chain, document: Any) -> None:
-    store = build_foreign(read(document), chain.genesis, identity_of(chain))
+    store = build_foreign(read(document), chain.genesis, chain.identity)
     Reverts(chain).replace(store)
     store.close()
 
@@ -124,10 +123,10 @@ def test_a_dump_of_our_own_is_restored_exactly(chain: Chain) -> None:
     for _ in range(3):
         chain.builder.seal()
     part = ChainDump(chain).part()
-    store = build_own(part, chain.genesis, identity_of(chain))
+    store = build_own(part, chain.genesis, chain.identity)
     before = [chain.blocks.record(number) for number in range(chain.number + 1)]
     reverts = Reverts(chain)
-    reverts.replace(build_genesis(chain.genesis, identity_of(chain), chain.ledger.genesis_fields))
+    reverts.replace(build_genesis(chain.genesis, chain.identity, chain.ledger.genesis_fields))
     assert (chain.number, chain.ledger.store.loaded.last) == (0, 0)
     reverts.replace(store)
     assert [chain.blocks.record(number) for number in range(chain.number + 1)] == before
@@ -154,7 +153,7 @@ def test_a_record_that_does_not_lead_to_its_state_root_is_rejected(chain: Chain)
     for records in ((part.records[0], broken), part.records[1:]):
         wrong = msgspec.structs.replace(part, records=records)
         with pytest.raises(InvalidStateFile, match="records: block"):
-            build_own(wrong, chain.genesis, identity_of(chain))
+            build_own(wrong, chain.genesis, chain.identity)
 
 
 def test_rows_of_other_tables_are_rejected_and_nothing_is_left(
@@ -163,7 +162,7 @@ def test_rows_of_other_tables_are_rejected_and_nothing_is_left(
     part = msgspec.structs.replace(ChainDump(chain).part(), rows=((b"mhead", b"\x01"),))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(InvalidStateFile, match="rows of an unknown table") as rejection:
-        build_own(part, chain.genesis, identity_of(chain))
+        build_own(part, chain.genesis, chain.identity)
     # Whoever handles the error still has it, and its frames.
     assert rejection.tb is not None
     assert list(tmp_path.iterdir()) == []
@@ -183,9 +182,9 @@ def test_a_chain_that_starts_at_a_number_is_dumped_and_loaded(chain: Chain) -> N
         own = file.part_of(chain.rules.chain_id)
         assert own is not None
         source = (
-            build_own(own, loaded.genesis, identity_of(loaded))
+            build_own(own, loaded.genesis, loaded.identity)
             if part
-            else build_foreign(file, loaded.genesis, identity_of(loaded))
+            else build_foreign(file, loaded.genesis, loaded.identity)
         )
         Reverts(loaded).replace(source)
         source.close()
@@ -199,7 +198,7 @@ def test_a_chain_on_disk_is_replaced_by_what_a_worker_has_read(
 ) -> None:
     on_disk = Chain.open(tmp_path / "chain", chain.rules, chain.genesis)
     on_disk.builder.seal()
-    source = build_genesis(chain.genesis, identity_of(on_disk), chain.ledger.genesis_fields)
+    source = build_genesis(chain.genesis, on_disk.identity, chain.ledger.genesis_fields)
     with ThreadPoolExecutor(1) as worker:
         worker.submit(on_disk.ledger.store.prepare_replace, source).result()
     monkeypatch.setattr(source._db, "scan", None)
@@ -218,7 +217,7 @@ def test_imports_of_roots_are_dumped_restored_and_rebuilt() -> None:
     chain.filler.roots.extend(roots(3))
     chain.builder.seal()
     assert b'"0x7d"' in b"".join(ChainDump(chain).written())
-    store = build_own(ChainDump(chain).part(), chain.genesis, identity_of(chain))
+    store = build_own(ChainDump(chain).part(), chain.genesis, chain.identity)
     Reverts(chain).replace(store)
     chain.verify()
     rebuild(chain.ledger.store)
@@ -237,7 +236,7 @@ def test_a_dump_has_the_prices_and_the_rules_of_its_last_block() -> None:
         dumped.rules.current = msgspec.structs.replace(dumped.rules.current, gas_limit=12_345_678)
         chain.builder.seal()
         part = ChainDump(chain).part()
-        with closing(build_own(part, chain.genesis, identity_of(chain))) as restored:
+        with closing(build_own(part, chain.genesis, chain.identity)) as restored:
             assert restored.prices.at(2) == dumped.prices.at(2) != dumped.prices.at(1)
             assert restored.rules.at(2) == dumped.rules.current != dumped.rules.at(1)
 
@@ -253,5 +252,5 @@ def test_a_failed_import_of_roots_in_a_dump_is_rejected() -> None:
     broken = msgspec.structs.replace(second, results=(result,))
     wrong = msgspec.structs.replace(part, records=(first, broken))
     with pytest.raises(InvalidStateFile, match="a system transaction may not fail"):
-        build_own(wrong, chain.genesis, identity_of(chain))
+        build_own(wrong, chain.genesis, chain.identity)
     chain.close()

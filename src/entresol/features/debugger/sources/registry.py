@@ -77,6 +77,13 @@ class SourceRegistry:
             self._version += 1
             self._found.clear()
 
+    def take_added(self, before: Self) -> None:
+        """Have the contracts, too, that were added to another one."""
+        with self._lock:
+            self._added = before._added
+            self._version += 1
+            self._found.clear()
+
     def version(self) -> int:
         """Return a number that is another one once contracts were added, or folders read again because they changed."""
         self._read_again()

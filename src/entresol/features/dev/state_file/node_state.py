@@ -12,7 +12,7 @@ from entresol.chain.genesis.genesis_contracts import (
     registered_contract_in,
 )
 from entresol.errors import ChainReplaced, NotPossible
-from entresol.features.dev.node_chains import NodeChains, identity_of, new_genesis
+from entresol.features.dev.node_chains import NodeChains, new_genesis
 from entresol.features.dev.state_file.loading import (
     apply_accounts,
     build_foreign,
@@ -180,7 +180,7 @@ class NodeState:
         return not file.blocks
 
     def _replacement(self, chain: Chain, files: Mapping[Chain, StateFile]) -> Replacement:
-        key, own = identity_of(chain), files.get(chain)
+        key, own = chain.identity, files.get(chain)
         sources = files.values() if own is None else [own]
         parts = (source.part_of(chain.rules.chain_id) for source in sources)
         part = next((known for known in parts if known is not None), None)
