@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from entresol.features.explorer.account_index import IndexedAccounts
 from entresol.features.explorer.holders import HolderLists
 from entresol.features.explorer.methods.statistics import EntresolBlockStatistics
 from entresol.features.explorer.methods.tokens import EntresolTokens, EntresolTokenTransfers
@@ -20,10 +21,11 @@ def account_namespaces(services: ApiServices) -> list[Namespace]:
     """Return what finds transactions, tokens and transfers by account."""
     ledger, resolver = services.chain.ledger, services.resolver
     store = ledger.store
-    holders = HolderLists(store.accounts, is_fork=ledger.anchor is not None)
+    index = IndexedAccounts(store)
+    holders = HolderLists(index, is_fork=ledger.anchor is not None)
     return [
-        EntresolTokens(ledger, resolver, holders),
+        EntresolTokens(ledger, resolver, index, holders),
         EntresolTokenTransfers(ledger, TransferSearch(store)),
         EntresolBlockStatistics(ledger),
-        EntresolTransactions(ledger, TransactionSearch(store, store.accounts, services.traces)),
+        EntresolTransactions(ledger, index, TransactionSearch(store, index, services.traces)),
     ]
