@@ -16,6 +16,7 @@ from entresol.chain.chain import Chain
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.features.dev.reverts import Reverts
+from entresol.features.explorer.account_index import AccountIndex
 from entresol.primitives.transactions import FeeMarketTransaction, decode, decode_many, sign
 from entresol.primitives.values import Address, Hash32
 from tests.support.anvil import Anvil, running_anvil
@@ -93,7 +94,7 @@ def index_cost() -> Iterator[Row]:
 def sealing_seconds(raws: Sequence[bytes], size: int, *, indexed: bool = False) -> float:
     """Return the processor time in which a chain takes and seals transactions."""
     with open_chain(durable=False) as chain:
-        chain.ledger.store.index_accounts(wanted=indexed)
+        chain.ledger.store.keep_indexes([AccountIndex()] if indexed else [])
         start = time.process_time()
         for first in range(0, len(raws), size):
             for transaction in decode_many(raws[first : first + size]):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Row, Target
+from entresol.features.explorer.account_index import CALLED, HELD, HOLDER, AccountIndex
 from entresol.primitives.values import Address
 from entresol.storage import tables
 from tests.support.chain.api_client import ApiClient, send
@@ -26,7 +27,7 @@ TABLES: Final = {
     prefix: name
     for name, prefix in vars(tables).items()
     if isinstance(prefix, bytes) and name.isupper() and len(prefix) == 1 and prefix != tables.META
-}
+} | {HOLDER: "HOLDER", HELD: "HELD", CALLED: "CALLED"}
 
 
 def rows() -> Iterable[Row]:
@@ -35,7 +36,7 @@ def rows() -> Iterable[Row]:
     chain = open_chain(directory / "chain")
     client = ApiClient(chain)
     try:
-        chain.ledger.store.index_accounts()
+        chain.ledger.store.keep_indexes([AccountIndex()])
         use(client, 0, STEP)
         before, memory = table_bytes(client), [resident_bytes()]
         for start in range(STEP, BLOCKS, STEP):

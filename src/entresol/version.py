@@ -6,5 +6,5 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of data directories, our part of state files, caches of forks and tables of clusters; others are rejected."""

@@ -26,6 +26,7 @@ from entresol.node.ecosystem_directory import (
     check_layout,
 )
 from entresol.node.layer_two_configs import layer_two_configs
+from entresol.node.opening.chain_parts import indexes_of
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_two import open_layer_two
 from entresol.node.settlement.remote_tokens import stored_base_tokens
@@ -46,10 +47,10 @@ LAYER_1, LAYER_2 = "layer 1", "layer 2"
 
 def rebuild_chains(config: NodeConfig) -> int:
     """Rebuild the derived tables of each chain, and return the exit code."""
-    folders, blocks = _chains(config), 0
+    folders, indexes, blocks = _chains(config), indexes_of(config), 0
     with _locked(config):
         for name, path in folders.items():
-            with contextlib.closing(Store.open(path, rebuilding=True)) as store:
+            with contextlib.closing(Store.open(path, rebuilding=True, indexes=indexes)) as store:
                 progress = _Progress(name, "rebuilt")
                 rebuild(store, progress)
                 blocks += progress.blocks

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from entresol.rpc.jsonrpc.served_method import Method
     from entresol.server.handler import Handler, Page, PathRouter
     from entresol.server.pages import StaticFile
+    from entresol.storage.block_index import BlockIndex
     from entresol.terminal.explainer import Explainer
 
 T = TypeVar("T")
@@ -272,6 +273,11 @@ class Feature:
 
     def __init__(self, node: NodePlan) -> None:
         self.node = node
+
+    @classmethod
+    def indexes(cls, config: NodeConfig) -> Iterable[BlockIndex]:  # noqa: ARG003 - a hook
+        """Return what each store of these settings writes with each block."""
+        return ()
 
     def chain(self, plan: ChainPlan) -> ChainFeature | None:  # noqa: ARG002 - a hook
         """Return what it adds to a chain, at the start or to one that is added."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -11,6 +11,7 @@ from entresol.errors import MalformedValue, StoreDamaged, StoreFailed, WrongPare
 from entresol.primitives.anchor import Anchor
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
+from entresol.storage.block_index import BlockIndex, drop_others, is_complete, keep
 from entresol.storage.block_rows import NonEmptyBlocks, Prices, has_contents, keys_of, rows_of
 from entresol.storage.database import recovery
 from entresol.storage.database.directory import Directory
@@ -33,6 +34,9 @@ class Store(StoreView):
         self._prepared: tuple[BlockRecord, Contents] | None = None
         self._contents: Contents | None = None
         self._copied_at: int | None = None
+        self._indexes: tuple[BlockIndex, ...] = ()
+        # Whether the database has these, complete, and no others.
+        self._has_indexes = False
 
     @classmethod
     def open(
@@ -43,8 +47,12 @@ class Store(StoreView):
         is_synced: bool = True,
         rebuilding: bool = False,
         shared: bool = False,
+        indexes: Sequence[BlockIndex] | None = None,
     ) -> Self:
         """Open the chain in the directory `path`, which is created if it is missing.
+
+        It keeps `indexes` (`keep_indexes`). If none are named, those of the directory stay until a block is written,
+        which drops them.
 
         Without `is_synced` a power cut may undo the last writes: something else restores them. With `shared`, other
         processes may read it (`SecondaryStore`).
@@ -58,18 +66,31 @@ class Store(StoreView):
             is_synced=is_synced,
             rebuilding=rebuilding,
             shared=shared,
+            indexes=indexes,
         )
 
     @classmethod
-    def temporary(cls, *, shared: bool = False) -> Self:
+    def temporary(cls, *, shared: bool = False, indexes: Sequence[BlockIndex] = ()) -> Self:
         """Create an empty chain that is deleted when it is closed."""
         return cls._in(
-            Directory.temporary(), durable=False, is_synced=False, rebuilding=False, shared=shared
+            Directory.temporary(),
+            durable=False,
+            is_synced=False,
+            rebuilding=False,
+            shared=shared,
+            indexes=indexes,
         )
 
     @classmethod
     def _in(
-        cls, directory: Directory, *, durable: bool, is_synced: bool, rebuilding: bool, shared: bool
+        cls,
+        directory: Directory,
+        *,
+        durable: bool,
+        is_synced: bool,
+        rebuilding: bool,
+        shared: bool,
+        indexes: Sequence[BlockIndex] | None,
     ) -> Self:
         with contextlib.ExitStack() as undo:
             undo.callback(directory.close)
@@ -87,6 +108,9 @@ class Store(StoreView):
             if db.get(tables.REBUILDING) is not None and not rebuilding:
                 raise StoreFailed(f"rebuilding {directory.path} was interrupted: rebuild it again")
             store = cls(directory, db)
+            store._indexes = tuple(indexes or ())
+            if indexes is not None and not rebuilding:
+                store.keep_indexes(indexes)
             undo.pop_all()
         return store
 
@@ -217,6 +241,7 @@ class Store(StoreView):
         copy: Store = Store.temporary()
         # Read first: what is written meanwhile may be missing.
         copy._copied_at, copy.head_number = self._db.sequence, self.head_number
+        copy._indexes, copy._has_indexes = self._indexes, self._has_indexes
         try:
             copy._db.replace(self._db.contents())
         except BaseException:
@@ -230,8 +255,7 @@ class Store(StoreView):
 
     def prepare_replace(self, source: Store) -> None:
         """Read what `replace` writes, which takes longer than to write it; any thread may call it."""
-        if self.accounts.is_on:
-            source.index_accounts()
+        source.keep_indexes(self._indexes)
         if not self.exchanges_with(source):
             source._contents = source._db.contents()
 
@@ -242,8 +266,7 @@ class Store(StoreView):
         their files, unless others read them.
         """
         is_exchanged = self.exchanges_with(source)
-        if self.accounts.is_on:
-            source.index_accounts()
+        source.keep_indexes(self._indexes)
         if is_exchanged:
             self._directory, source._directory = source._directory, self._directory
             self._db.exchange(source._db)
@@ -259,7 +282,6 @@ class Store(StoreView):
         self.read_cache.evict_above(-1)
         self.genesis.refresh()
         self.fork.refresh()
-        self.accounts.refresh()
         self.nonempty.reset(self.head_number, self.first_number)
         self.loaded.refresh()
         self.batches.refresh()
@@ -267,12 +289,13 @@ class Store(StoreView):
         self.rules.refresh()
         return is_exchanged
 
-    def index_accounts(self, *, wanted: bool = True) -> None:
-        """Keep the index of accounts and tokens from now on, which is built if it is missing, or drop it."""
-        if wanted:
-            self.accounts.switch_on(self.records())
-        else:
-            self.accounts.switch_off()
+    def keep_indexes(self, indexes: Sequence[BlockIndex]) -> None:
+        """Keep these indexes from now on, which are built if they are missing, and drop all others."""
+        if self._has_indexes and self._indexes == tuple(indexes):
+            return
+        self._has_indexes = False
+        keep(self._db, indexes, self.records)
+        self._indexes, self._has_indexes = tuple(indexes), True
 
     def rebuild(
         self,
@@ -281,14 +304,18 @@ class Store(StoreView):
     ) -> None:
         """Rebuild the derived tables from the records, without readers meanwhile; an interrupted one has to be done again."""
         self._db.write([(tables.REBUILDING, b"")])
+        drop_others(self._db, self._indexes)
+        indexes = [index for index in self._indexes if is_complete(self._db, index)]
+        of_indexes = [table for index in indexes for table in index.tables]
         # What was closed on L1 is found again when L1 is asked.
-        for table in (*tables.DERIVED, tables.CLOSED_LOGS):
+        for table in (*tables.DERIVED, *of_indexes, tables.CLOSED_LOGS):
             self._db.drop(table)
         first = self.first_number
         total = 0 if self.head_number is None else self.head_number + 1 - first
         for done, record in enumerate(self.records()):
             rows = rows_of(self._db, record, first + done, nodes_of(record))
-            rows += self.accounts.rows_of(record, first + done)
+            for index in indexes:
+                rows += index.rows_of(self._db, record, first + done)
             self._db.write([*rows, *self.fork.rows_of(record, first + done)], sync=False)
             progress(done + 1, total)
         self._db.write([], [tables.REBUILDING])
@@ -323,6 +350,9 @@ class Store(StoreView):
             raise MalformedValue(
                 f"block {header.number} has a hash that is given: only an anchor has"
             )
+        if not self._has_indexes:
+            # Others would miss this block, and seem complete.
+            self.keep_indexes(self._indexes)
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared[0] is not record:
             prepared = record, self._prepare(record, nodes)
@@ -336,8 +366,9 @@ class Store(StoreView):
             (tables.HEAD, tables.number(number)),
             *rows_of(self._db, record, number, nodes),
             *self.fork.rows_of(record, number),
-            *self.accounts.rows_of(record, number),
         ]
+        for index in self._indexes:
+            rows += index.rows_of(self._db, record, number)
         return self._db.prepared(rows, self._left_by_reverted(number))
 
     def _show(self, number: int, record: BlockRecord) -> None:
@@ -361,5 +392,7 @@ class Store(StoreView):
             if self._db.get(table + key) is not None
         ]
         shared_with_none = keys_of(self._db, record, number)
-        optional = (*self.fork.keys_of(record, number), *self.accounts.keys_of(record, number))
+        optional = [*self.fork.keys_of(record, number)]
+        for index in self._indexes:
+            optional += index.keys_of(self._db, record, number)
         return [*others, *shared_with_none, *optional]

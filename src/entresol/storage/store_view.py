@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from entresol._native import Account
 from entresol.errors import MalformedValue, StoreDamaged, UnknownBlock
-from entresol.features.explorer.account_index import AccountIndex
 from entresol.primitives.headers import Header
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.values import Hash32
@@ -58,7 +57,6 @@ class StoreView:
         self.position = PositionTable(db)
         self.loaded = LoadedHistory(db)
         self.open_logs = OpenLogTable(db)
-        self.accounts = AccountIndex(db)
         head = db.get(tables.HEAD)
         self.head_number = None if head is None else int.from_bytes(head)
         """The number of the last block, or None before genesis."""
@@ -67,6 +65,11 @@ class StoreView:
     def path(self) -> Path:
         """The data directory of the chain."""
         return self._directory.path
+
+    @property
+    def rows(self) -> KeyValueStore:
+        """All rows, for who reads those of an index."""
+        return self._db
 
     @property
     def first_number(self) -> int:

@@ -44,9 +44,6 @@ BATCH_PATH: Final = b"j"
 PATHS: Final = b"x"
 CLEARED: Final = b"d"
 REMOTE_CODE: Final = b"C"
-HOLDER: Final = b"H"
-HELD: Final = b"T"
-CALLED: Final = b"N"
 META: Final = b"m"
 
 HEAD: Final = META + b"head"
@@ -60,7 +57,7 @@ ROOTS: Final = META + b"roots"
 LOADED: Final = META + b"loaded"
 POSITION: Final = META + b"position"
 CONFIRMED: Final = META + b"confirmed"
-ACCOUNTS_INDEXED: Final = META + b"accounts"
+INDEX: Final = META + b"index"
 ANCHOR: Final = META + b"anchor"
 DERIVING: Final = META + b"deriving"
 FINAL_BATCH: Final = META + b"finalbatch"
@@ -83,9 +80,6 @@ DERIVED: Final = (
     PRIORITY,
     OPEN_LOGS,
     CLEARED,
-    HOLDER,
-    HELD,
-    CALLED,
 )
 
 NUMBER_SIZE: Final = 8

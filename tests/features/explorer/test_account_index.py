@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from entresol.features.explorer import account_index
+from entresol.features.explorer.account_index import (
+    CALLED,
+    HELD,
+    HOLDER,
+    AccountIndex,
+    IndexedAccounts,
+)
 from entresol.features.explorer.token_transfers import TRANSFER, TokenStandard
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
@@ -26,9 +33,8 @@ from tests.support.chain.records import (
 )
 from tests.support.hex_data import word
 
-TOKEN, OTHER, HOLDER, LATER = (address(it) for it in (20, 21, 22, 23))
+TOKEN, OTHER, ALICE, LATER = (address(it) for it in (20, 21, 22, 23))
 NOBODY = bytes(20)
-INDEXED = (tables.HOLDER, tables.HELD, tables.CALLED)
 
 
 def moved(to: bytes, token: bytes = TOKEN, amount: int = 5) -> Log:
@@ -39,41 +45,57 @@ def block_of(parent: BlockRecord | None, *logs: Log, nonce: int = 0) -> BlockRec
     return record_after(parent, transactions=[transfer(nonce)], logs=[logs])
 
 
+TABLES = {"HOLDER": HOLDER, "HELD": HELD, "CALLED": CALLED}
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def store() -> Iterator[Store]:
-    store = Store.temporary()
-    store.index_accounts()
+    store = Store.temporary(indexes=[AccountIndex()])
     yield store
     store.close()
 
 
 def index_of(store: Store) -> dict[bytes, bytes]:
-    return {key: row for key, row in dump(store).items() if key[:1] in INDEXED}
+    """Return the rows of the index, but for what reverted blocks have left."""
+    head, found = store.head_number or 0, store.rows.scan(b"")
+    rows = ((key, row) for key, row in found if key[:1] in AccountIndex.tables)
+    return {key: row for key, row in rows if block_of_row(key, row) <= head}
+
+
+def block_of_row(key: bytes, row: bytes) -> int:
+    return tables.block_of(key) if key[:1] == CALLED else int.from_bytes(row[: tables.NUMBER_SIZE])
 
 
 def holders(store: Store) -> list[bytes]:
-    return [
-        holder.holder for holder in store.accounts.holders(TOKEN, b"", 10, store.head_number or 0)
-    ]
+    found = IndexedAccounts(store).holders(TOKEN, b"", 10, store.head_number or 0)
+    return [holder.holder for holder in found]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_described_and_has_a_byte_of_its_own(name: str) -> None:
+    assert f"| `{name}` | `{TABLES[name].decode()}` |" in PAGE
+    assert TABLES[name] not in vars(tables).values()
+    assert list(TABLES.values()).count(TABLES[name]) == 1
 
 
 def test_who_receives_a_token_is_its_holder(store: Store) -> None:
     first = record_after(None)
-    second = block_of(first, moved(HOLDER), moved(HOLDER), moved(HOLDER, OTHER))
-    fill(store, [first, second, block_of(second, moved(HOLDER), moved(LATER), nonce=1)])
-    found = store.accounts.tokens_of(HOLDER, b"", 10, 2)
+    second = block_of(first, moved(ALICE), moved(ALICE), moved(ALICE, OTHER))
+    fill(store, [first, second, block_of(second, moved(ALICE), moved(LATER), nonce=1)])
+    found = IndexedAccounts(store).tokens_of(ALICE, b"", 10, 2)
     assert {(it.token, it.block) for it in found} == {(TOKEN, 1), (OTHER, 1)}
     assert {it.standard for it in found} == {TokenStandard.ERC20}
-    assert set(holders(store)) == {HOLDER, LATER}
-    assert store.accounts.tokens(b"", 10, 2) == sorted([TOKEN, OTHER])
+    assert set(holders(store)) == {ALICE, LATER}
+    assert IndexedAccounts(store).tokens(b"", 10, 2) == sorted([TOKEN, OTHER])
 
 
 def test_the_first_transfer_of_a_block_says_which_standard_a_token_has(store: Store) -> None:
     first = record_after(None)
-    unique = TOKEN, (TRANSFER, word(0), bytes(12) + HOLDER, word(7)), b""
-    second = block_of(first, unique, moved(HOLDER))
+    unique = TOKEN, (TRANSFER, word(0), bytes(12) + ALICE, word(7)), b""
+    second = block_of(first, unique, moved(ALICE))
     fill(store, [first, second, block_of(second, moved(LATER), unique, nonce=1)])
-    (token,) = store.accounts.tokens_of(HOLDER, b"", 10, 2)
+    (token,) = IndexedAccounts(store).tokens_of(ALICE, b"", 10, 2)
     assert (token.block, token.standard) == (1, TokenStandard.ERC721)
 
 
@@ -88,7 +110,7 @@ def test_holders_are_read_by_pages(store: Store) -> None:
     people = sorted(address(it) for it in range(100, 107))
     fill(store, [first, block_of(first, *map(moved, people))])
     pages, after = [], b""
-    while page := store.accounts.holders(TOKEN, after, 3, 1):
+    while page := IndexedAccounts(store).holders(TOKEN, after, 3, 1):
         pages.append([it.holder for it in page])
         after = page[-1].holder
     assert pages == [people[:3], people[3:6], people[6:]]
@@ -126,8 +148,7 @@ def test_reverts_leave_no_trace(store: Store, seed: int) -> None:
         fresh = random_blocks(randomness, chain[keep], randomness.randrange(6))
         fill(store, fresh)
         chain = [*chain[: keep + 1], *fresh]
-    expected = Store.temporary()
-    expected.index_accounts()
+    expected = Store.temporary(indexes=[AccountIndex()])
     fill(expected, chain)
     assert index_of(store) == index_of(expected)
     expected.close()
@@ -140,7 +161,7 @@ def test_an_index_that_is_switched_on_later_is_the_same(store: Store) -> None:
     later = Store.temporary()
     fill(later, chain)
     assert not index_of(later)
-    later.index_accounts()
+    later.keep_indexes([AccountIndex()])
     assert dump(later) == dump(store)
     later.close()
 
@@ -150,13 +171,13 @@ def test_an_index_that_is_switched_off_is_gone_and_can_come_back(store: Store) -
     chain += random_blocks(random.Random(8), chain[0], 20)
     fill(store, chain)
     before = index_of(store)
-    store.index_accounts(wanted=False)
+    store.keep_indexes([])
     assert not index_of(store)
     after = random_blocks(random.Random(9), chain[-1], 3)
     fill(store, after)
     assert not index_of(store)
     store.unwind(len(chain) - 1)
-    store.index_accounts()
+    store.keep_indexes([AccountIndex()])
     assert index_of(store) == before
 
 
@@ -164,10 +185,10 @@ def test_a_chain_that_takes_the_place_of_another_is_indexed(store: Store) -> Non
     first = record_after(None)
     fill(store, [first])
     source = Store.temporary()
-    fill(source, [first, block_of(first, moved(HOLDER))])
+    fill(source, [first, block_of(first, moved(ALICE))])
     store.prepare_replace(source)
     store.replace(source)
-    assert holders(store) == [HOLDER]
+    assert holders(store) == [ALICE]
     source.close()
 
 
@@ -180,34 +201,12 @@ def test_who_is_called_and_not_changed_has_the_block(store: Store) -> None:
         {"transactions": [deposit(0)]},
     )
     fill(store, chain)
-    assert store.accounts.last_block_of(target, 3) == 1
-    assert store.accounts.last_block_of(changed, 3) == 2
-    assert store.accounts.last_block_of(changed, 1) is None
-    assert store.accounts.last_block_of(address(9), 3) == 3
-    called = [key for key in index_of(store) if key[:1] == tables.CALLED]
+    assert IndexedAccounts(store).last_block_of(target, 3) == 1
+    assert IndexedAccounts(store).last_block_of(changed, 3) == 2
+    assert IndexedAccounts(store).last_block_of(changed, 1) is None
+    assert IndexedAccounts(store).last_block_of(address(9), 3) == 3
+    called = [key for key in index_of(store) if key[:1] == CALLED]
     assert not any(key[1:21] == bytes(changed) for key in called)
-
-
-def test_an_index_that_was_begun_and_not_completed_is_dropped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    chain = [record_after(None)]
-    chain += random_blocks(random.Random(13), chain[0], 20)
-    monkeypatch.setattr(account_index, "_ROWS_PER_WRITE", 1)
-
-    def interrupted() -> Iterator[BlockRecord]:
-        yield from chain[:15]
-        raise KeyboardInterrupt
-
-    store = Store.temporary()
-    fill(store, chain)
-    with pytest.raises(KeyboardInterrupt):
-        store.accounts.switch_on(interrupted())
-    assert index_of(store)
-    assert not store.accounts.is_on
-    store.index_accounts(wanted=False)
-    assert not index_of(store)
-    store.close()
 
 
 def test_one_holder_is_found_behind_many_that_were_reverted(
@@ -226,5 +225,5 @@ def test_one_holder_is_found_behind_many_that_were_reverted(
         return read(db, start, prefix, count)
 
     monkeypatch.setattr(KeyValueStore, "read", counted)
-    (found,) = store.accounts.holders(TOKEN, b"", 1, 1)
+    (found,) = IndexedAccounts(store).holders(TOKEN, b"", 1, 1)
     assert (found.holder, sizes) == (b"\xff" * 20, [1, 512])

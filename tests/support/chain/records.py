@@ -23,6 +23,7 @@ from entresol.primitives.transactions.priority import PRIORITY_TYPES
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.services.native_reads import FEE_HISTORY_LIMITS
 from entresol.storage import tables
+from entresol.storage.database.key_value import KeyValueStore, Row
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import fee_market, priority_transaction
 from tests.support.contracts.merkle_trees import message_log
@@ -159,14 +160,27 @@ def fill(store: Store, chain: Iterable[BlockRecord]) -> None:
         store.append(record, nodes_of(record))
 
 
+SENDERS = b"X"
+
+
+class SenderIndex:
+    """The blocks in which an account has sent a transaction."""
+
+    name = "senders"
+    tables = (SENDERS,)
+
+    def rows_of(self, _db: KeyValueStore, record: BlockRecord, number: int) -> list[Row]:
+        return [(key, b"") for key in self.keys_of(_db, record, number)]
+
+    def keys_of(self, _db: KeyValueStore, record: BlockRecord, number: int) -> list[bytes]:
+        return [SENDERS + sender + tables.number(number) for _, sender in record.transactions]
+
+
 BY_NUMBER = (
     *(tables.RECORD, tables.HASH_OF_NUMBER, tables.TRANSACTION_LOCATION, tables.HASH_OF_NONCE),
     *(tables.ACCOUNT, tables.SLOT, tables.PUBLISHED, tables.LOGS, tables.PRIORITY),
-    *(tables.PRICES, tables.BATCH_POSITION, tables.CALLED),
+    *(tables.PRICES, tables.BATCH_POSITION, SENDERS),
 )
-
-
-_HOLDINGS = (tables.HOLDER, tables.HELD)
 
 
 def dump(store: Store) -> dict[bytes, bytes]:
@@ -175,17 +189,12 @@ def dump(store: Store) -> dict[bytes, bytes]:
     head = -1 if store.head_number is None else store.head_number
     reverted = [row for row in rows if row[:1] in BY_NUMBER and tables.block_of(row) > head]
     reverted += [row for row in rows if row[:1] == tables.OPEN_LOGS and _block_of_log(row) > head]
-    reverted += [row for row in rows if row[:1] in _HOLDINGS and _first_block(rows[row]) > head]
     hashes = {
         tables.NUMBER_OF_HASH + rows[entry]
         for entry in reverted
         if entry[:1] == tables.HASH_OF_NUMBER
     }
     return {key: row for key, row in rows.items() if key not in {*reverted, *hashes}}
-
-
-def _first_block(holding: bytes) -> int:
-    return int.from_bytes(holding[: tables.NUMBER_SIZE])
 
 
 def _block_of_log(key: bytes) -> int:

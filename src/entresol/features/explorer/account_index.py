@@ -6,7 +6,6 @@ contract logs, or a topic names an account. Here is the rest.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,22 +13,19 @@ from entresol._native import decode_transaction
 from entresol.features.explorer.token_transfers import TokenStandard, recipient_of
 from entresol.primitives.transactions import PriorityTransaction, may_be_unsigned
 from entresol.storage import tables
+from entresol.storage.block_index import is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from entresol.primitives.records import BlockRecord
     from entresol.storage.database.key_value import KeyValueStore, Row
+    from entresol.storage.store_view import StoreView
 
-log = logging.getLogger(__name__)
+HOLDER: Final = b"H"
+HELD: Final = b"T"
+CALLED: Final = b"N"
 
 _ADDRESS_SIZE: Final = 20
 
-_BLOCKS_PER_WRITE: Final = 256
-_ROWS_PER_WRITE: Final = 50_000
-"""Rows in memory before they are written: blocks may be full of transfers."""
-_BLOCKS_WITHOUT_WORD: Final = 10_000
-"""As many are indexed at once, and nobody is told."""
 _ROWS_PER_READ: Final = 512
 """How many rows are read at once where the first are of reverted blocks."""
 
@@ -51,110 +47,65 @@ class ReceivedToken(NamedTuple):
 class AccountIndex:
     """The tokens that accounts have ever received, and the blocks in which they were called but not changed."""
 
-    def __init__(self, db: KeyValueStore) -> None:
-        self._db = db
-        self._is_on: bool | None = None
+    name = "accounts"
+    tables = (HOLDER, HELD, CALLED)
+
+    def rows_of(self, db: KeyValueStore, record: BlockRecord, number: int) -> list[Row]:
+        """Return the rows of a block."""
+        rows: list[Row] = []
+        if not record.transactions:
+            return rows
+        for (token, holder), standard in _received(record).items():
+            key = HOLDER + token + holder
+            known = db.get(key)
+            # What is at or above this block was left by reverted ones.
+            if known is None or _unpack(known)[0] >= number:
+                value = tables.number(number) + bytes([standard])
+                rows += [(key, value), (HELD + holder + token, value)]
+        suffix = tables.number(number)
+        rows += [(CALLED + called + suffix, b"") for called in _called(record)]
+        return rows
+
+    def keys_of(self, db: KeyValueStore, record: BlockRecord, number: int) -> Iterator[bytes]:
+        """Yield the keys that a reverted block has left."""
+        if not record.transactions:
+            return
+        for token, holder in _received(record):
+            for key in (HOLDER + token + holder, HELD + holder + token):
+                row = db.get(key)
+                # It may be of an earlier block, or of one that has taken the place of a reverted one.
+                if row is not None and _unpack(row)[0] == number:
+                    yield key
+        yield from (CALLED + called + tables.number(number) for called in _called(record))
+
+
+class IndexedAccounts:
+    """Reads the index of a store; what is above `head` was left by reverted blocks."""
+
+    def __init__(self, store: StoreView) -> None:
+        self._db = store.rows
 
     @property
     def is_on(self) -> bool:
         """Whether all blocks are indexed."""
-        return self._db.get(tables.ACCOUNTS_INDEXED) is not None
-
-    def refresh(self) -> None:
-        """Read again whether the index is on, since the chain was replaced."""
-        self._is_on = None
-
-    @property
-    def _is_written(self) -> bool:
-        # Only this writer switches it.
-        if self._is_on is None:
-            self._is_on = self.is_on
-        return self._is_on
-
-    def switch_on(self, records: Iterable[BlockRecord]) -> None:
-        """Index these blocks, which are all, unless that was done; later blocks are indexed as they are appended."""
-        if self.is_on:
-            return
-        self._drop()
-        rows: dict[bytes, bytes] = {}
-        done = 0
-        for done, record in enumerate(records, 1):
-            if done == _BLOCKS_WITHOUT_WORD:
-                log.info("indexing the accounts and tokens of all blocks")
-            for key, value in self._rows_of(record, record.header().number):
-                # The first block counts, and it may not be written yet.
-                rows.setdefault(key, value)
-            if done % _BLOCKS_PER_WRITE == 0 or len(rows) >= _ROWS_PER_WRITE:
-                self._db.write(rows.items(), sync=False, rewrites=False)
-                rows = {}
-        rows[tables.ACCOUNTS_INDEXED] = b""
-        self._db.write(rows.items(), sync=False, rewrites=False)
-        self.refresh()
-        if done >= _BLOCKS_WITHOUT_WORD:
-            log.info("indexed the accounts and tokens of %d blocks", done)
-
-    def switch_off(self) -> None:
-        """Drop the index, so that later blocks cost nothing."""
-        if self.is_on:
-            self._db.write((), [tables.ACCOUNTS_INDEXED], sync=False, rewrites=False)
-            self.refresh()
-        # Also what was begun, and not completed.
-        self._drop()
-
-    def _drop(self) -> None:
-        for table in (tables.HOLDER, tables.HELD, tables.CALLED):
-            if self._db.first_at_least(table, table) is not None:
-                self._db.drop(table)
-
-    # With each block
-
-    def rows_of(self, record: BlockRecord, number: int) -> list[Row]:
-        """Return the rows of a block that is appended or rebuilt."""
-        return self._rows_of(record, number) if record.transactions and self._is_written else []
-
-    def keys_of(self, record: BlockRecord, number: int) -> Iterator[bytes]:
-        """Yield the keys that a reverted block has left."""
-        if not record.transactions or not self._is_written:
-            return
-        for token, holder in _received(record):
-            for key in (tables.HOLDER + token + holder, tables.HELD + holder + token):
-                row = self._db.get(key)
-                # It may be of an earlier block, or of one that has taken the place of a reverted one.
-                if row is not None and _unpack(row)[0] == number:
-                    yield key
-        yield from (tables.CALLED + called + tables.number(number) for called in _called(record))
-
-    def _rows_of(self, record: BlockRecord, number: int) -> list[Row]:
-        rows: list[Row] = []
-        for (token, holder), standard in _received(record).items():
-            key = tables.HOLDER + token + holder
-            known = self._db.get(key)
-            # What is at or above this block was left by reverted ones.
-            if known is None or _unpack(known)[0] >= number:
-                value = tables.number(number) + bytes([standard])
-                rows += [(key, value), (tables.HELD + holder + token, value)]
-        suffix = tables.number(number)
-        rows += [(tables.CALLED + called + suffix, b"") for called in _called(record)]
-        return rows
-
-    # Reads; what is above `head` was left by reverted blocks
+        return is_complete(self._db, AccountIndex())
 
     def holders(self, token: bytes, after: bytes, count: int, head: int) -> list[ReceivedToken]:
         """Return up to `count` accounts that have received a token, in the order of their addresses."""
-        found = self._read(tables.HOLDER + token, after, count, head)
+        found = self._read(HOLDER + token, after, count, head)
         return [ReceivedToken(token, holder, *value) for holder, value in found]
 
     def tokens_of(self, holder: bytes, after: bytes, count: int, head: int) -> list[ReceivedToken]:
         """Return up to `count` tokens that an account has received, in the order of their addresses."""
-        found = self._read(tables.HELD + holder, after, count, head)
+        found = self._read(HELD + holder, after, count, head)
         return [ReceivedToken(token, holder, *value) for token, value in found]
 
     def tokens(self, after: bytes, count: int, head: int) -> list[bytes]:
         """Return up to `count` tokens that anybody has received, in the order of their addresses."""
         found: list[bytes] = []
         while len(found) < count:
-            start = tables.HOLDER + after + _LAST_ADDRESS if after else tables.HOLDER
-            row = self._db.first_at_least(start + b"\0", tables.HOLDER)
+            start = HOLDER + after + _LAST_ADDRESS if after else HOLDER
+            row = self._db.first_at_least(start + b"\0", HOLDER)
             if row is None:
                 break
             after = row[0][1 : 1 + _ADDRESS_SIZE]
@@ -165,7 +116,7 @@ class AccountIndex:
     def last_block_of(self, account: bytes, block: int) -> int | None:
         """Return the last block up to `block` that has changed or called an account, or in which it has logged."""
         log = tables.LOGS + tables.ADDRESS_OF_LOG
-        prefixes = (tables.ACCOUNT + account, tables.CALLED + account, log + account)
+        prefixes = (tables.ACCOUNT + account, CALLED + account, log + account)
         found = [
             self._db.last_at_most(prefix + tables.number(block), prefix) for prefix in prefixes
         ]

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from entresol.chain.genesis.genesis_contracts import base_token_of
+from entresol.features.explorer.account_index import AccountIndex, IndexedAccounts
 from entresol.features.explorer.explorer_page import (
     FORK_FILE,
     FORK_PATH,
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from entresol.node.chain_plan import ChainPlan
+    from entresol.node.config.schema import NodeConfig
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.settlement.rollup import Rollup
     from entresol.rpc.jsonrpc.method import Namespace
     from entresol.server.handler import Handler, PageResponse
     from entresol.server.pages import StaticFile
+    from entresol.storage.block_index import BlockIndex
 
 HEALTH_PATH = "/health"
 
@@ -61,12 +64,13 @@ class ExploredChain(ChainFeature):
         self._chain = chain
         ledger, services = chain.chain.ledger, chain.services
         store = ledger.store
-        holders = HolderLists(store.accounts, is_fork=ledger.anchor is not None)
+        index = IndexedAccounts(store)
+        holders = HolderLists(index, is_fork=ledger.anchor is not None)
         return [
-            EntresolTokens(ledger, services.resolver, holders),
+            EntresolTokens(ledger, services.resolver, index, holders),
             EntresolTokenTransfers(ledger, TransferSearch(store)),
             EntresolBlockStatistics(ledger),
-            EntresolTransactions(ledger, TransactionSearch(store, store.accounts, services.traces)),
+            EntresolTransactions(ledger, index, TransactionSearch(store, index, services.traces)),
             *([] if chain.rollup is None else [EntresolBatchStatistics(chain.chain.batches)]),
         ]
 
@@ -138,6 +142,11 @@ class ExplorerFeature(Feature):
     def __init__(self, node: NodePlan) -> None:
         super().__init__(node)
         self._explored: dict[ChainPlan, ExploredChain] = {}
+
+    @classmethod
+    def indexes(cls, config: NodeConfig) -> Iterable[BlockIndex]:
+        """Return the index of accounts and tokens, if there is an explorer."""
+        return [AccountIndex()] if config.api.explorer else []
 
     def chain(self, plan: ChainPlan) -> ChainFeature:
         """Return what it adds to a chain."""

@@ -15,7 +15,7 @@ from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
     from entresol.execution.evm_env import EvmEnv, State
-    from entresol.features.explorer.account_index import AccountIndex, ReceivedToken
+    from entresol.features.explorer.account_index import IndexedAccounts, ReceivedToken
 
 MAX_SORTED: Final = 10_000
 """How many accounts are asked for their balances, to sort them."""
@@ -61,7 +61,7 @@ class HolderLists:
 
     def __init__(
         self,
-        index: AccountIndex,
+        index: IndexedAccounts,
         *,
         is_fork: bool,
         max_sorted: int | None = None,

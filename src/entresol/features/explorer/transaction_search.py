@@ -22,7 +22,7 @@ from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
     from entresol.execution.tracing import TraceBudget
-    from entresol.features.explorer.account_index import AccountIndex
+    from entresol.features.explorer.account_index import IndexedAccounts
     from entresol.primitives.records import BlockRecord
     from entresol.primitives.values import Address
     from entresol.rpc.services.trace_runner import TraceRunner
@@ -101,7 +101,7 @@ class TransactionSearch:
     def __init__(
         self,
         blocks: StoreView,
-        index: AccountIndex,
+        index: IndexedAccounts,
         traces: TraceRunner,
         *,
         max_blocks: int = MAX_BLOCKS,

@@ -15,26 +15,29 @@ from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import ValidationLimits
 from entresol.node.config.api import worker_count
 from entresol.node.genesis_config import has_other_contracts
+from entresol.node.loading import load_features
 from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from entresol.node.config.schema import ChainConfig, NodeConfig
+    from entresol.storage.block_index import BlockIndex
 
 log = logging.getLogger(__name__)
 
 
 def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
     """Open the store of a chain, or a temporary one; workers read it, too."""
-    shared = worker_count(config.api) > 1
+    shared, indexes = worker_count(config.api) > 1, indexes_of(config)
     if path is None:
-        store = Store.temporary(shared=shared)
-    else:
-        store = Store.open(path, is_synced=is_synced, shared=shared)
-    with closed_on_failure(store):
-        store.index_accounts(wanted=config.api.explorer)
-    return store
+        return Store.temporary(shared=shared, indexes=indexes)
+    return Store.open(path, is_synced=is_synced, shared=shared, indexes=indexes)
+
+
+def indexes_of(config: NodeConfig) -> tuple[BlockIndex, ...]:
+    """Return the indexes that the stores of a node keep."""
+    return tuple(index for feature in load_features() for index in feature.indexes(config))
 
 
 @contextlib.contextmanager

@@ -13,12 +13,14 @@ from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
 from entresol.node.opening.chain_parts import (
     closed_on_failure,
+    indexes_of,
     pool_config,
     start_clock,
     start_mining,
 )
 from entresol.node.opening.forked_genesis import begin_fork, genesis_of_fork
 from entresol.node.opening.layer_one import layer_one_rules
+from entresol.storage.store import Store
 
 if TYPE_CHECKING:
     from entresol.features.fork.opening.open_fork import OpenFork
@@ -46,9 +48,10 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
         remote = fork.remote.table
         if "l1_base_fee" in config.given:
             base_fee = config.l1_blocks.l1_base_fee
-    chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
+    store = Store.temporary(indexes=indexes_of(config))
+    with closed_on_failure(store):
+        chain = Chain(store, rules, genesis, pool=pool_config(settings), remote=remote)
     with closed_on_failure(chain):
-        chain.ledger.store.index_accounts(wanted=config.api.explorer)
         if base_fee is not None:
             chain.configure(BlockSettings(base_fee=base_fee))
         start_clock(chain, settings)

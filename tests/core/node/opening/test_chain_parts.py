@@ -11,6 +11,7 @@ import pytest
 from entresol.chain.chain import Chain
 from entresol.chain.mining_schedule import MiningMode
 from entresol.chain.rules import ChainRules
+from entresol.features.explorer.account_index import IndexedAccounts
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.opening.chain_parts import new_store, start_mining
 from entresol.storage.store import Store
@@ -31,15 +32,15 @@ def test_an_older_directory_is_indexed_when_it_is_opened_with_the_explorer(tmp_p
     with closing(opened(path, explorer=False)) as store:
         first = record_after(None)
         fill(store, [first, record_after(first, transactions=[transfer(0, to=TARGET)])])
-        assert not store.accounts.is_on
-        assert store.accounts.last_block_of(TARGET, 1) is None
+        assert not IndexedAccounts(store).is_on
+        assert IndexedAccounts(store).last_block_of(TARGET, 1) is None
     for _ in range(2):
         with closing(opened(path, explorer=True)) as store:
-            assert store.accounts.is_on
-            assert store.accounts.last_block_of(TARGET, 1) == 1
+            assert IndexedAccounts(store).is_on
+            assert IndexedAccounts(store).last_block_of(TARGET, 1) == 1
     with closing(opened(path, explorer=False)) as store:
-        assert not store.accounts.is_on
-        assert store.accounts.last_block_of(TARGET, 1) is None
+        assert not IndexedAccounts(store).is_on
+        assert IndexedAccounts(store).last_block_of(TARGET, 1) is None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from entresol._native import keccak256
 from entresol.contracts import artifact
 from entresol.execution.limits import CallLimits
 from entresol.features.explorer import token_calls
+from entresol.features.explorer.account_index import AccountIndex, IndexedAccounts
 from entresol.features.explorer.holders import HolderLists
 from entresol.features.explorer.methods.tokens import EntresolTokens, EntresolTokenTransfers
 from entresol.features.explorer.token_calls import TokenCalls
@@ -67,7 +68,7 @@ class Tokens:
 
     def __init__(self, client: ApiClient) -> None:
         self.client = client
-        client.chain.ledger.store.index_accounts()
+        client.chain.ledger.store.keep_indexes([AccountIndex()])
         self.coin = self.deploy("Coin", "COIN")
         self.mint(ALICE, 500)
         self.mint(BOB, 700)
@@ -254,8 +255,9 @@ def test_holders_have_what_an_edit_by_hand_gives_them(tokens: Tokens) -> None:
 
 def methods_of(tokens: Tokens, max_seconds: float = 2.0) -> EntresolTokens:
     chain = tokens.client.chain
-    holders = HolderLists(chain.ledger.store.accounts, is_fork=False)
-    return EntresolTokens(chain.ledger, BlockResolver(chain), holders, max_seconds)
+    index = IndexedAccounts(chain.ledger.store)
+    holders = HolderLists(index, is_fork=False)
+    return EntresolTokens(chain.ledger, BlockResolver(chain), index, holders, max_seconds)
 
 
 def test_a_page_of_tokens_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
@@ -280,8 +282,9 @@ def test_a_page_of_an_account_ends_with_its_time_and_the_next_goes_on(tokens: To
 
 def test_a_page_of_holders_ends_with_its_time_and_the_next_goes_on(tokens: Tokens) -> None:
     chain = tokens.client.chain
-    lists = HolderLists(chain.ledger.store.accounts, is_fork=False, max_seconds=-1.0)
-    methods = EntresolTokens(chain.ledger, BlockResolver(chain), lists)
+    index = IndexedAccounts(chain.ledger.store)
+    lists = HolderLists(index, is_fork=False, max_seconds=-1.0)
+    methods = EntresolTokens(chain.ledger, BlockResolver(chain), index, lists)
     cursor, found = None, []
     for _ in range(3):
         page = methods.get_token_holders(tokens.coin, cursor).work()

@@ -15,6 +15,7 @@ from entresol.chain.rules import ChainRules
 from entresol.errors import DeadlinePassed
 from entresol.execution.block_executor import HISTORY_STORAGE
 from entresol.execution.tracing import TraceLimits
+from entresol.features.explorer.account_index import AccountIndex, IndexedAccounts
 from entresol.features.explorer.transaction_search import Before, TransactionSearch
 from entresol.primitives.values import Address
 from entresol.rpc.services.block_resolver import BlockResolver
@@ -28,7 +29,7 @@ from tests.support.rpc_client import RpcError
 @pytest.fixture(scope="module")
 def chain() -> Iterator[TracedChain]:
     with running_api() as client:
-        client.chain.ledger.store.index_accounts()
+        client.chain.ledger.store.keep_indexes([AccountIndex()])
         yield TracedChain(client)
 
 
@@ -69,7 +70,7 @@ def test_what_a_block_writes_itself_is_not_called_by_its_transaction() -> None:
         cleanup.callback(chain.close)
         client = ApiClient(chain)
         cleanup.callback(client.api.close)
-        chain.ledger.store.index_accounts()
+        chain.ledger.store.keep_indexes([AccountIndex()])
         client("anvil_impersonateAccount", str(ALICE))
         reads = {"from": str(ALICE), "to": str(HISTORY_STORAGE), "data": "0x" + bytes(32).hex()}
         creates = {"from": str(ALICE), "data": "0x00"}
@@ -101,7 +102,7 @@ def test_all_transactions_of_the_chain_are_listed(chain: TracedChain) -> None:
 
 def test_calls_in_a_block_of_several_are_found_by_executing_it_again() -> None:
     with running_api() as client:
-        client.chain.ledger.store.index_accounts()
+        client.chain.ledger.store.keep_indexes([AccountIndex()])
         chain = TracedChain(client)
         client("evm_setAutomine", False)
         first = send(client, 4, to=OUTER, wei=0)
@@ -156,7 +157,7 @@ def test_a_block_that_takes_too_long_to_execute_again_is_not_passed_over(
 ) -> None:
     ledger = chain.client.chain.ledger
     traces = TraceRunner(ledger, BlockResolver(chain.client.chain), TraceLimits(seconds=0.0))
-    search = TransactionSearch(ledger.store, ledger.store.accounts, traces)
+    search = TransactionSearch(ledger.store, IndexedAccounts(ledger.store), traces)
     with pytest.raises(DeadlinePassed):
         search.of_account(Address(INNER), Before.below(ledger.number + 1), 10)
 
@@ -164,7 +165,8 @@ def test_a_block_that_takes_too_long_to_execute_again_is_not_passed_over(
 def test_a_page_ends_with_its_time_and_the_next_goes_on(chain: TracedChain) -> None:
     ledger = chain.client.chain.ledger
     traces = TraceRunner(ledger, BlockResolver(chain.client.chain), TraceLimits())
-    search = TransactionSearch(ledger.store, ledger.store.accounts, traces, max_seconds=-1.0)
+    index = IndexedAccounts(ledger.store)
+    search = TransactionSearch(ledger.store, index, traces, max_seconds=-1.0)
     before: Before | None = Before.below(ledger.number + 1)
     found = []
     while before is not None:

@@ -23,6 +23,7 @@ from entresol.state_missing import work_clock
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
+    from entresol.features.explorer.account_index import IndexedAccounts
     from entresol.features.explorer.holders import HolderLists
     from entresol.features.explorer.transfer_search import (
         FoundTransfer,
@@ -99,11 +100,12 @@ class EntresolTokens:
         self,
         ledger: Ledger,
         resolver: BlockResolver,
+        index: IndexedAccounts,
         holders: HolderLists,
         max_seconds: float = MAX_SECONDS,
     ) -> None:
         self._ledger = ledger
-        self._index = ledger.store.accounts
+        self._index = index
         self._resolver = resolver
         self._holders = holders
         self._max_seconds = max_seconds

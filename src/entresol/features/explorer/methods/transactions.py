@@ -14,7 +14,7 @@ from entresol.rpc.types.number import Number
 
 if TYPE_CHECKING:
     from entresol.chain.ledger import Ledger
-    from entresol.features.explorer.account_index import AccountIndex
+    from entresol.features.explorer.account_index import IndexedAccounts
     from entresol.features.explorer.transaction_search import (
         FoundTransaction,
         TransactionSearch,
@@ -34,7 +34,7 @@ def page_size(limit: Number | None) -> int:
     return size
 
 
-def check_indexed(index: AccountIndex) -> None:
+def check_indexed(index: IndexedAccounts) -> None:
     """Raise `NotInspectable` if the node keeps no index."""
     if not index.is_on:
         raise NotInspectable(
@@ -85,9 +85,9 @@ class EntresolTransactions:
 
     prefix = "entresol"
 
-    def __init__(self, ledger: Ledger, search: TransactionSearch) -> None:
+    def __init__(self, ledger: Ledger, index: IndexedAccounts, search: TransactionSearch) -> None:
         self._ledger = ledger
-        self._index = ledger.store.accounts
+        self._index = index
         self._search = search
 
     @method(MalformedValue, served_by=ServedBy.REPLICA)
