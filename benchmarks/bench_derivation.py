@@ -15,8 +15,8 @@ from entresol._native import address_of, keccak256, public_key
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.primitives.transactions import FeeMarketTransaction, Transaction, sign
 from entresol.primitives.values import Address, Hash32
-from tests.support.derivation.operated_chain import DerivedChain, OperatedChain
 from tests.support.differential.contracts import TOKEN
+from tests.support.features.derive.operated_chain import DerivedChain, OperatedChain
 
 ROUNDS: Final = 3
 CHAIN_ID: Final = 270

@@ -19,7 +19,7 @@ from benchmarks.harness import Peer, Row, Target
 from entresol import Devnet, devnet
 from tests.support.clients.tools import PytestRuns
 from tests.support.contracts.shop import ShopRun
-from tests.support.sources.covered_contracts import FOLDER
+from tests.support.features.debugger.covered_contracts import FOLDER
 
 ROUNDS: Final = 30
 RUNS: Final = 3
@@ -32,7 +32,7 @@ OFF, OTHER, ON = "off", "another that is off", "on"
 
 STEPS: Final = """
 import pytest
-from tests.support.sources.covered_contracts import CoveredContracts, steps
+from tests.support.features.debugger.covered_contracts import CoveredContracts, steps
 
 @pytest.mark.parametrize("number", range(8))
 def test_steps(isolated_devnet, number):

@@ -23,8 +23,7 @@ from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.transactions import impersonate
 from entresol.primitives.values import Hash32
 from tests.support.chain.dev_chain import deposit, fee_market
-from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, seen
-from tests.support.derivation.traffic import STRANGER
+from tests.support.features.derive.operated_chain import DerivedChain, OperatedChain, seen
 from tests.support.published.values import (
     DEVELOPMENT_RULES,
     addresses,
@@ -37,6 +36,7 @@ from tests.support.published.values import (
     raws,
     roots,
 )
+from tests.support.rollup.published_traffic import STRANGER
 from tests.support.run.examples import examples
 
 RULES = st.builds(

@@ -32,7 +32,11 @@ from docs.tools.rpc_markdown import abridged
 from docs.tools.site import staged_names
 from entresol.errors import NonceTooLow
 from entresol.node.config.schema import SETTINGS
+from entresol.node.metrics import request_memory
 from entresol.rpc.namespaces.rejected import DEVELOPMENT, ETHEREUM
+from entresol.server.config import ServerConfig
+from entresol.server.limits import RequestBytes
+from tests.support.chain.api_client import ApiClient
 from tests.support.declared_results import check_response, declared_methods
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -346,3 +350,12 @@ def test_the_page_of_checks_names_tests_that_there_are(reference: str) -> None:
 def test_the_page_of_checks_has_all_of_them() -> None:
     rows = [int(it) for it in re.findall(r"^\| (\d+) \|", TESTED, re.MULTILINE)]
     assert rows == [*range(1, 41), *range(54, 70)]
+
+
+def test_the_documented_limits_of_memory_are_those_of_a_chain(client: ApiClient) -> None:
+    page = (DOCS / "reports" / "robustness.md").read_text()
+    table = page.partition("## Memory that clients can fill")[2].partition("\nTogether ")
+    uses = (*client.api.memory(), *request_memory(RequestBytes(ServerConfig().request_limit_bytes)))
+    parts = {use.part: use.limit for use in uses}
+    assert set(re.findall(r"^\| `([a-z_]+)` \|", table[0], re.MULTILINE)) == set(parts)
+    assert table[2].startswith(f"{sum(parts.values()) >> 20} MiB a chain")

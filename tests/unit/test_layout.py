@@ -43,6 +43,7 @@ NO_MIRROR: Final = {
     "unit/test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
     "unit/test_crate_modules.py": "tests tools/crate_modules.py, which is not part of the package",
     "unit/test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
+    "unit/test_methods.py": "tests the methods of the core and of all features together",
     "unit/test_layout.py": "tests the tree itself",
     "unit/test_site.py": "tests docs/tools/site.py, which is not part of the package",
     "core/test_native_stub.py": "compares _native.pyi with the built module",

@@ -477,7 +477,7 @@ def test_a_fork_does_not_take_the_requests_of_its_remote() -> None:
     chain = open_fork(remote_of(genesis_with(assemble("32 0 return"))), rules_of("prague"))
     with closing(chain), closing(RunningApi(chain)) as api:
         assert api("eth_getCode", str(WITHDRAWAL_REQUESTS), "latest") != "0x"
-        api("evm_mine")
+        api.seal()
         assert chain.head.requests_hash == NO_REQUESTS
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from entresol.node.config.api import ApiConfig
-from tests.support.chain.api_client import TARGET, ApiClient, running_api, send
+from entresol.primitives.values import Address
+from tests.support.chain.api_client import TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import ALICE
+from tests.support.chain.steering import revert, set_code
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
@@ -20,8 +22,8 @@ REVERTING = "0x5f5ffd"
 @pytest.fixture
 def hardhat() -> Iterator[ApiClient]:
     with running_api(config=ApiConfig(hardhat_errors=True)) as client:
-        client("anvil_setCode", TARGET, REVERTING)
-        client("evm_mine")
+        set_code(client.chain, Address.parse(TARGET), REVERTING)
+        client.chain.builder.seal()
         yield client
 
 
@@ -34,41 +36,33 @@ def failed(client: ApiClient) -> RpcError:
 def test_a_good_transaction_has_its_hash_after_a_failed_one_was_reverted(
     hardhat: ApiClient,
 ) -> None:
-    snapshot = hardhat("evm_snapshot")
+    mark = hardhat.chain.history.mark()
     failed(hardhat)
-    assert hardhat("evm_revert", snapshot)
+    revert(hardhat.chain, mark)
     sent = hardhat("eth_sendTransaction", GOOD)
     assert hardhat("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
 def test_a_failed_one_has_its_error_after_a_good_one_was_reverted(hardhat: ApiClient) -> None:
-    snapshot = hardhat("evm_snapshot")
+    mark = hardhat.chain.history.mark()
     hardhat("eth_sendTransaction", GOOD)
-    hardhat("evm_revert", snapshot)
+    revert(hardhat.chain, mark)
     hashes = {failed(hardhat).data["txHash"], failed(hardhat).data["txHash"]}
     assert len(hashes) == 2
 
 
 def test_the_same_failing_transaction_fails_again_after_a_revert(hardhat: ApiClient) -> None:
-    snapshot = hardhat("evm_snapshot")
+    mark = hardhat.chain.history.mark()
     first = failed(hardhat)
-    hardhat("evm_revert", snapshot)
+    revert(hardhat.chain, mark)
     assert failed(hardhat).data["txHash"] == first.data["txHash"]
 
 
 def test_the_same_transaction_succeeds_after_a_revert_if_its_contract_has_changed(
     hardhat: ApiClient,
 ) -> None:
-    snapshot = hardhat("evm_snapshot")
+    mark = hardhat.chain.history.mark()
     first = failed(hardhat)
-    hardhat("evm_revert", snapshot)
-    hardhat("anvil_setCode", TARGET, "0x00")
+    revert(hardhat.chain, mark)
+    set_code(hardhat.chain, Address.parse(TARGET), "0x00")
     assert hardhat("eth_sendTransaction", FAILING) == first.data["txHash"]
-
-
-def test_a_raw_transaction_has_its_hash_after_a_reorg(hardhat: ApiClient) -> None:
-    failed(hardhat)
-    hardhat("anvil_reorg", 1, [])
-    nonce = int(hardhat("eth_getTransactionCount", hexed(ALICE), "latest"), 16)
-    sent = send(hardhat, nonce)
-    assert hardhat("eth_getTransactionReceipt", sent)["status"] == "0x1"

@@ -42,7 +42,7 @@ def client(remote: FakeRemote, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runn
     monkeypatch.setattr(warming, "REST_SECONDS", 0.01)
     with running_api(open_fork(remote, RULES)) as client:
         # What each block reads.
-        client("evm_mine")
+        client.seal()
         yield client
         remote.silent.clear()
         remote.answer_silent()
@@ -127,10 +127,10 @@ def test_a_block_that_is_asked_for_has_what_was_sent_before(
     client: RunningApi, remote: FakeRemote
 ) -> None:
     """It waits for what its transactions read."""
-    client("evm_setAutomine", False)
+    client.call(client.chain.schedule.seal_on_request)
     client("eth_sendRawTransaction", counting())
     remote.silent.add(SLOT)
-    mined = client.begin("evm_mine")
+    mined = client.start(client.sequencer.seal())
     eventually(lambda: remote.asked[SLOT])
     assert client("eth_blockNumber") == "0x3e9"
     remote.answer_silent()
@@ -142,17 +142,20 @@ def test_a_block_that_is_asked_for_goes_without_what_the_remote_fails(
     client: RunningApi, remote: FakeRemote
 ) -> None:
     """The transaction stays in the pool, and is in a later block."""
-    client("evm_setAutomine", False)
+    client.call(client.chain.schedule.seal_on_request)
     client("eth_sendRawTransaction", counting())
     remote.failures[SLOT] = UNREACHABLE
-    client("evm_mine")
+    client.seal()
     assert client("eth_getBlockByNumber", "latest", False)["transactions"] == []
     assert client("txpool_status")["pending"] == "0x1"
     remote.failures.clear()
-    client("evm_mine")
-    eventually(
-        lambda: client("evm_mine") is not None and client("txpool_status")["pending"] == "0x0"
-    )
+    client.seal()
+
+    def is_sealed() -> bool:
+        client.seal()
+        return bool(client("txpool_status")["pending"] == "0x0")
+
+    eventually(is_sealed)
 
 
 def test_a_block_by_the_clock_does_not_wait(client: RunningApi, remote: FakeRemote) -> None:
@@ -171,13 +174,13 @@ def test_the_pending_block_has_what_the_remote_does_not_fail(
     client: RunningApi, remote: FakeRemote
 ) -> None:
     """It waits for the rest."""
-    client("evm_setAutomine", False)
+    client.call(client.chain.schedule.seal_on_request)
     client("eth_sendRawTransaction", counting())
     client("eth_sendRawTransaction", transfer())
     remote.failures[SLOT] = UNREACHABLE
     assert len(client("eth_getBlockByNumber", "pending", False)["transactions"]) == 1
     remote.failures.clear()
-    client("evm_increaseTime", 100)
+    client.call(partial(client.chain.clock.increase, 100))
     assert len(client("eth_getBlockByNumber", "pending", False)["transactions"]) == 2
 
 
@@ -238,7 +241,7 @@ def test_blocks_by_the_clock_go_on_after_one_that_the_remote_let_not_begin(
     """What each block of an L1 reads is not here yet: that is one line of the log, and no traceback."""
     remote.failure = UNREACHABLE
     with running_api(open_fork(remote, ChainRules.layer_1(9))) as client:
-        client("evm_setIntervalMining", 1)
+        client.call(lambda: client.chain.schedule.seal_every(1, monotonic()))
         eventually(lambda: "a block could not be sealed" in caplog.text)
         assert "Traceback" not in caplog.text
         remote.failure = None

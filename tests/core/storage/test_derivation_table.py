@@ -8,13 +8,18 @@ from functools import partial
 import pytest
 
 from entresol.errors import MalformedValue
-from entresol.primitives.batches import SettlementStep, SettlementTransaction
+from entresol.primitives.batches import Batch, DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.values import Hash32
 from entresol.storage.derivation_table import DerivedPosition
 from entresol.storage.store import Store
-from tests.support.derivation.scripted_l1 import ScriptedLayerOne
 
 POSITION = DerivedPosition(7, Hash32(b"\x07" * 32), 3, 5)
+WORD = bytes(32)
+BATCH = Batch(
+    *(1, 1, 2, 1_000, 1_000, 0, 0, 0, WORD, (), 0, WORD, WORD),
+    data_scheme=DataScheme.CALLDATA,
+    data_size=4,
+)
 COMMIT = SettlementTransaction(Hash32(b"\x08" * 32), 7, 99)
 
 
@@ -32,9 +37,8 @@ def test_a_position_is_read_as_it_was_written() -> None:
 
 
 def test_a_batch_is_written_with_its_position_and_its_commit(store: Store) -> None:
-    batch = ScriptedLayerOne().batch(1)
-    store.batches.append_derived((batch, b"", [0] * 2, b"data"), POSITION, COMMIT)
-    assert store.batches.last() == batch
+    store.batches.append_derived((BATCH, b"", [0] * 2, b"data"), POSITION, COMMIT)
+    assert store.batches.last() == BATCH
     assert store.batches.data(1) == b"data"
     assert store.batches.derivation.at(1) == POSITION
     assert store.batches.settled(1, SettlementStep.COMMIT) == COMMIT

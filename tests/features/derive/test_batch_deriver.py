@@ -17,13 +17,13 @@ from entresol.primitives.transactions.zk import ZkTransaction
 from entresol.primitives.values import Address
 from tests.support.chain.dev_chain import deposit
 from tests.support.coroutines import completed
-from tests.support.derivation.operated_chain import (
+from tests.support.features.derive.operated_chain import (
     DerivedChain,
     OperatedChain,
     assert_same,
     assert_same_blocks,
 )
-from tests.support.derivation.traffic import Traffic
+from tests.support.rollup.published_traffic import Traffic
 from tests.support.run.examples import tries_many
 
 SEEDS = 20 if tries_many() else 1

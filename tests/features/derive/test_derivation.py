@@ -30,8 +30,8 @@ from entresol.primitives.values import Hash32
 from entresol.rollup.publication.publication import publication_report
 from entresol.storage import tables
 from entresol.storage.derivation_table import DerivedPosition
-from tests.support.derivation.scripted_l1 import Scene, ScriptedLayerOne, scene
 from tests.support.evm.in_memory_state import BLOCK, RULES, InMemoryState, to_contract
+from tests.support.features.derive.scripted_l1 import Scene, ScriptedLayerOne, scene
 from tests.support.known import known
 
 TRANSACTION = Hash32(b"\x77" * 32)

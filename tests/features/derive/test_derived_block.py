@@ -22,8 +22,13 @@ from entresol.primitives.published.rules import BlockRules
 from entresol.primitives.values import Address, Hash32
 from entresol.rollup.publication.publication import MAX_BLOCK_BYTES
 from tests.support.chain.dev_chain import deposit, root
-from tests.support.derivation.operated_chain import DerivedChain, OperatedChain, assert_same, seen
-from tests.support.derivation.traffic import EDITED, Traffic
+from tests.support.features.derive.operated_chain import (
+    DerivedChain,
+    OperatedChain,
+    assert_same,
+    seen,
+)
+from tests.support.rollup.published_traffic import EDITED, Traffic
 
 SOMEBODY = Address(b"\xb5" * 20)
 

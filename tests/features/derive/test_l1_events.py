@@ -32,12 +32,12 @@ from entresol.primitives.transactions import impersonate, load
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.dev_chain import fee_market, root
 from tests.support.contracts.accounts import fill
-from tests.support.derivation.liar import Liar
-from tests.support.derivation.operated_chain import seen
-from tests.support.derivation.scripted_l1 import CONTRACT, ScriptedLayerOne
-from tests.support.derivation.traffic import ETHER, STRANGER
+from tests.support.features.derive.liar import Liar
+from tests.support.features.derive.operated_chain import seen
+from tests.support.features.derive.scripted_l1 import CONTRACT, ScriptedLayerOne
 from tests.support.known import known
 from tests.support.published.rejected import uncompressed
+from tests.support.rollup.published_traffic import ETHER, STRANGER
 from tests.support.run.examples import tries_many
 
 OTHER = Hash32(b"\x5a" * 32)

@@ -10,7 +10,7 @@ import pytest
 from entresol.errors import GenesisMismatch, UnreadableData
 from entresol.features.derive.opening import open_derived, rules_of
 from entresol.primitives.transactions import FeeMarketTransaction
-from tests.support.derivation.operated_chain import OperatedChain
+from tests.support.features.derive.operated_chain import OperatedChain
 from tests.support.published.values import DEVELOPMENT_RULES
 
 

@@ -21,7 +21,7 @@ from entresol.l1.layer_one import LayerOne
 from entresol.primitives import abi
 from entresol.primitives.published.compression import compress
 from entresol.rollup.batches import genesis_batch_hash
-from tests.support.derivation.scripted_l1 import CONTRACT, GENESIS, ScriptedLayerOne, word
+from tests.support.features.derive.scripted_l1 import CONTRACT, GENESIS, ScriptedLayerOne, word
 from tests.support.published.rejected import uncompressed
 
 PUBLISHED = GENESIS.publish()

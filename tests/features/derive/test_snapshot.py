@@ -10,8 +10,8 @@ import pytest
 from entresol.errors import DerivationAlarm, SnapshotRejected, UnderivableBatch
 from entresol.features.derive.l1_events import BatchClaim
 from entresol.features.derive.snapshot import BatchSnapshot
-from tests.support.derivation.liar import Liar
-from tests.support.derivation.operated_chain import (
+from tests.support.features.derive.liar import Liar
+from tests.support.features.derive.operated_chain import (
     DerivedChain,
     OperatedChain,
     assert_same_blocks,
@@ -19,8 +19,8 @@ from tests.support.derivation.operated_chain import (
     seen,
     with_block,
 )
-from tests.support.derivation.traffic import EDITED
 from tests.support.known import known
+from tests.support.rollup.published_traffic import EDITED
 
 
 @pytest.fixture

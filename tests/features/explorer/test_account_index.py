@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from entresol.features.explorer.account_index import (
@@ -16,6 +18,8 @@ from entresol.features.explorer.account_index import (
     IndexedAccounts,
 )
 from entresol.features.explorer.token_transfers import TRANSFER, TokenStandard
+from entresol.node.config.schema import NodeConfig
+from entresol.node.opening.chain_parts import new_store
 from entresol.primitives.records import BlockRecord
 from entresol.storage import tables
 from entresol.storage.database.key_value import KeyValueStore, Row
@@ -227,3 +231,30 @@ def test_one_holder_is_found_behind_many_that_were_reverted(
     monkeypatch.setattr(KeyValueStore, "read", counted)
     (found,) = IndexedAccounts(store).holders(TOKEN, b"", 1, 1)
     assert (found.holder, sizes) == (b"\xff" * 20, [1, 512])
+
+
+# The index follows the explorer.
+
+TARGET = address(40)
+
+
+def opened(path: Path | None, *, explorer: bool) -> Store:
+    config = NodeConfig()
+    api = msgspec.structs.replace(config.api, explorer=explorer)
+    return new_store(msgspec.structs.replace(config, api=api), path)
+
+
+def test_an_older_directory_is_indexed_when_it_is_opened_with_the_explorer(tmp_path: Path) -> None:
+    path = tmp_path / "chain"
+    with closing(opened(path, explorer=False)) as store:
+        first = record_after(None)
+        fill(store, [first, record_after(first, transactions=[transfer(0, to=TARGET)])])
+        assert not IndexedAccounts(store).is_on
+        assert IndexedAccounts(store).last_block_of(TARGET, 1) is None
+    for _ in range(2):
+        with closing(opened(path, explorer=True)) as store:
+            assert IndexedAccounts(store).is_on
+            assert IndexedAccounts(store).last_block_of(TARGET, 1) == 1
+    with closing(opened(path, explorer=False)) as store:
+        assert not IndexedAccounts(store).is_on
+        assert IndexedAccounts(store).last_block_of(TARGET, 1) is None

@@ -13,7 +13,7 @@ from entresol.errors import LayerOneFailed
 from entresol.features.dev.reverts import Reverts
 from entresol.primitives.interop_roots import ROOT_STORAGE
 from entresol.rollup.work_queue import MAX_DELAY, MAX_TRIES
-from tests.support.ecosystem.relayed_chains import (
+from tests.support.features.relay.relayed_chains import (
     DESTINATION,
     EATS_GAS,
     L1,

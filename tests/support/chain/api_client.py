@@ -14,8 +14,17 @@ from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
-from tests.support.chain.dev_chain import BOB, SECRETS, open_chain, transaction
+from tests.support.chain.dev_chain import (
+    BOB,
+    SECRETS,
+    deposit,
+    open_chain,
+    open_importing,
+    roots,
+    transaction,
+)
 from tests.support.chain.served import served_chain
+from tests.support.chain.steering import set_balance, set_code
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import DispatcherClient
 
@@ -74,6 +83,23 @@ def running_api(
         chain.close()
 
 
+@contextmanager
+def importing_api() -> Iterator[ApiClient]:
+    """Open a chain whose block 1 has roots, a deposit and a transfer with a tip, and close it at the end."""
+    chain = open_importing()
+    chain.schedule.seal_on_request()
+    client = ApiClient(chain, keyring=Keyring(ACCOUNTS))
+    chain.filler.roots.extend(roots(2))
+    chain.enqueue(deposit(0))
+    chain.add(transaction(0, tip=7))
+    chain.builder.seal()
+    try:
+        yield client
+    finally:
+        client.api.close()
+        chain.close()
+
+
 def send(client: ApiClient, nonce: int = 0, **fields: Any) -> str:
     sent: str = client("eth_sendRawTransaction", hexed(transaction(nonce, **fields).raw))
     return sent
@@ -111,8 +137,8 @@ class TracedChain:
     def __init__(self, client: ApiClient) -> None:
         self.client = client
         for address, code in CODES.items():
-            client("anvil_setCode", str(address), code)
-        client("anvil_setBalance", str(OUTER), "0xde0b6b3a7640000")
+            set_code(client.chain, address, code)
+        set_balance(client.chain, OUTER, 10**18)
         self.nested = send(client, 0, to=OUTER, wei=0)
         self.failed = send(client, 1, to=REVERTER, wei=0)
         self.creating = send(client, 2, to=FACTORY, wei=0)

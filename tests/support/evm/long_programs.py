@@ -147,3 +147,21 @@ SHORT: Final = {
     "RETURN of 256 kB": Program("6204 0000 5f f3"),
 }
 """Instructions that do not check limits: what the size of code bounds."""
+
+
+BLAKE2F: Final = "0x" + "9".rjust(40, "0")
+PASSES_ON: Final = "0x365f5f375f5f365f60095afa5000"
+"""A program that passes its call data on to 0x09."""
+
+
+def blake2f(rounds: int) -> str:
+    """Return the input of 0x09 for so many rounds, each of which costs one gas."""
+    return "0x" + (rounds.to_bytes(4) + bytes(64 + 128 + 16) + b"\1").hex()
+
+
+def forwarded(rounds: int) -> str:
+    """Return init code that passes the input on to 0x09, and creates nothing."""
+    data = bytes.fromhex(blake2f(rounds)[2:])
+    # It copies the input behind it to memory.
+    code = f"60{len(data):02x} 6013 5f 39 5f 5f 60{len(data):02x} 5f 6009 5a fa 50 00 00"
+    return "0x" + bytes.fromhex(code).ljust(0x13, b"\0").hex() + data.hex()

@@ -107,6 +107,9 @@ class RunningApi(RpcClient):
     def run(self, coroutine: Any) -> Any:
         return self.start(coroutine).result(PATIENCE_SECONDS)
 
+    def seal(self) -> None:
+        self.run(self.sequencer.seal())
+
     def start(self, coroutine: Any) -> Future[Any]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.tools import PytestRuns
-from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps
+from tests.support.features.debugger.covered_contracts import FOLDER, coverage_of_steps
 
 ETHER = "contracts/Ether.sol              50.0% (3/6)       50.0% (3/6)       25.0% (1/4)       66.7% (2/3)  13, 19-20"
 TOGETHER = "together                     79.3% (111/140)   78.8% (119/151)    66.1% (74/112)     85.7% (60/70)"
@@ -34,7 +34,7 @@ def runs(tmp_path: Path) -> PytestRuns:
         """,
         test_steps="""
         import pytest
-        from tests.support.sources.covered_contracts import CoveredContracts, steps
+        from tests.support.features.debugger.covered_contracts import CoveredContracts, steps
 
         MIDDLE = next(n for n, it in enumerate(steps()) if it[:2] == ["deploy", "Light"])
 

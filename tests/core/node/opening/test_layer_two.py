@@ -12,8 +12,6 @@ import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.fees import LARGEST_BASE_FEE
-from entresol.chain.keyring import Keyring
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, storage_of
 from entresol.errors import InvalidConfig
@@ -30,9 +28,7 @@ from entresol.primitives.values import Address
 from entresol.rollup.system_contracts import DEPLOYERS
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import BOB, NOBODY, priority_transaction
-from tests.support.chain.served import served_chain
-from tests.support.rollup.layer_ones import ACCOUNTS
-from tests.support.rpc_client import DispatcherClient
+from tests.support.chain.priced_chain import DEAREST, REQUEST_PRICES, USER, PricedChain
 
 
 @contextmanager
@@ -220,37 +216,6 @@ def test_l1_and_l2_cannot_have_the_same_chain_id() -> None:
 
 
 LARGEST = 2**128 - 1
-TOKEN = Address(b"\x33" * 20)
-USER = ACCOUNTS[0]
-
-
-class PricedChain(DispatcherClient):
-    """An L2 that is paid in a token, and its methods."""
-
-    def __init__(self, price: EtherPrice) -> None:
-        config = NodeConfig(chain=ChainConfig(balance=10**12, accounts=1))
-        token = BaseToken(l1_address=TOKEN, ether_price=price)
-        self.chain, self.fees = open_layer_two(config, None, None, base_token=token)
-        self.api = served_chain(
-            self.chain,
-            InlineSequencer(self.chain),
-            wake=lambda: None,
-            fees=self.fees,
-            keyring=Keyring([USER]),
-        )
-        super().__init__(self.api.dispatcher)
-
-    def number(self, method: str, *params: object) -> int:
-        return int(self(method, *params), 16)
-
-    def transfer(self, **fields: Any) -> dict[str, Any]:
-        """Send a unit, and return the receipt."""
-        sent = {"from": str(USER.address), "to": str(BOB), "value": "0x1", **fields}
-        return self.receipt(self("eth_sendTransaction", sent))
-
-    def close(self) -> None:
-        self.api.close()
-        self.chain.close()
 
 
 @pytest.fixture(
@@ -259,7 +224,7 @@ class PricedChain(DispatcherClient):
         EtherPrice(3, 10**15),
         EtherPrice(3, 10**9),
         EtherPrice(3000, 1),
-        EtherPrice(LARGEST_BASE_FEE, 10**8),
+        DEAREST,
     ],
     ids=["cheapest", "no decimals", "six decimals", "3000", "dearest"],
 )
@@ -268,11 +233,6 @@ def chain(request: pytest.FixtureRequest) -> Iterator[PricedChain]:
     opened = PricedChain(request.param)
     yield opened
     opened.close()
-
-
-only_dearest = pytest.mark.parametrize(
-    "chain", [EtherPrice(LARGEST_BASE_FEE, 10**8)], indirect=True, ids=["dearest"]
-)
 
 
 def test_every_quote_is_what_the_next_block_takes_and_what_it_takes_is_paid(
@@ -301,9 +261,9 @@ def test_every_quote_is_what_the_next_block_takes_and_what_it_takes_is_paid(
     assert 1 <= chain.number("zks_gasPerPubdata") <= 50_000
 
 
-@only_dearest
+@pytest.mark.parametrize("chain", [DEAREST], indirect=True, ids=["dearest"])
 def test_requests_at_any_price_that_l1_can_ask_are_included_and_shown(chain: PricedChain) -> None:
-    for number, price in enumerate((2**64, 2**127, 2**128 - 1, 2**128, 2**200)):
+    for number, price in enumerate(REQUEST_PRICES):
         request = priority_transaction(number, sender=NOBODY, to=BOB, value=5, fee=price)
         sent = str(chain.chain.enqueue(request))
         chain.chain.builder.seal()
@@ -315,25 +275,23 @@ def test_requests_at_any_price_that_l1_can_ask_are_included_and_shown(chain: Pri
             "eth_getBlockByNumber": ("latest", True),
             "eth_getBlockReceipts": ("latest",),
             "eth_feeHistory": ("0x1", "latest", [50]),
-            "debug_traceTransaction": (sent,),
-            "ots_getBlockTransactions": (number + 1, 0, 10),
         }.items():
             assert chain(method, *params) is not None
     assert chain.transfer()["status"] == "0x1", "the chain goes on"
 
 
-@only_dearest
+@pytest.mark.parametrize("chain", [DEAREST], indirect=True, ids=["dearest"])
 def test_what_waits_in_the_pool_follows_the_price_as_any_base_fee(chain: PricedChain) -> None:
-    chain("evm_setAutomine", False)
+    chain.chain.schedule.seal_on_request()
     cheap, dear = EtherPrice(1, 1), EtherPrice(2, 1)
     chain.fees.set_ether_price(cheap)
     sent = chain(
         "eth_sendTransaction", {"from": str(USER.address), "to": str(BOB), "gasPrice": hex(10**8)}
     )
     chain.fees.set_ether_price(dear)
-    chain("evm_mine")
+    chain.chain.builder.seal()
     assert chain("eth_getTransactionReceipt", sent) is None
     assert int(chain("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16) == 2 * 10**8
     chain.fees.set_ether_price(cheap)
-    chain("evm_mine")
+    chain.chain.builder.seal()
     assert chain.receipt(sent)["status"] == "0x1"

@@ -37,19 +37,19 @@ from entresol.state.state_trie import StateTrie
 from entresol.storage.block_rows import Prices
 from entresol.storage.store import Store
 from tests.support.chain.dev_chain import deposit, fee_market
-from tests.support.derivation.operated_chain import OperatedChain, publishing_genesis
-from tests.support.derivation.traffic import EDITED, STRANGER
 from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES, EVERYTHING, batches
+from tests.support.rollup.published_traffic import EDITED, STRANGER
+from tests.support.rollup.publishing_chain import PublishingChain, publishing_genesis
 
 PRICES = Prices(10**9, 17 * 10**9)
 IN_FORCE = RulesInForce(rules=DEVELOPMENT_RULES, prices=PublishedPrices(10**9))
 
 
 @pytest.fixture(scope="module")
-def operator() -> Iterator[OperatedChain]:
+def operator() -> Iterator[PublishingChain]:
     """Return a chain with a plain block, one of other settings, and one at another price."""
-    found = OperatedChain()
+    found = PublishingChain()
     found.seal()
     salt = Hash32(b"\x07" * 32)
     found.chain.configure(
@@ -64,7 +64,7 @@ def operator() -> Iterator[OperatedChain]:
     found.close()
 
 
-def blocks(operator: OperatedChain) -> list[PublishedBlock]:
+def blocks(operator: PublishingChain) -> list[PublishedBlock]:
     """Return what is published of its blocks in one batch."""
     found, before = list[PublishedBlock](), RulesInForce(rules=DEVELOPMENT_RULES)
     for number in range(1, operator.chain.number + 1):
@@ -75,7 +75,7 @@ def blocks(operator: OperatedChain) -> list[PublishedBlock]:
     return found
 
 
-def test_only_what_differs_from_the_rules_is_published(operator: OperatedChain) -> None:
+def test_only_what_differs_from_the_rules_is_published(operator: PublishingChain) -> None:
     plain, changed, last, *_ = blocks(operator)
     assert (plain.gas_limit, plain.beneficiary, plain.base_fee, plain.prevrandao) == (None,) * 4
     assert (changed.gas_limit, changed.beneficiary, changed.base_fee) == (40_000_000, EDITED, 7)
@@ -86,20 +86,20 @@ def test_only_what_differs_from_the_rules_is_published(operator: OperatedChain) 
 
 
 def test_prices_are_published_with_the_first_block_and_when_they_change(
-    operator: OperatedChain,
+    operator: PublishingChain,
 ) -> None:
     prices = [block.prices for block in blocks(operator)]
     assert prices == [PublishedPrices(10**9), None, None, PublishedPrices(3 * 10**9), None]
 
 
-def test_rules_are_published_with_the_first_block_of_theirs(operator: OperatedChain) -> None:
+def test_rules_are_published_with_the_first_block_of_theirs(operator: PublishingChain) -> None:
     other = msgspec.structs.replace(DEVELOPMENT_RULES, gas_limit=29_000_000)
     block = published_block(*_sealed(operator, 1), PRICES, other, IN_FORCE)
     assert block.rules == other
     assert block.gas_limit == 30_000_000
 
 
-def test_a_price_of_ether_decides_the_base_fee(operator: OperatedChain) -> None:
+def test_a_price_of_ether_decides_the_base_fee(operator: PublishingChain) -> None:
     prices = PRICES._replace(ether=EtherPrice(3_000, 1))
     block = published_block(*_sealed(operator, 1), prices, DEVELOPMENT_RULES, IN_FORCE)
     assert block.prices == PublishedPrices(10**9, EtherPrice(3_000, 1))
@@ -107,7 +107,7 @@ def test_a_price_of_ether_decides_the_base_fee(operator: OperatedChain) -> None:
     assert base_fee_by_rule(DEVELOPMENT_RULES, block.prices) == 3_000 * 100_000_000
 
 
-def test_a_header_that_no_rule_gives_cannot_be_published(operator: OperatedChain) -> None:
+def test_a_header_that_no_rule_gives_cannot_be_published(operator: PublishingChain) -> None:
     record, parent = _sealed(operator, 1)
     header = msgspec.structs.replace(record.header(), extra_data=b"hi")
     other = BlockRecord(header.encode(), (), (), (), ())
@@ -116,14 +116,14 @@ def test_a_header_that_no_rule_gives_cannot_be_published(operator: OperatedChain
 
 
 def test_a_transaction_whose_sender_nobody_knows_cannot_be_published(
-    operator: OperatedChain,
+    operator: PublishingChain,
 ) -> None:
     payload = fee_market(0, EDITED, fee=1)
     with pytest.raises(NotPublishable, match="no signature"):
         _publish(operator, unsigned(payload, STRANGER))
 
 
-def test_a_deposit_after_other_transactions_cannot_be_published(operator: OperatedChain) -> None:
+def test_a_deposit_after_other_transactions_cannot_be_published(operator: PublishingChain) -> None:
     payload = fee_market(0, EDITED, fee=1)
     first, second = sign(payload, b"\x01" * 32), Transaction.from_l1(deposit(0))
     with pytest.raises(BlockRuleBroken, match="is a deposit, after one that is not"):
@@ -131,11 +131,11 @@ def test_a_deposit_after_other_transactions_cannot_be_published(operator: Operat
     assert _publish(operator, second, first).deposits == 1
 
 
-def _sealed(chain: OperatedChain, number: int) -> tuple[BlockRecord, Header]:
+def _sealed(chain: PublishingChain, number: int) -> tuple[BlockRecord, Header]:
     return chain.chain.ledger.record(number), chain.chain.ledger.header(number - 1)
 
 
-def _publish(chain: OperatedChain, *transactions: Transaction) -> PublishedBlock:
+def _publish(chain: PublishingChain, *transactions: Transaction) -> PublishedBlock:
     record, parent = _sealed(chain, 1)
     with_them = msgspec.structs.replace(
         record,

@@ -1,8 +1,8 @@
-"""Methods as they are declared, and what those of a node say of the past."""
+"""Methods as they are declared."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import pytest
 from msgspec import Raw
@@ -12,7 +12,6 @@ from entresol.primitives.values import Data, Hash32, Quantity
 from entresol.rpc.jsonrpc.method import Named, Past, ServedBy, method
 from entresol.rpc.jsonrpc.served_method import NamedParameter, methods_of, named_by
 from entresol.rpc.types.block_id import LATEST, BlockHash, BlockId
-from tests.support.declared_results import declared_methods
 from tests.support.example_namespace import Toy
 
 
@@ -112,31 +111,3 @@ def test_a_parameter_names_a_block_by_its_type_or_its_annotation() -> None:
     assert methods["x_byHash"].parameters[1].hint is Hash32
     assert named_by(BlockId | None) == (BlockId | None, Named.BLOCK)
     assert named_by(Annotated[int, "other"]) == (Annotated[int, "other"], None)
-
-
-_NAMES: Final = {"block", "block_number", "block_hash", "hash", "tx_hash", "number", "newest_block"}
-"""How parameters are called that may name a block or a transaction."""
-
-
-def test_every_method_that_names_a_part_of_history_declares_what_a_fork_does() -> None:
-    methods = declared_methods().values()
-    undeclared = {
-        served.name
-        for served in methods
-        if served.past is None
-        and (served.named or any(parameter.name in _NAMES for parameter in served.parameters))
-    }
-    assert undeclared == set()
-    assert len(methods) > 250
-
-
-def test_methods_that_ask_the_remote_name_what_they_ask_for_and_never_batches() -> None:
-    asking = [
-        served for served in declared_methods().values() if served.past not in (None, Past.LOCAL)
-    ]
-    assert [served.name for served in asking if not served.named] == []
-    assert [
-        served.name
-        for served in asking
-        if "Batch" in served.name or "L2ToL1" in served.name or "Proof" in served.name
-    ] == ["eth_getProof"]

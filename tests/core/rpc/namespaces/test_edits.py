@@ -14,6 +14,7 @@ from entresol.rpc.types.block_id import BlockId
 from entresol.rpc.types.number import Number
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import NOBODY
+from tests.support.chain.steering import set_balance, set_code
 
 
 def reader_of(client: ApiClient) -> Callable[[int, int], str | None]:
@@ -30,7 +31,7 @@ def reader_of(client: ApiClient) -> Callable[[int, int], str | None]:
 def test_edits_are_read_by_pieces_and_encoded_once(
     client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client("anvil_setCode", str(NOBODY), "0x" + "5b" * 3_000)
+    set_code(client.chain, NOBODY, "0x" + "5b" * 3_000)
     send(client)
     encoded: list[bytes] = []
     encode = PublishedEdits.encode
@@ -48,7 +49,7 @@ def test_edits_are_read_by_pieces_and_encoded_once(
 
 def test_blocks_have_edits_of_their_own(client: ApiClient) -> None:
     for nonce in (0, 1):
-        client("anvil_setBalance", str(NOBODY), hex(10**18 + nonce))
+        set_balance(client.chain, NOBODY, 10**18 + nonce)
         send(client, nonce)
     read = reader_of(client)
     assert read(1, 0) != read(2, 0)

@@ -39,12 +39,5 @@ def test_mining_methods_are_not_supported(
     assert (client("eth_mining"), client("eth_hashrate")) == (False, "0x0")
 
 
-def test_the_namespaces_are_listed(client: ApiClient) -> None:
-    prefixes = (
-        "anvil debug entresol eth evm hardhat net ots personal rpc tenderly trace txpool web3"
-    )
-    assert client("rpc_modules") == dict.fromkeys(prefixes.split(), "1.0")
-
-
 def test_the_network_has_the_id_of_the_chain(client: ApiClient) -> None:
     assert client("eth_networkId") == client("net_version") == "270"

@@ -14,6 +14,7 @@ from entresol.rpc.services.block_resolver import BlockResolver
 from entresol.rpc.services.trace_runner import TraceRunner
 from tests.support.chain.api_client import ApiClient, running_api, send
 from tests.support.chain.dev_chain import ALICE, BOB
+from tests.support.chain.steering import set_code
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ SILENT = Address(b"\xb2" * 20)
 
 def test_a_call_that_changes_and_logs_nothing_is_found(client: ApiClient) -> None:
     # It calls another one statically, which has no code, either.
-    client("anvil_setCode", str(READER), f"0x5f5f5f5f73{SILENT.hex()}5afa")
+    set_code(client.chain, READER, f"0x5f5f5f5f73{SILENT.hex()}5afa")
     number = client.chain.number
     send(client, 1, to=READER, wei=0)
     head = client.chain.number
@@ -64,7 +65,7 @@ def test_a_call_that_changes_and_logs_nothing_is_found(client: ApiClient) -> Non
 
 
 def test_a_search_executes_a_bounded_amount_of_gas(client: ApiClient) -> None:
-    client("anvil_setCode", str(READER), "0x5b5f56")
+    set_code(client.chain, READER, "0x5b5f56")
     for nonce in (1, 2, 3):
         send(client, nonce, to=READER, wei=0)
     ledger, head = client.chain.ledger, client.chain.number
@@ -74,7 +75,7 @@ def test_a_search_executes_a_bounded_amount_of_gas(client: ApiClient) -> None:
 
 
 def test_a_transaction_that_takes_too_long_is_not_passed_over(client: ApiClient) -> None:
-    client("anvil_setCode", str(READER), "0x5b5f56")
+    set_code(client.chain, READER, "0x5b5f56")
     send(client, 1, to=READER, wei=0)
     ledger, head = client.chain.ledger, client.chain.number
     limits = TraceLimits(seconds=0.0)

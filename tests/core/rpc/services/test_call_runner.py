@@ -7,25 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from entresol.offload import POLICY
+from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient
 from tests.support.chain.dev_chain import ALICE
+from tests.support.chain.steering import set_code
+from tests.support.evm.long_programs import BLAKE2F, PASSES_ON, blake2f, forwarded
 
-BLAKE2F = "0x" + "9".rjust(40, "0")
 CODE = "0x" + "c1" * 20
 ROUNDS = 200_000
-
-
-def blake2f(rounds: int) -> str:
-    """Return the input of 0x09 for so many rounds, each of which costs one gas."""
-    return "0x" + (rounds.to_bytes(4) + bytes(64 + 128 + 16) + b"\1").hex()
-
-
-def forwarded(rounds: int) -> str:
-    """Return init code that passes the input on to 0x09, and creates nothing."""
-    data = bytes.fromhex(blake2f(rounds)[2:])
-    # It copies the input behind it to memory.
-    code = f"60{len(data):02x} 6013 5f 39 5f 5f 60{len(data):02x} 5f 6009 5a fa 50 00 00"
-    return "0x" + bytes.fromhex(code).ljust(0x13, b"\0").hex() + data.hex()
 
 
 CALLS: dict[str, Callable[[object], list[object]]] = {
@@ -35,7 +24,6 @@ CALLS: dict[str, Callable[[object], list[object]]] = {
     "eth_simulateV1": lambda call: [{"blockStateCalls": [{"calls": [call]}]}, "latest"],
     "eth_fillTransaction": lambda call: [call],
     "eth_callMany": lambda call: [[{"transactions": [call]}], {"blockNumber": "latest"}],
-    "debug_traceCall": lambda call: [call, "latest", {"tracer": "callTracer"}],
 }
 
 
@@ -46,12 +34,11 @@ CALLS: dict[str, Callable[[object], list[object]]] = {
 def test_a_precompile_that_takes_long_leaves_the_event_loop(
     client: ApiClient, method: str, to: str | None
 ) -> None:
-    # It passes its call data on.
-    client("anvil_setCode", CODE, "0x365f5f375f5f365f60095afa5000")
+    set_code(client.chain, Address.parse(CODE), PASSES_ON)
     data = forwarded if to is None else blake2f
     threads = client.api.services.threads
     for rounds, offloads in (
-        (1_000, method in {"eth_callMany", "debug_traceCall"}),
+        (1_000, method == "eth_callMany"),
         (ROUNDS, True),
     ):
         call = {"from": str(ALICE), "data": data(rounds)} | ({} if to is None else {"to": to})

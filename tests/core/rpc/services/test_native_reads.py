@@ -39,6 +39,7 @@ from tests.support.chain.dev_chain import (
     transaction,
 )
 from tests.support.chain.records import fees_of, history_over
+from tests.support.chain.steering import revert, set_balance
 from tests.support.evm.assembler import assemble
 from tests.support.rpc_client import native_response
 
@@ -67,13 +68,13 @@ def native(client: ApiClient, method: str, *params: object) -> object:
 def test_reads_follow_the_head_its_edits_and_reverts(client: ApiClient) -> None:
     read = partial(native, client, "eth_getBalance", str(NOBODY))
     assert read() == read("latest") == "0x0"
-    snapshot = client("evm_snapshot")
+    mark = client.chain.history.mark()
     send(client)
     assert read() == "0x1"
-    client("anvil_setBalance", str(NOBODY), "0x7")
+    set_balance(client.chain, NOBODY, 7)
     assert read("latest") == read("0x1") == "0x7"
     assert read("0x0") == "0x0"
-    assert client("evm_revert", snapshot)
+    revert(client.chain, mark)
     assert read() == "0x0"
 
 
@@ -89,7 +90,7 @@ def test_a_long_call_is_cached_until_the_state_changes(client: ApiClient) -> Non
     held = {use.part: use.used for use in client.api.memory()}["calls"]
     assert held > 0
     assert native(client, "eth_call", call) == first == f"0x{0:064x}"
-    client("evm_mine")
+    client.chain.builder.seal()
     assert native(client, "eth_call", call) == f"0x{1:064x}"
 
 
@@ -189,15 +190,15 @@ def simulated(client: ApiClient) -> object:
 
 def test_a_simulation_builds_on_the_head_its_edits_and_reverts(client: ApiClient) -> None:
     seen = [simulated(client)]
-    snapshot = client("evm_snapshot")
+    mark = client.chain.history.mark()
     edit(client, "number 0 sstore callvalue 1 sstore 0 0 log0 stop")
     seen.append(simulated(client))
-    client("evm_mine")
+    client.chain.builder.seal()
     seen.append(simulated(client))
     send(client)
     seen.append(simulated(client))
     assert all(seen.count(name) == 1 for name in seen)
-    assert client("evm_revert", snapshot)
+    revert(client.chain, mark)
     assert simulated(client) == seen[0]
 
 
@@ -233,17 +234,17 @@ def test_a_filled_transaction_follows_pending_ones_edits_and_settings(client: Ap
     before = filled(client)
     edit(client, "1 sload stop")
     assert int(filled(client)["gas"], 16) > int(before["gas"], 16)
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     InlineSequencer(client.chain).submit(transaction(0, wei=1).raw)
     assert (before["nonce"], filled(client)["nonce"]) == ("0x0", "0x1")
-    client("anvil_setNextBlockBaseFeePerGas", hex(3 * FEE))
+    client.chain.configure(replace(client.chain.settings, base_fee=3 * FEE))
     assert filled(client)["maxFeePerGas"] == hex(6 * FEE)
-    client("evm_mine")
+    client.chain.builder.seal()
     assert filled(client)["nonce"] == "0x1"
 
 
 def test_a_transaction_behind_a_heavy_pending_block_is_left_to_python(client: ApiClient) -> None:
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     for nonce in range(3):
         InlineSequencer(client.chain).submit(transaction(nonce, gas=2_000_000).raw)
     call = {"from": str(ALICE), "to": str(NOBODY)}
@@ -289,17 +290,17 @@ def test_the_base_fees_go_one_block_further(client: ApiClient) -> None:
         "baseFeePerBlobGas": ["0x1"] * 3,
         "blobGasUsedRatio": [0.0, 0.0],
     }
-    client("anvil_setNextBlockBaseFeePerGas", hex(FEE + 7))
+    client.chain.configure(replace(client.chain.settings, base_fee=FEE + 7))
     assert history(client, 1, 2)["baseFeePerGas"][-1] == hex(FEE + 7)
     assert history(client, 1, 1)["baseFeePerGas"][-1] == hex(FEE)
 
 
 def test_the_fees_of_a_reverted_block_are_read_again(client: ApiClient) -> None:
     seal_tips(client.chain, 1)
-    snapshot = client("evm_snapshot")
+    mark = client.chain.history.mark()
     seal_tips(client.chain, 2)
     assert client("eth_feeHistory", "0x2", "latest", [50])["reward"] == [["0x1"], ["0x2"]]
-    assert client("evm_revert", snapshot)
+    revert(client.chain, mark)
     assert client("eth_feeHistory", "0x2", "latest", [50])["reward"] == [["0x0"], ["0x1"]]
     seal_tips(client.chain, 3)
     assert client("eth_feeHistory", "0x2", "latest", [50])["reward"] == [["0x1"], ["0x3"]]

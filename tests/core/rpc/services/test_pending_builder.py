@@ -21,7 +21,7 @@ HEAVY = 2_000_000
 @pytest.fixture
 def heavy(client: ApiClient) -> ApiClient:
     """Return a chain whose pending transactions may use more gas than the event loop executes."""
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     for nonce in range(3):
         InlineSequencer(client.chain).submit(transaction(nonce, wei=1, gas=HEAVY).raw)
     return client
@@ -68,7 +68,7 @@ def test_a_heavy_block_executes_on_a_worker(
 def test_a_block_that_takes_longer_than_its_gas_executes_on_a_worker(
     client: ApiClient, threads: set[int]
 ) -> None:
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     InlineSequencer(client.chain).submit(long_transaction(0, wei=1).raw)
     assert asyncio.run(ask(client, "eth_getBalance", str(BLAKE2F), "pending")) == "0x1"
     assert threads
@@ -78,7 +78,7 @@ def test_a_block_that_takes_longer_than_its_gas_executes_on_a_worker(
 def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
     client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     InlineSequencer(client.chain).submit(long_transaction(0, wei=1).raw)
     begun = []
     fill = client.chain.filler.fill
@@ -95,7 +95,7 @@ def test_it_is_found_out_once_that_a_block_takes_longer_than_its_gas(
 
 
 def test_a_light_block_is_built_at_once(client: ApiClient) -> None:
-    client("evm_setAutomine", False)
+    client.chain.schedule.seal_on_request()
     InlineSequencer(client.chain).submit(transaction(0, wei=1).raw)
     body = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["%b","pending"]}'
     response = client.api.dispatcher.handle(body % str(NOBODY).encode(), LocalConnection())

@@ -8,17 +8,23 @@ from msgspec import Raw
 from entresol.offload import POLICY, Offload
 from entresol.rpc.cache import ResponseKind
 from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.steering import revert
+
+
+def seal_at(client: ApiClient, timestamp: int) -> None:
+    client.chain.clock.set_next_timestamp(timestamp, client.chain.head.timestamp)
+    client.chain.builder.seal()
 
 
 def test_a_replaced_block_is_invalidated(client: ApiClient) -> None:
-    snapshot = client("evm_snapshot")
-    client("evm_mine", 5_000_000_000)
+    mark = client.chain.history.mark()
+    seal_at(client, 5_000_000_000)
     before = client("eth_getBlockByNumber", "0x1", False)
     assert client("eth_getBlockByNumber", "0x1", False) == before
     assert client("eth_getBlockByHash", before["hash"], False) == before
-    client("evm_revert", snapshot)
+    revert(client.chain, mark)
     assert client("eth_getBlockByNumber", "0x1", False) is None
-    client("evm_mine", 5_000_000_001)
+    seal_at(client, 5_000_000_001)
     assert client("eth_getBlockByNumber", "0x1", False)["timestamp"] == hex(5_000_000_001)
     assert client("eth_getBlockByHash", before["hash"], False) is None
 
@@ -26,7 +32,7 @@ def test_a_replaced_block_is_invalidated(client: ApiClient) -> None:
 @pytest.mark.parametrize("tag", ["latest", "pending"])
 def test_a_tag_means_another_block_after_the_next_one(client: ApiClient, tag: str) -> None:
     first = client("eth_getBlockByNumber", tag, False)
-    client("evm_mine")
+    client.chain.builder.seal()
     second = client("eth_getBlockByNumber", tag, False)
     assert int(second["number"], 16) == int(first["number"], 16) + 1
 

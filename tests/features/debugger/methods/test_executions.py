@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.chain.api_client import TARGET, ApiClient, running_api
 from tests.support.contracts.stack_trace_cases import FailingContracts, cases_of
+from tests.support.features.debugger.debugged_contracts import DebuggedContract, line_of
 from tests.support.rpc_client import RpcError
-from tests.support.sources.debugged_contracts import DebuggedContract, line_of
 
 Steps = list[dict[str, Any]]
 

@@ -17,8 +17,8 @@ from entresol.primitives.transactions import Authorization, SetCodeTransaction, 
 from entresol.primitives.values import Address
 from tests.support.chain.api_client import ACCOUNTS, TARGET, ApiClient, running_api
 from tests.support.chain.dev_chain import SECRETS
+from tests.support.features.debugger.debugged_contracts import call, create, ran
 from tests.support.hex_data import hexed
-from tests.support.sources.debugged_contracts import call, create, ran
 
 OTHER: Final = "0x" + "88" * 20
 THIRD: Final = "0x" + "99" * 20

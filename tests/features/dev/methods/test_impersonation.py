@@ -93,3 +93,19 @@ def test_nobody_sends_for_others_where_strangers_listen(
     unsigned = {"from": STRANGER, "to": str(NOBODY)}
     with running_api(locked=locked, dev_methods=dev_methods) as client:
         assert client.error("eth_sendUnsignedTransaction", unsigned).code == code
+
+
+@pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
+def test_an_impersonated_account_sends(client: ApiClient, prefix: str) -> None:
+    stranger = "0x" + "ab" * 20
+    transfer = {"from": stranger, "to": str(NOBODY), "value": "0x1"}
+    client(f"{prefix}_setBalance", stranger, hex(ETHER))
+    client(f"{prefix}_impersonateAccount", stranger)
+    sent = client("eth_getTransactionByHash", client("eth_sendTransaction", transfer))
+    assert (sent["from"], sent["blockNumber"]) == (stranger, "0x1")
+    assert client("eth_getTransactionReceipt", sent["hash"])["from"] == stranger
+    client(f"{prefix}_stopImpersonatingAccount", stranger)
+    with pytest.raises(RpcError, match="unknown account"):
+        client("eth_sendTransaction", transfer)
+    with pytest.raises(RpcError, match="invalid signature"):
+        client("eth_sendRawTransaction", client("eth_getRawTransactionByHash", sent["hash"]))

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from entresol.execution.block_executor import BlockExecutor
+from entresol.node.config.api import ApiConfig
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
+from entresol.primitives.transactions.system import SYSTEM_SENDER
 from entresol.sequencer.automine import BlockSealer
-from tests.support.chain.api_client import ApiClient, send
+from tests.support.chain.api_client import TARGET, ApiClient, importing_api, running_api, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY, transaction
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
@@ -155,3 +157,28 @@ def test_filters_see_logs_that_are_removed(client: ApiClient, call: tuple[str, l
     assert [log["removed"] for log in client("eth_getFilterChanges", watching)] == [False, False]
     client(call[0], *call[1])
     assert [log["removed"] for log in client("eth_getFilterChanges", watching)] == [True, True]
+
+
+def test_a_reorganisation_does_not_bring_one() -> None:
+    """A transaction of the node itself."""
+    node = str(SYSTEM_SENDER)
+    with importing_api() as client:
+        client("anvil_impersonateAccount", node)
+        sent = {"from": node, "to": node, "gas": "0x50000", "gasPrice": hex(10**9)}
+        client("anvil_setBalance", node, hex(10**18))
+        with pytest.raises(RpcError, match="only the node itself sends"):
+            client("anvil_reorg", 1, [[sent, 0]])
+
+
+def test_a_raw_transaction_has_its_hash_after_a_reorg() -> None:
+    """Hardhat's errors are of the transaction that failed, and of no other."""
+    with running_api(config=ApiConfig(hardhat_errors=True)) as hardhat:
+        hardhat("anvil_setCode", TARGET, "0x5f5ffd")
+        hardhat("evm_mine")
+        failing = {"from": hexed(ALICE), "to": TARGET, "gas": "0x30000"}
+        with pytest.raises(RpcError, match="Transaction reverted without a reason"):
+            hardhat("eth_sendTransaction", failing)
+        hardhat("anvil_reorg", 1, [])
+        nonce = int(hardhat("eth_getTransactionCount", hexed(ALICE), "latest"), 16)
+        sent = send(hardhat, nonce)
+        assert hardhat("eth_getTransactionReceipt", sent)["status"] == "0x1"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.chain.api_client import ApiClient
+from entresol.primitives.transactions.system import SYSTEM_SENDER
+from tests.support.chain.api_client import ApiClient, importing_api
 from tests.support.chain.dev_chain import ALICE, NOBODY, transaction
 from tests.support.rpc_client import RpcError
 
@@ -93,3 +94,13 @@ def test_hardhat_sets_no_nonce_while_transactions_are_pending(client: ApiClient)
         client("hardhat_setNonce", str(ALICE), 9)
     assert rejection.value.code == -32000
     assert client("anvil_setNonce", str(ALICE), 9) is None
+
+
+@pytest.mark.parametrize("method", ["anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce"])
+def test_its_nonce_is_not_set_by_hand(method: str) -> None:
+    """The sender of system transactions."""
+    with (
+        importing_api() as client,
+        pytest.raises(RpcError, match="only the node itself sends"),
+    ):
+        client(method, str(SYSTEM_SENDER), "0x99")

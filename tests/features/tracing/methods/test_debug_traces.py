@@ -8,7 +8,9 @@ import pytest
 
 from entresol.node.config.api import LimitsConfig
 from tests.support.chain.api_client import TARGET, ApiClient, send, with_code
-from tests.support.chain.dev_chain import LOGGER, NOBODY
+from tests.support.chain.dev_chain import ALICE, BOB, LOGGER, NOBODY, priority_transaction
+from tests.support.chain.priced_chain import DEAREST, REQUEST_PRICES, PricedChain
+from tests.support.evm.long_programs import BLAKE2F, PASSES_ON, blake2f, forwarded
 from tests.support.rpc_client import RpcError
 
 CALLS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
@@ -148,3 +150,29 @@ def test_each_of_many_calls_runs_on_the_state_of_the_one_before(client: ApiClien
     traces = client("debug_traceCallMany", bundles, {"blockNumber": "latest"}, config)
     outputs = [[int(frame["output"], 16) for frame in bundle] for bundle in traces]
     assert outputs == [[1, 2], [], [3]]
+
+
+@pytest.mark.parametrize(
+    "to", [BLAKE2F, TARGET, None], ids=["itself", "by a contract", "by init code"]
+)
+def test_a_precompile_that_takes_long_leaves_the_event_loop(
+    client: ApiClient, to: str | None
+) -> None:
+    client("anvil_setCode", TARGET, PASSES_ON)
+    data = forwarded if to is None else blake2f
+    for rounds in (1_000, 200_000):
+        call = {"from": str(ALICE), "data": data(rounds)} | ({} if to is None else {"to": to})
+        before = client.api.services.threads.started
+        assert client("debug_traceCall", call, "latest", {"tracer": "callTracer"})
+        assert client.api.services.threads.started > before
+
+
+def test_requests_at_any_price_that_l1_can_ask_are_traced() -> None:
+    chain = PricedChain(DEAREST)
+    for number, price in enumerate(REQUEST_PRICES):
+        request = priority_transaction(number, sender=NOBODY, to=BOB, value=5, fee=price)
+        sent = str(chain.chain.enqueue(request))
+        chain.chain.builder.seal()
+        assert chain("debug_traceTransaction", sent) is not None
+        assert chain("ots_getBlockTransactions", number + 1, 0, 10) is not None
+    chain.close()

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from entresol.primitives.transactions import SystemTransaction
 from tests.support.chain.api_client import INNER, OUTER, TracedChain, traced_chain
-from tests.support.chain.dev_chain import ALICE, BOB, transaction
+from tests.support.chain.dev_chain import ALICE, BOB, GENESIS_NONCE, roots, transaction
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 
@@ -210,3 +211,10 @@ def test_a_block_has_each_of_its_transactions(chain: TracedChain) -> None:
 )
 def test_what_is_not_there_is_an_error(chain: TracedChain, method: str, named: str) -> None:
     assert chain.client.error(method, named).code == -32000
+
+
+def test_its_bytes_are_rejected(chain: TracedChain) -> None:
+    """A transaction of the node itself."""
+    raw = hexed(SystemTransaction.root_import(roots(1, first=9), GENESIS_NONCE + 1).encode())
+    with pytest.raises(RpcError, match="transaction type not supported: 0x7d"):
+        chain.client("trace_rawTransaction", raw, ["trace"])

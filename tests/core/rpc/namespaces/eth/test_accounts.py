@@ -12,9 +12,10 @@ from entresol._native import keccak256
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
 from entresol.primitives.transactions import decode
-from entresol.primitives.values import Data
+from entresol.primitives.values import Address, Data
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api
-from tests.support.chain.dev_chain import ALICE, BOB, CAROL, ETHER, FEE, LOGGER, NOBODY
+from tests.support.chain.dev_chain import ALICE, BOB, CAROL, FEE, LOGGER, NOBODY
+from tests.support.chain.steering import set_code
 from tests.support.clients.accounts import MAIL
 from tests.support.rpc_client import RpcError
 
@@ -194,7 +195,7 @@ def test_it_is_rejected_without_developer_methods() -> None:
 )
 def test_hardhats_errors_tell_of_a_failure_in_the_block(code: str, message: str, data: str) -> None:
     with running_api(config=ApiConfig(hardhat_errors=True)) as client:
-        client("anvil_setCode", TARGET, code)
+        set_code(client.chain, Address.parse(TARGET), code)
         with pytest.raises(RpcError) as failure:
             client("eth_sendTransaction", fields(to=TARGET, value="0x0"))
         error = failure.value
@@ -260,20 +261,6 @@ def test_the_node_does_not_sign_for_an_unknown_account(
 ) -> None:
     rejection = client.error(method, *params)
     assert (rejection.code, rejection.message[:15]) == (-32000, "unknown account")
-
-
-@pytest.mark.parametrize("prefix", ["anvil", "hardhat"])
-def test_an_impersonated_account_sends(client: ApiClient, prefix: str) -> None:
-    client(f"{prefix}_setBalance", STRANGER, hex(ETHER))
-    client(f"{prefix}_impersonateAccount", STRANGER)
-    sent = send(client, **{"from": STRANGER})
-    assert (sent["from"], sent["blockNumber"]) == (STRANGER, "0x1")
-    assert client("eth_getTransactionReceipt", sent["hash"])["from"] == STRANGER
-    client(f"{prefix}_stopImpersonatingAccount", STRANGER)
-    with pytest.raises(RpcError, match="unknown account"):
-        send(client, **{"from": STRANGER})
-    with pytest.raises(RpcError, match="invalid signature"):
-        client("eth_sendRawTransaction", client("eth_getRawTransactionByHash", sent["hash"]))
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2, 0x71])

@@ -8,9 +8,11 @@ import pytest
 
 from entresol.node.api.dialect import Dialect
 from entresol.node.config.api import ApiConfig
+from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.api_client import REVERT, TARGET, ApiClient, running_api, with_code
 from tests.support.chain.dev_chain import ALICE, BOB, ETHER, LOGGER, NOBODY, transaction
+from tests.support.chain.steering import set_balance, set_code
 from tests.support.hex_data import hexed, word
 from tests.support.rpc_client import RpcError
 
@@ -56,7 +58,7 @@ def test_an_access_list_has_an_error_only_if_the_call_has_failed(
 ) -> None:
     request = {"from": hexed(ALICE), "to": hexed(NOBODY), **extra}
     assert client("eth_createAccessList", request).keys() == {"accessList", "gasUsed"}
-    client("anvil_setCode", hexed(NOBODY), REVERT)
+    set_code(client.chain, NOBODY, REVERT)
     failed = client("eth_createAccessList", request)
     assert failed["error"] == "execution reverted: no"
 
@@ -72,7 +74,7 @@ def test_in_hardhat_a_transaction_that_its_sender_cannot_pay_for_has_an_estimate
     request = {"from": TARGET, "to": hexed(NOBODY), "value": hex(ETHER), **extra}
     with running_api(config=HARDHAT, dialect=Dialect.layer_two(HARDHAT)) as client:
         assert int(client("eth_estimateGas", request), 16) >= 21_000
-        client("anvil_setCode", hexed(NOBODY), REVERT)
+        set_code(client.chain, NOBODY, REVERT)
         with pytest.raises(RpcError, match="3: execution reverted: no"):
             client("eth_estimateGas", request)
 
@@ -82,7 +84,7 @@ def test_a_failed_call_may_have_a_result() -> None:
         assert client("eth_call", {"to": TARGET}, "latest", with_code("0xfe")) == "0x"
         returned = client("eth_call", {"to": TARGET}, "latest", with_code(REVERT))
         assert returned.startswith("0x08c379a0")
-        client("anvil_setCode", TARGET, REVERT)
+        set_code(client.chain, Address.parse(TARGET), REVERT)
         assert client("eth_call", {"to": TARGET}) == returned
         with pytest.raises(RpcError, match="3: execution reverted: no"):
             client("eth_estimateGas", {"to": TARGET})
@@ -217,8 +219,8 @@ def test_logs_are_numbered_through_the_block(client: ApiClient) -> None:
 
 
 def test_a_simulation_starts_from_any_block(client: ApiClient) -> None:
-    client("anvil_setBalance", POOR, "0x64")
-    client("evm_mine")
+    set_balance(client.chain, Address.parse(POOR), 100)
+    client.chain.builder.seal()
     spend = calls({"from": POOR, "to": str(NOBODY), "value": "0x64"})
     (block,) = simulate(client, spend)
     assert block["number"] == "0x2"

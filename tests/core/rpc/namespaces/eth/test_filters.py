@@ -108,7 +108,7 @@ def test_both_layers_reject_a_range_without_blocks(
     api = served_chain(chain, InlineSequencer(chain), wake=lambda: None, fees=fees)
     with closing(chain), closing(api):
         client = DispatcherClient(api.dispatcher)
-        client("evm_mine")
+        chain.builder.seal()
         rejection = client.error("eth_getLogs", wanted)
         assert (rejection.code, rejection.message) == (-32602, problem)
         assert client("eth_getLogs", {"fromBlock": "latest", "toBlock": "0x0"}) == []

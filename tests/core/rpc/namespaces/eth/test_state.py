@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from entresol._native import EMPTY_ROOT, keccak256, rlp_encode, verify_proof
+from entresol.chain.chain import Chain
 from entresol.primitives.values import Address
 from tests.support.chain.api_client import ApiClient, send
 from tests.support.chain.dev_chain import ALICE, LOGGER, NOBODY
+from tests.support.chain.steering import set_balance, set_code, set_nonce, set_slot
 from tests.support.hex_data import hexed
 from tests.support.rpc_client import RpcError
 
@@ -30,19 +33,19 @@ EMPTY = "0x" + "00" * 32
 
 
 def test_an_account_with_storage_has_the_root_that_proofs_have(client: ApiClient) -> None:
-    client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
-    client("evm_mine")
+    set_slot(client.chain, LOGGER, 1, VALUE)
+    client.chain.builder.seal()
     account = client("eth_getAccount", str(LOGGER), "latest")
     assert account["storageRoot"] == client("eth_getProof", str(LOGGER), [])["storageHash"]
     assert account["storageRoot"] != hexed(EMPTY_ROOT)
     assert client("eth_getAccount", str(LOGGER), "0x0")["storageRoot"] == hexed(EMPTY_ROOT)
 
 
-EDITS = {
-    "balance": ("anvil_setBalance", ["0x7"]),
-    "nonce": ("anvil_setNonce", ["0x9"]),
-    "code": ("anvil_setCode", ["0x6001"]),
-    "slot": ("anvil_setStorageAt", ["0x1", VALUE]),
+EDITS: dict[str, Callable[[Chain, Address], None]] = {
+    "balance": lambda chain, address: set_balance(chain, address, 7),
+    "nonce": lambda chain, address: set_nonce(chain, address, 9),
+    "code": lambda chain, address: set_code(chain, address, "0x6001"),
+    "slot": lambda chain, address: set_slot(chain, address, 1, VALUE),
 }
 
 
@@ -51,18 +54,17 @@ EDITS = {
 def test_proofs_have_an_edit_before_its_block_as_after_it(
     client: ApiClient, edit: str, address: Address
 ) -> None:
-    method, params = EDITS[edit]
     reads: list[tuple[str, list[Any]]] = [
         ("eth_getProof", [str(address), [SLOT]]),
         ("eth_getAccount", [str(address)]),
     ]
     send(client, wei=1)
     before = [client(name, *given) for name, given in reads]
-    client(method, str(address), *params)
+    EDITS[edit](client.chain, address)
     found = [client(name, *given) for name, given in reads]
     assert found != before
     assert found == [client(name, *given, "0x1") for name, given in reads]
-    client("evm_mine")
+    client.chain.builder.seal()
     assert found == [client(name, *given) for name, given in reads]
 
 
@@ -81,7 +83,7 @@ def test_an_account_that_is_not_there_is_null(client: ApiClient) -> None:
 
 
 def test_slots_of_several_contracts_are_read_at_once(client: ApiClient) -> None:
-    client("anvil_setStorageAt", str(LOGGER), "0x1", VALUE)
+    set_slot(client.chain, LOGGER, 1, VALUE)
     slots = {LOGGER.checksummed(): [SLOT, "0x2", "0x1"], str(NOBODY): ["0x0"], str(ALICE): []}
     assert client("eth_getStorageValues", slots, "latest") == {
         str(LOGGER): [VALUE, EMPTY, VALUE],

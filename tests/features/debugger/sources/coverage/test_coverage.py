@@ -8,7 +8,7 @@ import pytest
 
 from entresol.features.debugger.sources.coverage.coverage import Coverage, SourceCoverage
 from entresol.features.debugger.sources.folders import read_contracts
-from tests.support.sources.covered_contracts import FOLDER, coverage_of_steps, peers
+from tests.support.features.debugger.covered_contracts import FOLDER, coverage_of_steps, peers
 
 FILES = sorted(peers()["forge"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from entresol.features.debugger.sources.coverage.coverage import SourceCoverage
 from entresol.features.debugger.sources.coverage.lcov import lcov_of
 from entresol.features.debugger.sources.source_file import SourceFile
-from tests.support.sources.covered_contracts import coverage_of_steps
+from tests.support.features.debugger.covered_contracts import coverage_of_steps
 
 
 def test_a_source_is_a_record() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entresol.features.debugger.sources.coverage.solidity import solidity_parts
-from tests.support.sources.covered_contracts import FOLDER
+from tests.support.features.debugger.covered_contracts import FOLDER
 
 TREES: dict[str, Any] = json.loads((FOLDER / "parts.json").read_bytes())
 

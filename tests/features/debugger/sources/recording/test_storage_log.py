@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.support.chain.api_client import ApiClient, running_api
-from tests.support.sources.debugged_contracts import call, create, ran
+from tests.support.features.debugger.debugged_contracts import call, create, ran
 
 OTHER: Final = "0x" + "88" * 20
 REVERT: Final = "5f5ffd"

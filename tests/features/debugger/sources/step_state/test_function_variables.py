@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.chain.api_client import ApiClient, running_api
-from tests.support.sources.debugged_contracts import DebuggedContract
+from tests.support.features.debugger.debugged_contracts import DebuggedContract
 
 ALICE = bytes(19) + b"A"
 ALICES = "0x0000000000000000000000000000000000000041"

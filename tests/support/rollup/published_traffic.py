@@ -46,7 +46,7 @@ from tests.support.contracts.accounts import fill, paymaster_code, sign_by
 from tests.support.contracts.layer_two import artifact_for_tests, encode
 
 if TYPE_CHECKING:
-    from tests.support.derivation.operated_chain import OperatedChain
+    from tests.support.rollup.publishing_chain import PublishingChain
 
 GAS: Final = 300_000
 ETHER: Final = 10**18
@@ -59,7 +59,7 @@ AUTHORITY: Final = Address(address_of(public_key(SIGNER)))
 class Traffic:
     """Sends random transactions to a chain, and lets developers and L1 do what they can."""
 
-    def __init__(self, operator: OperatedChain, seed: int = 0) -> None:
+    def __init__(self, operator: PublishingChain, seed: int = 0) -> None:
         self._operator = operator
         self._random = random.Random(seed)
         self._nonces: dict[Address, int] = {}

@@ -37,10 +37,10 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.batches import SealedBatch, stored_info_of
 from entresol.rollup.publication.publication import published_genesis
 from tests.support.chain.dev_chain import priority_transaction
-from tests.support.derivation.operated_chain import publishing_genesis
 from tests.support.known import known
 from tests.support.published.values import DEVELOPMENT_RULES
 from tests.support.rollup.layer_ones import request_data
+from tests.support.rollup.publishing_chain import publishing_genesis
 
 CONTRACT = Address(b"\xcc" * 20)
 GENESIS = published_genesis(publishing_genesis(), DEVELOPMENT_RULES)

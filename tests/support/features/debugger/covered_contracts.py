@@ -20,7 +20,7 @@ from entresol.features.debugger.sources.folders import read_contracts
 from entresol.features.debugger.sources.registry import SourceRegistry
 from tests.support.chain.api_client import running_api
 
-FOLDER: Final = Path(__file__).parents[2] / "vectors" / "coverage"
+FOLDER: Final = Path(__file__).parents[3] / "vectors" / "coverage"
 GAS: Final = 10_000_000
 
 Request: TypeAlias = Callable[..., Any]

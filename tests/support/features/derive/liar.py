@@ -14,7 +14,7 @@ from entresol.primitives.published.body import PublishedBatch, decode_body
 from entresol.primitives.published.compression import decompress
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.commitments import calldata_commitment
-from tests.support.derivation.operated_chain import (
+from tests.support.features.derive.operated_chain import (
     DerivedChain,
     OperatedChain,
     assert_same_blocks,
@@ -22,8 +22,8 @@ from tests.support.derivation.operated_chain import (
     seen,
     with_block,
 )
-from tests.support.derivation.traffic import Traffic
 from tests.support.known import known
+from tests.support.rollup.published_traffic import Traffic
 
 Change: TypeAlias = Callable[[PublishedBatch], PublishedBatch]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from entresol.primitives import abi
 from tests.support.chain.api_client import TARGET, ApiClient
 
-FOLDER: Final = Path(__file__).parents[2] / "vectors" / "debugged"
+FOLDER: Final = Path(__file__).parents[3] / "vectors" / "debugged"
 FILE: Final = "contracts/Debugged.sol"
 
 Request: TypeAlias = Callable[..., Any]

@@ -1,16 +1,17 @@
-"""The descriptions of what a node takes and returns are complete."""
+"""All methods of the core and of the features: what they take and return is described, and what a fork does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from entresol.rpc.jsonrpc.method import method
+from entresol.rpc.jsonrpc.method import Past, method
 from entresol.rpc.jsonrpc.model import JsonModel
 from entresol.rpc.jsonrpc.openrpc import openrpc
 from entresol.rpc.jsonrpc.served_method import methods_of
+from tests.support.chain.api_client import ApiClient
 from tests.support.declared_results import check_response, declared_methods
 
 ANYTHING = {
@@ -153,3 +154,38 @@ def undescribed(document: Json, schema: Json, path: str, within: frozenset[str])
         yield path
     for where, part in parts:
         yield from undescribed(document, part, where, within)
+
+
+_NAMES: Final = {"block", "block_number", "block_hash", "hash", "tx_hash", "number", "newest_block"}
+"""How parameters are called that may name a block or a transaction."""
+
+
+def test_every_method_that_names_a_part_of_history_declares_what_a_fork_does() -> None:
+    methods = declared_methods().values()
+    undeclared = {
+        served.name
+        for served in methods
+        if served.past is None
+        and (served.named or any(parameter.name in _NAMES for parameter in served.parameters))
+    }
+    assert undeclared == set()
+    assert len(methods) > 250
+
+
+def test_methods_that_ask_the_remote_name_what_they_ask_for_and_never_batches() -> None:
+    asking = [
+        served for served in declared_methods().values() if served.past not in (None, Past.LOCAL)
+    ]
+    assert [served.name for served in asking if not served.named] == []
+    assert [
+        served.name
+        for served in asking
+        if "Batch" in served.name or "L2ToL1" in served.name or "Proof" in served.name
+    ] == ["eth_getProof"]
+
+
+def test_the_namespaces_are_listed(client: ApiClient) -> None:
+    prefixes = (
+        "anvil debug entresol eth evm hardhat net ots personal rpc tenderly trace txpool web3"
+    )
+    assert client("rpc_modules") == dict.fromkeys(prefixes.split(), "1.0")
