@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
+from entresol.features.debugger.settings import DebuggerConfig
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.node.api.api import Api
 from entresol.node.chain_service import ChainService, ServiceHooks, ServiceRole
@@ -54,7 +55,7 @@ class NodeBuilder:
 
     def __init__(self, config: NodeConfig, log: NodeLog | None = None) -> None:
         self.config = config
-        self.sources = SourceRegistry.of_paths(config.api.sources)
+        self.sources = SourceRegistry.of_paths(config.of(DebuggerConfig).sources)
         """The contracts whose source is known, on all chains."""
         self._log = log
         self._opened = contextlib.ExitStack()

@@ -12,11 +12,11 @@ from entresol.errors import ChainNotAdded, InvalidConfig, ListenFailed, Malforme
 from entresol.features.adding.records import AddedChain, AddedChains
 from entresol.features.adding.registration import NewChainRegistrar
 from entresol.features.adding.tokens import base_token_for
+from entresol.features.workers.settings import worker_count
 from entresol.l1.deployment import RegisteredChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.operator import Operator
 from entresol.l1.registration import check_origin
-from entresol.node.config.api import worker_count
 from entresol.node.layer_two_configs import MAX_CHAINS, MAX_PORT
 from entresol.node.opening.availability import data_scheme_of
 from entresol.node.opening.development_keys import operator_of
@@ -64,7 +64,7 @@ class NoChains:
 
 def chain_control(config: NodeConfig, adder: ChainAdder | None) -> ChainControl:
     """Return what adds chains to a node, or says why it does not."""
-    if worker_count(config.api) > 1:
+    if worker_count(config) > 1:
         return NoChains("the node has --workers, which serve the chains that it was started with")
     if adder is None:
         return NoChains("chains are added on the development L1, and the node has none")
@@ -98,7 +98,7 @@ class ChainAdder:
         """Open the chains that were added before a restart, which the recipe serves with all others."""
         ecosystem, config = self._ecosystem, self._ecosystem.builder.config
         for record in self._added.complete(self._l1_chain):
-            if worker_count(config.api) > 1:
+            if worker_count(config) > 1:
                 raise InvalidConfig(
                     "--workers",
                     f"chain {record.chain_id} was added here, and has no workers; leave it out",

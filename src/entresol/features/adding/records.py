@@ -12,7 +12,7 @@ from entresol.bounded_file import MAX_DIRECTORY_FILE_BYTES, read_file
 from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.errors import ChainNotAdded, InvalidConfig, MalformedValue
-from entresol.node.config.ecosystem import EcosystemConfig
+from entresol.node.config.schema import EcosystemConfig
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken

@@ -1,1 +1,5 @@
 """The debugger: what a transaction executed, by the lines of its sources."""
+
+from entresol.node.feature import DeclaredFeature
+
+FEATURE = DeclaredFeature("debugger", settings="entresol.features.debugger.settings:DebuggerConfig")

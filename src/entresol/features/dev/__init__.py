@@ -1,1 +1,5 @@
 """The features that only users of anvil and Hardhat need: checkpoints, reverts, state files, impersonation."""
+
+from entresol.node.feature import DeclaredFeature
+
+FEATURE = DeclaredFeature("dev", settings="entresol.features.dev.settings:DevConfig")

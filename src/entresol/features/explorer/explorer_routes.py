@@ -15,6 +15,7 @@ from entresol.features.explorer.explorer_page import (
     House,
 )
 from entresol.features.explorer.methods.l1_reads import L1Reads
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.node.api.adapters import request_limits
 from entresol.primitives.base_token import ETHER_TOKEN
@@ -45,7 +46,7 @@ def explorer_page(
 
     The L1 `is_copy` of another chain, or the development one.
     """
-    if not config.api.explorer:
+    if not config.of(ExplorerConfig).explorer:
         return None
     base_token = base_token_of(chain.genesis.alloc) if layer == 2 else ETHER_TOKEN
     if rollup is None:

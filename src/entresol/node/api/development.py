@@ -88,7 +88,7 @@ def _both_layers(
     chain, keyring, dumps = services.chain, services.keyring, services.dumps
     sequencer = services.sequencer
     rendered, submission, filler = services.rendered, services.submission, services.filler
-    limit = services.limits.load_state_limit_bytes
+    limit = control.settings.load_state_limit_bytes
     client_version = services.dialect.client_version
     tokens = TokenEdits(chain, TokenSlots(services.resolver, services.runner, services.threads))
     reverts = RevertRunner(services.threads, control.node_chains.uses)

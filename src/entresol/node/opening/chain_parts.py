@@ -13,7 +13,8 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import ValidationLimits
-from entresol.node.config.api import worker_count
+from entresol.features.explorer.settings import ExplorerConfig
+from entresol.features.workers.settings import worker_count
 from entresol.node.genesis_config import has_other_contracts
 from entresol.storage.store import Store
 
@@ -27,13 +28,13 @@ log = logging.getLogger(__name__)
 
 def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
     """Open the store of a chain, or a temporary one; workers read it, too."""
-    shared = worker_count(config.api) > 1
+    shared = worker_count(config) > 1
     if path is None:
         store = Store.temporary(shared=shared)
     else:
         store = Store.open(path, is_synced=is_synced, shared=shared)
     with closed_on_failure(store):
-        store.index_accounts(wanted=config.api.explorer)
+        store.index_accounts(wanted=config.of(ExplorerConfig).explorer)
     return store
 
 

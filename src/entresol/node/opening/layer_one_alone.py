@@ -8,6 +8,7 @@ import msgspec
 
 from entresol.chain.chain import Chain
 from entresol.chain.edits import BlockSettings
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.node.config.schema import ETHER, NodeConfig
 from entresol.node.dev_features import requested_accounts
 from entresol.node.genesis_config import anvil_genesis
@@ -48,7 +49,7 @@ def open_layer_one_alone(config: NodeConfig, fork: OpenFork | None = None) -> Ch
             base_fee = config.l1_blocks.l1_base_fee
     chain = Chain.open(None, rules, genesis, pool=pool_config(settings), remote=remote)
     with closed_on_failure(chain):
-        chain.ledger.store.index_accounts(wanted=config.api.explorer)
+        chain.ledger.store.index_accounts(wanted=config.of(ExplorerConfig).explorer)
         if base_fee is not None:
             chain.configure(BlockSettings(base_fee=base_fee))
         start_clock(chain, settings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from entresol.features.adding.chain_adder import ChainAdder, chain_control
 from entresol.features.dev.control import DevControl
+from entresol.features.dev.settings import DevConfig
 from entresol.features.dev.state_dumper import StateDumper, load_at_start
 from entresol.features.explorer.explorer_routes import remote_reads
 from entresol.features.fork.opening.open_forks import OpenForks, open_forks
@@ -140,6 +141,7 @@ def ecosystem(
             settling=chains if settles else (),
             foreign_l1=bool(remote),
             operators=operators,
+            settings=config.of(DevConfig),
         )
         builder.opened(control)
         load_at_start(config, control.states, chains[0], l1_chain)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from entresol.features.dev.control import DevControl
+from entresol.features.dev.settings import DevConfig
 from entresol.features.dev.state_dumper import StateDumper, load_at_start
 from entresol.features.explorer.explorer_page import ExplorerPage
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.features.fork.fork_info import ForkInfo
 from entresol.features.fork.opening.fork_control import LayerForks
 from entresol.node.api.dialect import Dialect
@@ -35,7 +37,7 @@ def build_layer_one(forks: OpenForks, reopening: Reopening, log: NodeLog | None)
         accounts = requested_accounts(config.chain)
         keyring = open_keyring(config, (*accounts, *init_signers(config.chain.init)))
         chain = builder.opened(open_layer_one_alone(config, forks.l2))
-        control = builder.opened(DevControl(chain))
+        control = builder.opened(DevControl(chain, settings=config.of(DevConfig)))
         load_at_start(config, control.states, chain, None)
         dumper = StateDumper(config, control.states, chain, None)
         sequencer = LocalSequencer(chain)
@@ -57,7 +59,7 @@ def build_layer_one(forks: OpenForks, reopening: Reopening, log: NodeLog | None)
                 metrics=forks.metrics,
                 forks=forks.page,
             ),
-            explorer=ExplorerPage(layer=1) if config.api.explorer else None,
+            explorer=ExplorerPage(layer=1) if config.of(ExplorerConfig).explorer else None,
         )
         builder.add(Closing(dumper.dump_last), sequencer, service, dumper)
         # Stopped first: whatever waits for the remote fails then.

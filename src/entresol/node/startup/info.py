@@ -13,6 +13,7 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PA
 from entresol.counted import counted
 from entresol.errors import InvalidConfig
 from entresol.features.adding.methods import ChainEntry, ChainToken
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.features.fork.fork_info import ForkInfo
 from entresol.l1.urls import Endpoint
 from entresol.node.dev_features import (
@@ -144,7 +145,7 @@ class NodeInfo(msgspec.Struct, frozen=True, kw_only=True):
             l1=l1,
             base_token=base_token,
             derivation_path=settings.derivation_path,
-            has_explorer=config.api.explorer,
+            has_explorer=config.of(ExplorerConfig).explorer,
         )
 
     @classmethod

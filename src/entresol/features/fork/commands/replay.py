@@ -14,6 +14,7 @@ import msgspec
 from entresol._native import Rules, wait_for_remote
 from entresol.errors import AnchorMismatch, InvalidConfig, MalformedValue, RemoteMalformed
 from entresol.execution.call_frames import CALL_FRAMES
+from entresol.features.debugger.settings import DebuggerConfig
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.fork.cache.fork_cache import CacheSettings, Recording, open_cache
 from entresol.features.fork.commands.replay_report import ReplayText, counts
@@ -45,7 +46,9 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
     planned = planned_forks(config).l2
     if planned is None:
         raise InvalidConfig("--fork-url", "replay needs the URL of the chain")
-    text = ReplayText(abis_of(config.log), SourceRegistry.of_paths(config.api.sources))
+    text = ReplayText(
+        abis_of(config.log), SourceRegistry.of_paths(config.of(DebuggerConfig).sources)
+    )
     with closing(_opened(planned, wanted)) as remote:
         wait_for_remote(planned.settings.timeout)
         try:
