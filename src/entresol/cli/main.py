@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 from entresol.cli.parsers import PARSERS, node_parser
 from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.setting import PREFIX
@@ -71,7 +72,7 @@ def _check_command(words: Sequence[str]) -> None:
 
 
 def _run(config: NodeConfig) -> int:
-    if config.cluster.cluster is not None:
+    if config.of(ClusterConfig).cluster is not None:
         return run_node(config, _cluster_module("member_node").open_member)
     from entresol.node.open_node import open_node  # noqa: PLC0415
 
@@ -202,7 +203,8 @@ def _settings(flags: Mapping[str, Any]) -> NodeConfig:
 
 def _warn_of_variables() -> None:
     """Name the variables that would set something if they were spelled otherwise."""
-    for name, problem in unknown_variables(SETTINGS.all, os.environ):
+    others = {name: text for name, text in os.environ.items() if not SETTINGS.reads(name, text)}
+    for name, problem in unknown_variables(SETTINGS.all, others):
         print(f"warning: {name}: {problem}", file=sys.stderr)
 
 

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 import pytest
 
 from entresol.errors import ListenFailed, StoreFull
+from entresol.features.dev.settings import DevConfig
 from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
 from entresol.node.node_parts import NodeParts
 from entresol.node.opening import open_layers
@@ -62,10 +62,8 @@ def test_a_node_that_fails_to_start_dumps_no_state(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     with socket.create_server(("127.0.0.1", 0)) as other:
         config = NodeConfig(
-            l1=L1Config(l1=False),
-            server=ServerConfig(port=other.getsockname()[1]),
-            state_files=StateFilesConfig(dump_state=str(file)),
-        )
+            l1=L1Config(l1=False), server=ServerConfig(port=other.getsockname()[1])
+        ).with_(DevConfig, dump_state=str(file))
         with pytest.raises(ListenFailed):
             asyncio.run(_start(config))
     assert not file.exists()

@@ -14,6 +14,8 @@ from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
 from entresol.features.cluster.postgres import tables
 from entresol.features.cluster.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.features.cluster.postgres.tables import ClusterChain, read_chain
+from entresol.features.cluster.settings import ClusterConfig
+from entresol.features.dev.settings import DevConfig
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
@@ -75,7 +77,7 @@ def open_database(
     config: NodeConfig, timeout_seconds: float | None = COMMAND_SECONDS
 ) -> ClusterDatabase:
     """Return the database that `--cluster` names; without a timeout, that of a node that may hold the lease."""
-    settings = config.cluster
+    settings = config.of(ClusterConfig)
     if settings.cluster is None:
         raise InvalidConfig(FLAG, "this command needs the URL of the cluster's database")
     address = ClusterAddress(settings.cluster)
@@ -168,7 +170,7 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
 
 
 def _check_flags(config: NodeConfig) -> None:
-    files = config.state_files
+    files = config.of(DevConfig)
     rejected = {
         "--dev-methods": config.api.dev_methods,
         "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
@@ -183,7 +185,7 @@ def _check_flags(config: NodeConfig) -> None:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
     # It rejects several chains, and tables.
     layer_two_configs(config)
-    url = config.cluster.advertise_url
+    url = config.of(ClusterConfig).advertise_url
     if url is not None and not is_http_url(url):
         raise InvalidConfig(
             "--advertise-url", f"{url!r} is not a URL that begins with http:// or https://"

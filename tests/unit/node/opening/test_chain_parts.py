@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from entresol.chain.chain import Chain
 from entresol.chain.mining_schedule import MiningMode
 from entresol.chain.rules import ChainRules
 from entresol.features.explorer.account_index import IndexedAccounts
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.opening.chain_parts import new_store, start_mining
 from entresol.storage.store import Store
@@ -22,9 +22,7 @@ TARGET = address(40)
 
 
 def opened(path: Path | None, *, explorer: bool) -> Store:
-    config = NodeConfig()
-    api = msgspec.structs.replace(config.api, explorer=explorer)
-    return new_store(msgspec.structs.replace(config, api=api), path)
+    return new_store(NodeConfig().with_(ExplorerConfig, explorer=explorer), path)
 
 
 def test_an_older_directory_is_indexed_when_it_is_opened_with_the_explorer(tmp_path: Path) -> None:
