@@ -54,18 +54,14 @@ PROTOCOLS: Final[dict[str, str]] = {}
 NEEDS: Final = {
     "adding": {"workers": "a node with workers adds no chains"},
     "cluster": {
-        "dev": "a member rejects its settings",
         "fork": "a member rejects its settings",
-        "relay": "a member rejects its settings",
         "workers": "a member may have workers",
     },
     "fork": {
         "cluster": "a fork rejects its settings",
         "debugger": "`entresol replay --sources` names contracts",
-        "dev": "a chain that replaces another one loads no state file again",
         "workers": "one process serves a fork",
     },
-    "relay": {"cluster": "a relay rejects its settings"},
     "workers": {"explorer": "a worker serves the page, and passes on what it asks of a remote L1"},
 }
 """The features that a feature imports, with the reason."""

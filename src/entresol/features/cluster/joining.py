@@ -15,7 +15,6 @@ from entresol.features.cluster.postgres import tables
 from entresol.features.cluster.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.features.cluster.postgres.tables import ClusterChain, read_chain
 from entresol.features.cluster.settings import ClusterConfig
-from entresol.features.dev.settings import DevConfig
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
@@ -57,6 +56,9 @@ SHARED: Final = {
     "l1": ("l1_confirmations", "l1_finality"),
 }
 """The settings that `entresol cluster init` takes for all nodes: what they execute and produce depends on them."""
+
+_OF_OTHERS: Final = ("state", "load_state", "dump_state", "relay", "finalize_withdrawals")
+"""Settings of features that a node of a cluster has not."""
 
 
 class Joined(NamedTuple):
@@ -170,14 +172,11 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
 
 
 def _check_flags(config: NodeConfig) -> None:
-    files = config.of(DevConfig)
     rejected = {
         "--dev-methods": config.api.dev_methods,
         "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
         "--auto-impersonate": config.api.auto_impersonate,
-        "--state": files.state,
-        "--load-state": files.load_state,
-        "--dump-state": files.dump_state,
+        **{f"--{name.replace('_', '-')}": name in config.given for name in _OF_OTHERS},
         "--no-mining": not config.chain.mining,
     }
     for flag, is_set in rejected.items():

@@ -16,7 +16,6 @@ from entresol.features.cluster.postgres.sequencer import ClusterSequencer
 from entresol.features.cluster.settings import ClusterConfig
 from entresol.features.cluster.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.features.fork.config.resolving import planned_forks
-from entresol.features.relay.node_relay import relays
 from entresol.features.workers.supervisor import WorkerSupervisor
 from entresol.features.workers.worker_process import WorkerCluster
 from entresol.node.chain_plan import ChainPlan, OpenChain
@@ -51,7 +50,6 @@ WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, 
 async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that has joined its cluster."""
     planned_forks(config)  # Each is rejected.
-    relays(config)
     joined = await join(config)
     try:
         return member(joined, log)

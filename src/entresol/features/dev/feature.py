@@ -119,7 +119,8 @@ class DevFeature(Feature):
             settings=config.of(DevConfig),
         )
         if not chains[0].plan.is_replica:
-            load_at_start(config, control.states, layer_twos[0], l1_chain)
+            if not self.node.is_reset:
+                load_at_start(config, control.states, layer_twos[0], l1_chain)
             self._dumper = StateDumper(config, control.states, layer_twos[0], l1_chain)
 
     def parts(self) -> Iterable[tuple[Phase, Part]]:

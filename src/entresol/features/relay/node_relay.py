@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from entresol._native import address_of, public_key
 from entresol.background_task import BackgroundTask, stop_all
 from entresol.errors import InvalidConfig
-from entresol.features.cluster.settings import ClusterConfig
 from entresol.features.relay.bundle_relay import BundleRelay, BundleSource
 from entresol.features.relay.dispatch import RelayProofs
 from entresol.features.relay.relay_account import (
@@ -52,8 +51,6 @@ def relays(config: NodeConfig) -> bool:
     flag = "--relay" if settings.relay is not None else "--finalize-withdrawals"
     if wanted and not config.l1.l1:
         raise InvalidConfig(flag, "without an L1 nothing passes between chains")
-    if wanted and config.of(ClusterConfig).cluster is not None:
-        raise InvalidConfig(flag, "a node of a cluster has none; run it elsewhere")
     return wanted
 
 

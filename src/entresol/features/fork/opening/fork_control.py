@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
-from entresol.features.dev.settings import DevConfig
 from entresol.features.fork.config.resolving import PlannedFork, planned_forks
 from entresol.features.fork.errors import RemoteMalformed
 from entresol.features.fork.settings import ForkConfig
@@ -185,23 +184,14 @@ class LayerForks(ForkControl):
         return planned.l2 if self._layer == "l2" else planned.l1
 
     def _base(self) -> NodeConfig:
-        """Return the settings of the start, with the forks of now, and without a state file to load again."""
+        """Return the settings of the start, with the forks of now."""
         start, now = self._reopening.start, self._reopening.config
-        files = start.of(DevConfig)
         forks = {key: section for key, section in now.features.items() if key[0] is ForkConfig}
         base = structs.replace(
             start, features={**start.features, **forks}, urls_of_clients=now.urls_of_clients
         )
         # The ports are those of one process.
-        return base.with_(WorkersConfig, workers=1).with_(
-            DevConfig,
-            state=None,
-            load_state=None,
-            dump_state=files.dump_state or files.state,
-            l1_state=None,
-            l1_load_state=None,
-            l1_dump_state=files.l1_dump_state or files.l1_state,
-        )
+        return base.with_(WorkersConfig, workers=1)
 
 
 @contextmanager
