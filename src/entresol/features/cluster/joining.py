@@ -120,20 +120,21 @@ def check_l1_url(config: NodeConfig) -> None:
 
 def shared_settings(config: NodeConfig) -> bytes:
     """Return the settings that all nodes have in common, as JSON."""
-    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
     shared = {
-        section: {name: plain[section][name] for name in names} for section, names in SHARED.items()
+        section: {name: getattr(getattr(config, section), name) for name in names}
+        for section, names in SHARED.items()
     }
     return msgspec.json.encode(shared)
 
 
 def with_shared(config: NodeConfig, settings: bytes) -> NodeConfig:
     """Return a configuration with the settings that all nodes have in common."""
-    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
+    shared: dict[str, Any] = {}
     for section, values in msgspec.json.decode(settings).items():
-        known = SHARED.get(section, ())
-        plain[section] |= {name: value for name, value in values.items() if name in known}
-    return msgspec.convert(plain, NodeConfig)
+        own, known = getattr(config, section), SHARED.get(section, ())
+        given = {name: value for name, value in values.items() if name in known}
+        shared[section] = msgspec.convert(msgspec.to_builtins(own) | given, type(own))
+    return msgspec.structs.replace(config, **shared)
 
 
 def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
