@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entresol.errors import ChainNotAdded
+from entresol.features.adding.errors import ChainNotAdded
 from entresol.features.adding.methods import ChainControl, EntresolChains
 from entresol.features.workers.settings import worker_count
 from entresol.node.feature import ChainFeature, Feature, Phase
