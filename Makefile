@@ -250,7 +250,7 @@ python-test: install $(TOOLS_STAMP) $(WHEEL_STAMP)
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
-	$(PYTEST) tests/unit tests/features tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
+	$(PYTEST) tests/core tests/unit tests/features tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
 
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long

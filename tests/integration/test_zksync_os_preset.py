@@ -1,6 +1,6 @@
 """The ecosystem that the ZK Stack's guides and SDK expect on a developer's machine: `--preset zksync-os`.
 
-Ports are free ones here; `tests/unit/node/config/test_api.py` has those of the preset.
+Ports are free ones here; `tests/core/node/config/test_api.py` has those of the preset.
 """
 
 from __future__ import annotations

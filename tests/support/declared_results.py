@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from entresol.errors import MalformedValue
-from entresol.features.tracing.trace_models import Prestate, TracerResult
 from entresol.node.build_node import build_node
 from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.rpc.jsonrpc.codec import encode, encode_hook
@@ -101,12 +100,12 @@ class _Strict:
         return parsed
 
     def _chosen(self, kind: type[Choice]) -> str:
-        if kind is TracerResult:
+        if kind.__name__ == "TracerResult":
             tracer = next(
                 (option["tracer"] for option in self._options if option.get("tracer")), None
             )
             return "no tracer" if tracer is None else f"`{tracer}`"
-        if kind is Prestate:
+        if kind.__name__ == "Prestate":
             is_difference = any(option.get("diffMode") for option in self._options)
             return "`diffMode`" if is_difference else "no `diffMode`"
         raise AssertionError(f"say here what chooses the shape of {kind.__name__}")

@@ -21,9 +21,10 @@ SOURCES: Final = ROOT / "src"
 PACKAGE: Final = SOURCES / "entresol"
 NATIVE_SOURCES: Final = ROOT / "native"
 TESTS: Final = ROOT / "tests"
+CORE: Final = TESTS / "core"
 UNIT: Final = TESTS / "unit"
 FEATURES: Final = TESTS / "features"
-NATIVE: Final = UNIT / "native"
+NATIVE: Final = CORE / "native"
 
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -39,14 +40,17 @@ IS_NO: Final = re.compile(
 SAYS_NOTHING: Final = re.compile(r"(Remembers|Persists|Assumes): nothing\.|Fails: never\.")
 
 NO_MIRROR: Final = {
-    "test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
-    "test_crate_modules.py": "tests tools/crate_modules.py, which is not part of the package",
-    "test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
-    "test_layout.py": "tests the tree itself",
-    "test_site.py": "tests docs/tools/site.py, which is not part of the package",
-    "test_native_stub.py": "compares _native.pyi with the built module",
+    "unit/test_benchmarks.py": "tests benchmarks/harness.py, which is not part of the package",
+    "unit/test_crate_modules.py": "tests tools/crate_modules.py, which is not part of the package",
+    "unit/test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
+    "unit/test_layout.py": "tests the tree itself",
+    "unit/test_site.py": "tests docs/tools/site.py, which is not part of the package",
+    "core/test_native_stub.py": "compares _native.pyi with the built module",
 }
 """Unit tests of something else than a module of the package."""
+
+SHELLS: Final = {"cli", "inprocess", "testing"}
+"""The packages whose tests are in tests/unit; the core's are in tests/core, which runs without features."""
 
 PROTOCOLS: Final[dict[str, str]] = {}
 """Class names that a protocol shares with the class that implements it, with the reason."""
@@ -90,14 +94,17 @@ GENERATED: Final = {"docs/config.md", "docs/errors.md", "docs/rpc.md"}
 
 def test_each_unit_test_mirrors_a_module() -> None:
     unmatched = {
-        str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py") if not mirrors(path, UNIT)
-    }
-    unmatched |= {
         str(path.relative_to(TESTS))
-        for path in FEATURES.rglob("test_*.py")
-        if not mirrors(path, TESTS)
+        for folder, root in ((CORE, CORE), (UNIT, UNIT), (FEATURES, TESTS))
+        for path in folder.rglob("test_*.py")
+        if not mirrors(path, root)
     }
     assert unmatched == set(NO_MIRROR)
+
+
+def test_what_is_not_of_the_core_is_a_feature_or_a_shell() -> None:
+    beside = {path.name for path in UNIT.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert beside == SHELLS
 
 
 def test_nothing_is_imported_from_a_test_or_a_conftest() -> None:

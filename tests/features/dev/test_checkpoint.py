@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from entresol.chain.chain import Chain
-from entresol.chain.events import BlocksReverted
+from entresol.chain.events import BlockSealed, BlocksReverted
 from entresol.errors import StateMissing
 from entresol.features.dev.checkpoint import (
     QUICK_BLOCKS,
@@ -117,6 +117,23 @@ def test_a_rollback_keeps_what_the_state_allows(chain: Chain) -> None:
     assert (chain.number, len(chain.pool), list(chain.pool.best())) == (1, 2, [])
     InlineSequencer(chain).submit(transaction(1, wei=3).raw)
     assert len(list(chain.pool.best())) == 3
+
+
+def test_a_rollback_comes_after_the_block_that_is_written(chain: Chain) -> None:
+    chain.schedule.seal_on_request()
+    fill_pool(chain, 1)
+    chain.builder.seal()
+    subscription, block = chain.events.subscribe(), chain.builder.open_block()
+    while block.prepare():
+        block.execute()
+    assert chain.builder.write_open(block) is not None
+    Reverts(chain).plan_roll_back(0).apply()
+    sealed, reverted = subscription.take()[0]
+    assert isinstance(sealed, BlockSealed)
+    assert isinstance(reverted, BlocksReverted)
+    assert (sealed.number, reverted.head) == (2, 0)
+    chain.builder.seal()
+    chain.verify()
 
 
 def test_a_pool_that_was_empty_loses_what_arrives_while_the_revert_is_prepared(

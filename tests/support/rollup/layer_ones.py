@@ -16,9 +16,9 @@ from entresol.chain.chain import Chain
 from entresol.chain.clock import Clock
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
+from entresol.chain.history import ChainMark
 from entresol.chain.rules import ChainRules
 from entresol.errors import LayerOneRejected
-from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import REQUEST_TYPES, decode_deposit
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.json_rpc_client import JsonRpcClient
@@ -31,6 +31,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.anvil import Anvil, fresh_anvil
 from tests.support.chain.api_client import ApiClient
+from tests.support.chain.steering import revert
 from tests.support.contracts.engine import find
 
 CHAIN_ID = 31337
@@ -54,7 +55,7 @@ class Embedded:
         genesis = Genesis.development(CHAIN_ID, addresses, 10_000 * 10**18, predeploys)
         rules = ChainRules.layer_1(CHAIN_ID)
         self.chain = Chain.open(None, rules, genesis, clock=Clock(lambda: 1_000.0))
-        self.reverts = Reverts(self.chain)
+        self.marks: list[ChainMark] = []
         self.sequencer = InlineSequencer(self.chain)
         self.l1: LayerOne = EmbeddedLayerOne(self.chain, self.sequencer)
 
@@ -63,10 +64,11 @@ class Embedded:
             self.chain.builder.seal()
 
     def checkpoint(self) -> int:
-        return self.reverts.checkpoint()
+        self.marks.append(self.chain.history.mark())
+        return len(self.marks) - 1
 
     def restore(self, checkpoint: int) -> None:
-        assert self.reverts.restore(checkpoint)
+        revert(self.chain, self.marks[checkpoint])
 
     def mine_on_request(self) -> None:
         self.chain.schedule.seal_on_request()

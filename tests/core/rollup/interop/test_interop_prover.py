@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entresol.errors import LayerOneMismatch, NotPossible
-from entresol.features.relay.dispatch import words_of
 from entresol.primitives import abi
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import ProvenLog
@@ -106,6 +105,11 @@ class Scenario:
             words_of(proven) if words is None else words,
         )
         return found
+
+
+def words_of(proven: ProvenLog) -> list[bytes]:
+    joined = b"".join(proven.proof.words)
+    return [joined[at : at + Hash32.size] for at in range(0, len(joined), Hash32.size)]
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from entresol.errors import InteropRootsMismatch, LayerOneMismatch
-from entresol.features.dev.reverts import Reverts
 from entresol.l1.layer_one import MAX_REORG_DEPTH
 from entresol.primitives.interop_roots import MAX_ROOTS_PER_IMPORT
 from entresol.primitives.values import Hash32
@@ -20,6 +19,7 @@ from entresol.rollup.deposits.deposit_watcher import DepositConfig
 from entresol.rollup.interop.root_follower import PERSIST_BLOCKS, RootFollower
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import open_importing
+from tests.support.chain.steering import revert
 from tests.support.coroutines import completed
 from tests.support.ecosystem.roots_layer_one import L1_CHAIN_ID, RootsLayerOne, appended
 from tests.support.known import known
@@ -366,16 +366,16 @@ async def test_roots_of_blocks_that_were_reverted_are_imported_again(scenario: S
 
 
 async def test_a_revert_of_both_layers_forgets_what_came_after(scenario: Scenario) -> None:
-    roots, reverts = scenario.chain.batches.roots, Reverts(scenario.chain)
+    roots = scenario.chain.batches.roots
     scenario.append(OTHER)
     await scenario.imported()
-    checkpoint = reverts.checkpoint(with_settlement=True)
+    mark = scenario.chain.history.mark(with_batches=True)
     scenario.append(scenario.own, OTHER)
     scenario.append(scenario.own)
     assert await scenario.imported() == [1, 2]
     assert roots.path(1) is not None
     scenario.reorg(1)
-    assert reverts.restore(checkpoint)
+    revert(scenario.chain, mark)
     # No proof of what is gone, not even before L1 is read again.
     assert roots.path(1) is None
     assert await scenario.imported() == [1]

@@ -8,9 +8,9 @@ import pytest
 
 from entresol._native import keccak256
 from entresol.chain.chain import Chain
-from entresol.features.dev.reverts import Reverts
 from entresol.rpc.namespaces.zks.contracts import ZksBytecode, ZksContracts
 from tests.support.chain.dev_chain import NOBODY
+from tests.support.chain.steering import revert
 from tests.support.rollup.settlement_scenario import ON_L1, ON_L2
 from tests.support.rpc_client import NamespaceClient
 
@@ -48,14 +48,13 @@ def zks(chain: Chain) -> Iterator[NamespaceClient]:
 
 
 def test_code_of_a_reverted_block_is_null_again(chain: Chain, zks: NamespaceClient) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     code = b"\x5b" * 100
     name = "0x" + keccak256(code).hex()
     chain.edit(NOBODY, lambda overlay: overlay.set_code(NOBODY, code))
     chain.builder.seal()
     assert [zks("zks_getBytecodeByHash", name) for _ in range(2)] == [list(code)] * 2
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     assert zks("zks_getBytecodeByHash", name) is None
 
 

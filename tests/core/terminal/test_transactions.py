@@ -12,7 +12,6 @@ from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, derive
 from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.rules import ChainRules
 from entresol.contracts.abi_registry import AbiRegistry
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.transactions import sign
 from entresol.primitives.values import Address, Hash32
 from entresol.rpc.jsonrpc.errors import JSON_RPC
@@ -30,6 +29,7 @@ from entresol.terminal.transactions import (
 )
 from entresol.terminal.writer import FormatText
 from tests.support.chain.dev_chain import fee_market
+from tests.support.chain.steering import revert
 from tests.support.evm.in_memory_state import BOB
 from tests.support.polling import eventually
 
@@ -142,10 +142,9 @@ def test_a_failure_is_logged_with_its_reason(chain: Chain, program: bytes, reaso
 
 def test_a_block_that_replaces_another_is_logged_once(chain: Chain) -> None:
     def work() -> None:
-        reverts = Reverts(chain)
-        checkpoint = reverts.checkpoint()
+        checkpoint = chain.history.mark()
         send(chain, 0, to=BOB)
-        reverts.restore(checkpoint)
+        revert(chain, checkpoint)
         send(chain, 0, STOPS)
 
     (block,) = logged(chain, work)

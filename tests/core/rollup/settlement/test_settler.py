@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from entresol.errors import LayerOneMismatch, LayerOneRejected
-from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import BatchTotals
 from entresol.l1.operator import Operator, SignedTransaction
 from entresol.primitives import abi
@@ -15,6 +14,7 @@ from entresol.primitives.batches import SettlementStep
 from entresol.primitives.transactions import decode
 from entresol.rollup.batches import stored_info_of
 from entresol.rollup.settlement.settler import SettlementConfig
+from tests.support.chain.steering import revert
 from tests.support.known import known
 from tests.support.played import played
 from tests.support.rollup.settlement_scenario import (
@@ -206,11 +206,10 @@ async def test_a_batch_that_is_too_young_to_be_executed_is_retried(scenario: Sce
 async def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason(
     scenario: Scenario,
 ) -> None:
-    reverts = Reverts(scenario.chain)
-    before, below = reverts.checkpoint(), scenario.layer_one.checkpoint()
+    before, below = scenario.chain.history.mark(), scenario.layer_one.checkpoint()
     scenario.seal_batch(1)
     await scenario.settle()
-    reverts.restore(before)
+    revert(scenario.chain, before)
     with pytest.raises(LayerOneMismatch, match="has 1 batch, and this chain 0"):
         await scenario.settler.step(0.0)
     scenario.seal_batch(2)
@@ -225,12 +224,11 @@ async def test_a_revert_below_a_settled_batch_stops_settlement_with_its_reason(
 @played(embedded)
 async def test_a_revert_removes_the_pending_transaction_of_its_batches(scenario: Scenario) -> None:
     scenario.layer_one.mine_on_request()
-    reverts = Reverts(scenario.chain)
-    before = reverts.checkpoint()
+    before = scenario.chain.history.mark()
     scenario.seal_batch(1)
     await scenario.settler.step(0.0)
     assert scenario.is_pending
-    reverts.restore(before)
+    revert(scenario.chain, before)
     assert not scenario.is_pending
 
 

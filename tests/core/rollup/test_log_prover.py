@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
 from entresol.primitives.l2_to_l1_logs import BOOTLOADER, L1_MESSENGER, ProvenLog
 from entresol.primitives.values import Address, Hash32
@@ -18,6 +17,7 @@ from entresol.rollup.batcher import Batcher
 from entresol.rollup.batches import SealingPolicy
 from entresol.rollup.log_prover import LogProver
 from tests.support.chain.block_production import sender
+from tests.support.chain.steering import revert
 from tests.support.contracts.merkle_trees import root_of_proof
 from tests.support.coroutines import completed
 from tests.support.hex_data import word
@@ -141,12 +141,11 @@ def test_bytes_across_two_logs_are_no_message(scenario: Scenario) -> None:
 
 
 def test_a_batch_after_a_revert_is_proven_by_its_own_tree(scenario: Scenario) -> None:
-    reverts = Reverts(scenario.chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = scenario.chain.history.mark()
     scenario.chain.seal_messages(1)
     scenario.settle()
     old = scenario.assert_valid(scenario.prover.prove_message(1, SENDER, word(1)), 1)
-    reverts.restore(checkpoint)
+    revert(scenario.chain, checkpoint)
     assert scenario.prover.prove_message(1, SENDER, word(1)) is None
     scenario.chain.seal_messages(2, 1)
     scenario.settle()

@@ -10,7 +10,6 @@ import pytest
 
 from entresol.chain.base_fee import L2BaseFee
 from entresol.chain.fees import FeeModel
-from entresol.features.dev.reverts import Reverts
 from entresol.offload import Offload
 from entresol.primitives.batches import DataScheme, SettlementStep, SettlementTransaction
 from entresol.primitives.interop_roots import ROOT_STORAGE
@@ -33,6 +32,7 @@ from entresol.sequencer.submission import Submission
 from entresol.storage.root_table import BatchPath, RootCursor
 from tests.support.chain.block_production import sender
 from tests.support.chain.dev_chain import ROOT_CONTRACT, roots
+from tests.support.chain.steering import revert
 from tests.support.coroutines import completed
 from tests.support.rollup.settling_chain import CHAIN_ID, USER, SettlingChain
 from tests.support.rpc_client import NamespaceClient, RpcError
@@ -362,14 +362,13 @@ def test_what_is_remembered_of_a_batch_follows_its_settlement(rollup: Rollup) ->
 
 
 def test_what_is_remembered_of_a_batch_is_gone_with_it(rollup: Rollup) -> None:
-    reverts = Reverts(rollup.chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = rollup.chain.history.mark()
     name = str(rollup.chain.send_message(1))
     rollup.chain.builder.seal()
     rollup.settle(rollup.seal_batch(), *SettlementStep)
     before = responses(rollup, name)
     assert None not in before
-    reverts.restore(checkpoint)
+    revert(rollup.chain, checkpoint)
     assert responses(rollup, name) == [None] * 5
     other = Batcher(rollup.chain.blocks, rollup.chain.batches, SealingPolicy(max_age=10.0**9))
     rollup.chain.transfer()
@@ -382,11 +381,10 @@ def test_what_is_remembered_of_a_batch_is_gone_with_it(rollup: Rollup) -> None:
 
 
 def test_a_block_that_no_batch_has_may_be_another_one_later(rollup: Rollup) -> None:
-    reverts = Reverts(rollup.chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = rollup.chain.history.mark()
     rollup.chain.seal_messages(1)
     before = rollup("zks_getBlockDetails", 1)
-    reverts.restore(checkpoint)
+    revert(rollup.chain, checkpoint)
     rollup.chain.seal_messages(2, 3)
     now = rollup("zks_getBlockDetails", 1)
     assert (before["l2TxCount"], now["l2TxCount"]) == (1, 2)

@@ -9,7 +9,6 @@ from entresol.chain.chain import Chain
 from entresol.chain.sealing.block_filler import INLINE_GAS, INLINE_TRANSACTIONS
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.errors import InsufficientFunds, StoreFailed, StoreFull, SystemTransactionFailed
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.headers import Header
 from entresol.primitives.transactions import Transaction
 from entresol.sequencer.automine import Automine, BlockSealer
@@ -21,6 +20,7 @@ from tests.support.chain.dev_chain import (
     roots,
     transaction,
 )
+from tests.support.chain.steering import revert
 from tests.support.polling import PATIENCE_SECONDS
 
 HEAVY = 30_000_000
@@ -293,8 +293,7 @@ async def test_a_revert_while_a_block_is_built_leaves_no_empty_one_and_nobody_wa
 ) -> None:
     seal_work = BlockSealer.seal_work
 
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     sender = Sender(chain)
     sender.send(transaction(0))
     await sender.wait()
@@ -311,7 +310,7 @@ async def test_a_revert_while_a_block_is_built_leaves_no_empty_one_and_nobody_wa
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert sender.automine.is_busy
-    assert reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     await sender.wait()
     await sender.automine.stop()
     assert not len(chain.pool)

@@ -17,7 +17,6 @@ from entresol.chain.rules import ChainRules
 from entresol.chain.sealing.pending_block import OpenBlock
 from entresol.errors import AlreadyKnown
 from entresol.execution.block_executor import BlockExecutor
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.base_token import EtherPrice
 from entresol.primitives.headers import Header
 from entresol.sequencer.sequencer import InlineSequencer
@@ -31,6 +30,7 @@ from tests.support.chain.dev_chain import (
     open_chain,
     transaction,
 )
+from tests.support.chain.steering import revert
 
 
 class Counted:
@@ -92,11 +92,10 @@ def test_an_unrelated_change_leaves_the_block_cached(
 
 
 def restore(counted: Counted) -> None:
-    reverts = Reverts(counted.chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = counted.chain.history.mark()
     InlineSequencer(counted.chain).submit(transaction(1).raw)
     counted.chain.builder.pending()
-    reverts.restore(checkpoint)
+    revert(counted.chain, checkpoint)
 
 
 @pytest.mark.parametrize(

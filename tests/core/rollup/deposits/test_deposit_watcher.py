@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from entresol.errors import LayerOneMismatch, MalformedTransaction
-from entresol.features.dev.reverts import Reverts
 from entresol.l1.contracts import Deposit, ZkChain
 from entresol.l1.embedded import EmbeddedLayerOne
 from entresol.l1.layer_one import DEFAULT_SENDER, MAX_REORG_DEPTH, L1Finality, LayerOne
@@ -22,6 +21,7 @@ from entresol.primitives.values import Address, Hash32
 from entresol.rollup.deposits.deposit_watcher import DepositConfig, DepositWatcher
 from entresol.sequencer.sequencer import InlineSequencer
 from entresol.storage.batch_table import DepositCursor
+from tests.support.chain.steering import revert
 from tests.support.known import known
 from tests.support.played import played
 from tests.support.polling import PATIENCE_SECONDS
@@ -212,11 +212,10 @@ async def test_a_missing_deposit_blocks_later_ones(scenario: Scenario) -> None:
 async def test_reverted_deposits_are_executed_again(scenario: Scenario) -> None:
     await scenario.post(DEPOSITS[0])
     await scenario.watcher.step()
-    reverts = Reverts(scenario.chain)
-    before = reverts.checkpoint()
+    before = scenario.chain.history.mark()
     await scenario.post(*DEPOSITS[1:3])
     await scenario.watcher.step()
-    reverts.restore(before)
+    revert(scenario.chain, before)
     assert await scenario.watcher.step() == 2
     assert scenario.executed() == DEPOSITS[:3]
 

@@ -6,9 +6,9 @@ import pytest
 
 from entresol.chain.chain_use import ChainUse
 from entresol.errors import ChainReplaced, StoreFailed
-from entresol.features.dev.reverts import Reverts
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import open_chain, transaction
+from tests.support.chain.steering import revert
 
 
 def test_the_end_of_the_last_use_is_reported_once() -> None:
@@ -54,10 +54,9 @@ def test_work_on_a_chain_that_stays_fails_with_its_own_error() -> None:
 
 def test_reverts_and_replacements_are_noted_and_new_blocks_are_not() -> None:
     chain = open_chain()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     InlineSequencer(chain).submit(transaction(0).raw)
     assert chain.use.removals == 0
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     assert chain.use.removals == 1
     chain.close()

@@ -12,7 +12,6 @@ import pytest
 from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.ledger import rebuild
 from entresol.errors import LayerOneUnreachable
-from entresol.features.dev.reverts import Reverts
 from entresol.l1.layer_one import L1Block
 from entresol.primitives.base_token import L2_ASSET_ROUTER, L2_BASE_TOKEN
 from entresol.primitives.batches import SettlementStep, SettlementTransaction
@@ -24,6 +23,7 @@ from entresol.rollup.open_transfers import OpenTransfers, Transfer
 from entresol.storage.store import Store
 from tests.support.chain.block_production import ETHER, GWEI, sender
 from tests.support.chain.dev_chain import priority_transaction
+from tests.support.chain.steering import revert
 from tests.support.coroutines import completed
 from tests.support.known import known
 from tests.support.rollup.settling_chain import CHAIN_ID, GENESIS, USER, SettlingChain
@@ -245,10 +245,9 @@ def test_a_claim_that_a_reorg_of_l1_removes_opens_the_withdrawal_again(bridge: B
 
 def test_a_revert_of_the_chain_removes_what_its_blocks_had(bridge: Bridge) -> None:
     kept = bridge.withdraw()
-    reverts = Reverts(bridge.chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = bridge.chain.history.mark()
     bridge.withdraw()
-    assert reverts.restore(checkpoint)
+    revert(bridge.chain, checkpoint)
     assert [transfer.transaction for transfer in bridge.open()] == [kept]
     bridge.chain.builder.seal()
     assert [transfer.transaction for transfer in bridge.open()] == [kept]

@@ -9,10 +9,10 @@ import pytest
 
 from entresol._native import Overlay, keccak256
 from entresol.chain.chain import Chain
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.values import Address
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import ALICE, ETHER, NOBODY, balance, transaction
+from tests.support.chain.steering import revert
 
 
 @pytest.fixture
@@ -64,16 +64,16 @@ def test_a_snapshot_of_many_edits_does_not_copy_them(chain: Chain) -> None:
             overlay.set_balance(it, 1)
 
     chain.edit(many[0], fund, *many[1:])
-    reverts = Reverts(chain)
+    marks = [chain.history.mark()]
     before = peak_bytes()
     for wei in range(2, 402):
-        reverts.checkpoint()
         chain.edit(many[0], partial(_set_balance, many[0], wei))
+        marks.append(chain.history.mark())
     # A copy of each would take 500 MB.
     assert peak_bytes() - before < 100 * 2**20
     assert balance(chain, many[0]) == 401
     assert balance(chain, many[1]) == 1
-    assert reverts.restore(1)
+    revert(chain, marks[0])
     assert balance(chain, many[0]) == 1
     chain.builder.seal()
     assert balance(chain, many[-1]) == 1

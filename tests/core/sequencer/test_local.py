@@ -15,7 +15,6 @@ from entresol.chain.sealing.block_builder import QUICK_EDITS
 from entresol.chain.sealing.block_filler import INLINE_GAS
 from entresol.execution.block_executor import BlockExecutor, ExecutedBlock
 from entresol.execution.limits import WorkBudget
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.records import TransactionResult
 from entresol.primitives.transactions import Transaction
 from entresol.primitives.values import Address
@@ -220,7 +219,7 @@ async def test_a_block_with_many_edits_takes_the_place_of_a_reverted_one(chain: 
     sealer = BlockSealer(chain)
     edit_many(chain, 7)
     await sealer.seal()
-    Reverts(chain).plan_roll_back(0).apply()
+    chain.history.rewind(0)
     addresses = edit_many(chain, 8)
     await sealer.seal()
     assert balance(chain, addresses[-1]) == 8

@@ -16,7 +16,6 @@ from entresol.chain.history import ChainMark
 from entresol.chain.ledger import RevertedBlocks
 from entresol.chain.sealing.block_builder import BlockWrite
 from entresol.errors import StoreFull
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.l2_to_l1_logs import L2ToL1Log
 from entresol.sequencer.sequencer import InlineSequencer
 from tests.support.chain.dev_chain import (
@@ -97,7 +96,6 @@ CHANGES: dict[str, Callable[[Chain], object]] = {
     "next timestamp": lambda stored_chain: stored_chain.clock.set_next_timestamp(9_000, 0),
     "interval": lambda stored_chain: stored_chain.clock.set_interval(7),
     "mark": lambda stored_chain: stored_chain.history.mark(),
-    "roll back": lambda stored_chain: Reverts(stored_chain).plan_roll_back(1).apply(),
     "unwind": unwind,
     "rewind": lambda stored_chain: stored_chain.history.rewind(1),
 }

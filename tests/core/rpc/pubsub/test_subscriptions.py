@@ -11,7 +11,6 @@ import pytest
 
 from entresol.chain.events import BACKLOG, BlockSealed
 from entresol.errors import InvalidFilter, MalformedValue, SubscriptionRejected, SubscriptionsFull
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.records import BlockRecord
 from entresol.primitives.transactions import Transaction
 from entresol.rpc.cache import BlockLogs
@@ -24,6 +23,7 @@ from entresol.rpc.pubsub.subscriptions import (
 from entresol.rpc.types.log_filter import SubscriptionOptions
 from entresol.server.handler import LocalConnection
 from tests.support.chain.log_emitter import DOUBLE, SINGLE, EmittingChain
+from tests.support.chain.steering import revert
 
 
 class Client(LocalConnection):
@@ -138,13 +138,12 @@ def test_removed_blocks_send_their_logs_marked_and_the_new_heads(
     chain: EmittingChain, subscriptions: Subscriptions
 ) -> None:
     client = Client()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     for _ in range(2):
         chain.seal_emission()
     logs = subscriptions.subscribe(client, "logs")
     heads = subscriptions.subscribe(client, "newHeads")
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.publish()
     assert client.heard_logs(logs) == [
@@ -160,10 +159,9 @@ def test_a_block_that_is_reverted_before_publishing_is_sent_all_the_same(
 ) -> None:
     client = Client()
     logs = subscriptions.subscribe(client, "logs")
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     chain.seal_emission()
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     chain.seal_emission(SINGLE)
     subscriptions.publish()
     assert client.heard_logs(logs) == [

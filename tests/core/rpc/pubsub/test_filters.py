@@ -7,13 +7,13 @@ import pytest
 from entresol.chain.events import BlocksReverted
 from entresol.chain.finality import BlockTag
 from entresol.errors import FilterNotFound, TooManyResults, UnknownBlock
-from entresol.features.dev.reverts import Reverts
 from entresol.primitives.values import Hash32, Quantity
 from entresol.rpc.pubsub import event_log
 from entresol.rpc.pubsub.filters import FilterLogs, Filters
 from entresol.rpc.services.log_search import LogLimits
 from entresol.rpc.types.log_filter import LogFilter
 from tests.support.chain.log_emitter import SINGLE, EmittingChain, read
+from tests.support.chain.steering import revert
 
 ANY = LogFilter()
 
@@ -119,8 +119,7 @@ def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
     from_latest = filters.new_log_filter(ANY)
     bounded = filters.new_log_filter(LogFilter(from_block=0, to_block=1))
     chain.builder.seal()
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     for filter_id in (from_latest, bounded):
         assert not filters.is_known_empty(filter_id)
         assert filters.logs(filter_id).run_if_quick() == []
@@ -128,7 +127,7 @@ def test_a_range_without_logs_is_known_to_be_empty_until_it_changes(
     chain.seal_emission()
     assert not filters.is_known_empty(from_latest)
     assert filters.is_known_empty(bounded)
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     assert not filters.is_known_empty(from_latest)
     assert not filters.is_known_empty(bounded)
 
@@ -226,15 +225,14 @@ def test_without_filters_no_events_are_stored(chain: EmittingChain, filters: Fil
 def test_a_filter_by_block_hash_only_ever_means_that_block(
     chain: EmittingChain, filters: Filters
 ) -> None:
-    reverts = Reverts(chain)
-    checkpoint = reverts.checkpoint()
+    checkpoint = chain.history.mark()
     chain.seal_emission()
     wanted = LogFilter(block_hash=chain.head.hash())
     filter_id = filters.new_log_filter(wanted)
     chain.seal_emission()
     assert places(filters, filter_id) == []
     assert blocks(filters.logs(filter_id)) == [1]
-    reverts.restore(checkpoint)
+    revert(chain, checkpoint)
     chain.seal_emission(SINGLE)
     assert places(filters, filter_id) == [(1, True)]
     with pytest.raises(UnknownBlock):
