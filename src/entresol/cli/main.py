@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -29,6 +30,8 @@ from entresol.terminal.exit_codes import (
     USAGE_ERROR,
     print_error,
 )
+
+_WORD: Final = re.compile(r"[a-z][a-z-]*")
 
 
 def command() -> NoReturn:
@@ -52,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        if words and words[0] in _WITH_OWN_FLAGS:
+        if words and words[0] in _WITH_OWN_FLAGS.keys() & PARSERS.keys():
             return _WITH_OWN_FLAGS[words[0]](words[1:])
         _check_command(words)
         flags = node_parser(words[0] if words and words[0] in PARSERS else "").parse(words)
@@ -67,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_command(words: Sequence[str]) -> None:
-    if words and words[0].isidentifier() and words[0] not in PARSERS:
+    if words and _WORD.fullmatch(words[0]) and words[0] not in PARSERS:
         raise InvalidConfig("command", none_of(words[0], PARSERS))
 
 

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol.features import FEATURES
+from entresol.node.declaration import declared_features
+
 if TYPE_CHECKING:
     from entresol.node.config.flags import Argument, Parser
 
-COMMANDS: Final[Mapping[str, str]] = {
+_SENTENCES: Final[Mapping[str, str]] = {
     "run": "start a node",
     "anvil": "start an L1 alone",
     "shell": "open a Python console with both layers",
@@ -24,6 +27,14 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cluster": "create, show or unwind a cluster",
     "completion": "print a completion script",
 }
+_OF_FEATURES: Final = ("cache", "replay", "derive", "gas-report", "cluster")
+_CARRIED_OUT: Final = {word for feature in declared_features(FEATURES) for word in feature.commands}
+COMMANDS: Final = {
+    word: sentence
+    for word, sentence in _SENTENCES.items()
+    if word not in _OF_FEATURES or word in _CARRIED_OUT
+}
+"""The commands, each with what it does, but for those of features that are not there."""
 
 LABEL_WIDTH: Final = 29
 MAX_DEFAULT: Final = 12

@@ -16,6 +16,8 @@ class DeclaredFeature(NamedTuple):
     """The name of its folder, and of the table of its settings."""
     settings: str | None = None
     """Its section of the settings: "module:class"."""
+    commands: tuple[str, ...] = ()
+    """The words of the command line that it carries out."""
     load: str | None = None
     """Its class: "module:class"; None if it has only commands, or is an assembly."""
 

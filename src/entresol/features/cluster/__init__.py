@@ -2,4 +2,6 @@
 
 from entresol.node.declaration import DeclaredFeature
 
-FEATURE = DeclaredFeature("cluster", settings="entresol.features.cluster.settings:ClusterConfig")
+FEATURE = DeclaredFeature(
+    "cluster", settings="entresol.features.cluster.settings:ClusterConfig", commands=("cluster",)
+)

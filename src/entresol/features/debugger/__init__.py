@@ -6,4 +6,5 @@ FEATURE = DeclaredFeature(
     "debugger",
     settings="entresol.features.debugger.settings:DebuggerConfig",
     load="entresol.features.debugger.feature:DebuggerFeature",
+    commands=("gas-report",),
 )

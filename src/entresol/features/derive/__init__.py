@@ -2,4 +2,4 @@
 
 from entresol.node.declaration import DeclaredFeature
 
-FEATURE = DeclaredFeature("derive")
+FEATURE = DeclaredFeature("derive", commands=("derive",))

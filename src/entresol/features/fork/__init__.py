@@ -2,4 +2,6 @@
 
 from entresol.node.declaration import DeclaredFeature
 
-FEATURE = DeclaredFeature("fork", settings="entresol.features.fork.settings:ForkConfig")
+FEATURE = DeclaredFeature(
+    "fork", settings="entresol.features.fork.settings:ForkConfig", commands=("cache", "replay")
+)
