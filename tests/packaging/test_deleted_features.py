@@ -22,7 +22,7 @@ from tests.support.rpc_client import HttpRpcClient, RpcError
 
 FEATURES = ("debugger", "tracing", "relay", "derive", "explorer", "dev")
 METHODS = {
-    "debugger": ("entresol_getContracts", []),
+    "debugger": ("hardhat_addCompilationResult", ["0.8.30", {}, {}]),
     "tracing": ("debug_getRawHeader", ["latest"]),
     "explorer": ("entresol_getTokens", []),
     "dev": ("anvil_nodeInfo", []),
@@ -74,7 +74,8 @@ def test_it_deposits_and_the_five_operations_hold(pair: Pair) -> None:
         assert len(proof["proof"]) > 1
         assert bridge.finalize(sent)["status"] == 1
         code = bytes.fromhex(client("eth_getCode", bridge.base_token.address, "latest")[2:])
-        assert bytes(client("zks_getBytecodeByHash", str(evm_hash(code)))) == code
+        # It is padded to an odd number of words.
+        assert bytes(client("zks_getBytecodeByHash", str(evm_hash(code)))).startswith(code)
 
 
 def test_its_methods_are_not_there_and_those_of_others_are(pair: Pair) -> None:
