@@ -189,7 +189,7 @@ def settings_page() -> str:
     lines = ["# Configuration", "", GENERATED, "", _SETTINGS, ""]
     for section, title in SETTINGS.titles().items():
         lines += [f"## {section}", "", title, ""]
-        if (mirror := SETTINGS.mirrors.get(section)) is not None:
+        if (mirror := SETTINGS.sections[section].mirror) is not None:
             lines += [*_mirror_lines(section, mirror), ""]
             continue
         lines += [
@@ -218,10 +218,11 @@ def _mirror_lines(section: str, mirror: Mirror) -> list[str]:
     first = next(setting for setting in SETTINGS.all if setting.section == section)
     inherited = ", ".join(f"`{name}`" for name in mirror.inherited)
     names = ", ".join(f"`{name}`" for name in (first.flag, first.variable, first.key))
+    mirrored = section.removeprefix(mirror.prefix)
     return [
-        f"It takes what `{mirror.section}` takes, each name with `{mirror.prefix}` before it:",
+        f"It takes what `{mirrored}` takes, each name with `{mirror.prefix}` before it:",
         f"{names}, and so on, with their aliases.",
-        f"As in `{mirror.section}` unless they are given: {inherited}.",
+        f"As in `{mirrored}` unless they are given: {inherited}.",
     ]
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from entresol._native import keccak256
-from entresol.node.config.ecosystem import EcosystemConfig
-from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.schema import ChainConfig, EcosystemConfig, L1Config, NodeConfig
 from entresol.node.open_node import open_node
 from entresol.node.opening.development_keys import OPERATOR
 from entresol.primitives.base_token import EtherPrice

@@ -47,6 +47,7 @@ def fails(problem: str, *flags: str, **environment: str) -> None:
         (("--cluster", "{secret}"), "--l1-url: --cluster needs it"),
         (("--cluster", PASSWORD), "--cluster: this is not a URL of a PostgreSQL database"),
         (("--cluster", "{url}", "--l1-url", "{l1}", "--dev-methods"), "--dev-methods: "),
+        (("--cluster", "{url}", "--l1-url", "{l1}", "--relay"), "--relay: this cannot be combined"),
         (
             ("--cluster", "{url}", "--l1-url", "{l1}", "--advertise-url", "node-1:3050"),
             "--advertise-url: 'node-1:3050' is not a URL",

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from entresol.features.debugger.settings import DebuggerConfig
+from entresol.features.dev.settings import DevConfig
+from entresol.features.explorer.settings import ExplorerConfig
+from entresol.features.workers.settings import WorkersConfig
 from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.server.config import ServerConfig
 from tests.support.clients.accounts import signed_transfer
@@ -123,8 +127,16 @@ def last_outcome(node: InprocessNode, body: bytes) -> Any:
 
 
 def test_every_limit_is_tested() -> None:
-    fields = [*ServerConfig.__struct_fields__, *LimitsConfig.__struct_fields__]
-    fields += ApiConfig.__struct_fields__
+    sections = (
+        ServerConfig,
+        LimitsConfig,
+        ApiConfig,
+        DebuggerConfig,
+        ExplorerConfig,
+        WorkersConfig,
+    )
+    fields = [field for section in sections for field in section.__struct_fields__]
+    fields += [field for field in DevConfig.__struct_fields__ if "limit" in field]
     tested = FLAGS.keys() | TIMES.keys() | ELSEWHERE
     assert {"--" + field.replace("_", "-") for field in fields} == tested, (
         "test it here, by FLAGS or TIMES, or say in ELSEWHERE where it is tested"

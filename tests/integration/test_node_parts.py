@@ -17,9 +17,9 @@ from entresol.features.cluster.pending_feed import PendingFollower
 from entresol.features.cluster.postgres.member import Reporter
 from entresol.features.dev.state_dumper import StateDumper
 from entresol.features.workers import supervisor
+from entresol.features.workers.settings import WorkersConfig
 from entresol.node.build_node import build_node
 from entresol.node.chain_service import ChainService
-from entresol.node.config.api import ApiConfig
 from entresol.node.config.schema import L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.rollup.batcher import Batcher
@@ -178,8 +178,8 @@ class FailingProcess:
 def test_a_node_whose_workers_do_not_run_is_degraded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "WorkerProcess", FailingProcess)
     monkeypatch.setattr(supervisor, "START_SECONDS", 0.01)
-    config = NodeConfig(
-        l1=L1Config(l1=False), server=ServerConfig(port=0), api=ApiConfig(workers=2)
+    config = NodeConfig(l1=L1Config(l1=False), server=ServerConfig(port=0)).with_(
+        WorkersConfig, workers=2
     )
 
     async def play() -> tuple[str, str]:

@@ -80,12 +80,13 @@ def test_the_package_imports_errors_of_features_from_them_alone() -> None:
 
 
 def test_without_the_folder_of_a_feature_its_errors_are_not_there(tmp_path: Path) -> None:
-    for name in ("__init__.py", "errors", "features/relay"):
+    declaration = ("node/__init__.py", "node/declaration.py")
+    for name in ("__init__.py", *declaration, "errors", "features/relay"):
         source, target = PACKAGE / name, tmp_path / "entresol" / name
         if source.is_dir():
             shutil.copytree(source, target)
         else:
-            target.parent.mkdir()
+            target.parent.mkdir(exist_ok=True)
             shutil.copy(source, target)
     code = "from entresol import errors; print(errors.RelayOutOfFunds.__name__); errors.RemoteLied"
     ended = subprocess.run(

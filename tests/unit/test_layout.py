@@ -45,6 +45,7 @@ NO_MIRROR: Final = {
     "unit/test_docs.py": "tests the pages that docs/tools writes, and the examples of the README",
     "unit/test_methods.py": "tests the methods of the core and of all features together",
     "unit/test_layout.py": "tests the tree itself",
+    "unit/test_settings.py": "tests the sections of features beside those of the core",
     "unit/test_site.py": "tests docs/tools/site.py, which is not part of the package",
     "core/test_native_stub.py": "compares _native.pyi with the built module",
 }
@@ -57,15 +58,17 @@ PROTOCOLS: Final[dict[str, str]] = {}
 """Class names that a protocol shares with the class that implements it, with the reason."""
 
 NEEDS: Final = {
+    "adding": {"workers": "a node with workers adds no chains"},
     "cluster": {
         "fork": "a member rejects its settings",
-        "relay": "a member rejects its settings",
         "workers": "a member may have workers",
     },
-    "fork": {"debugger": "`entresol replay --sources` names contracts"},
-    "workers": {
-        "explorer": "a worker serves the page, and passes on what it asks of a remote L1",
+    "fork": {
+        "cluster": "a fork rejects its settings",
+        "debugger": "`entresol replay --sources` names contracts",
+        "workers": "one process serves a fork",
     },
+    "workers": {"explorer": "a worker serves the page, and passes on what it asks of a remote L1"},
 }
 """The features that a feature imports, with the reason."""
 

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -16,6 +17,7 @@ from typing import Any, Final, NoReturn
 from entresol.cli.parsers import PARSERS, node_parser
 from entresol.cli.run_node import run_node
 from entresol.errors import EntresolError, InvalidConfig
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import read_secret_files
 from entresol.node.config.setting import PREFIX
@@ -28,6 +30,8 @@ from entresol.terminal.exit_codes import (
     USAGE_ERROR,
     print_error,
 )
+
+_WORD: Final = re.compile(r"[a-z][a-z-]*")
 
 
 def command() -> NoReturn:
@@ -51,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        if words and words[0] in _WITH_OWN_FLAGS:
+        if words and words[0] in _WITH_OWN_FLAGS.keys() & PARSERS.keys():
             return _WITH_OWN_FLAGS[words[0]](words[1:])
         _check_command(words)
         flags = node_parser(words[0] if words and words[0] in PARSERS else "").parse(words)
@@ -66,12 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_command(words: Sequence[str]) -> None:
-    if words and words[0].isidentifier() and words[0] not in PARSERS:
+    if words and _WORD.fullmatch(words[0]) and words[0] not in PARSERS:
         raise InvalidConfig("command", none_of(words[0], PARSERS))
 
 
 def _run(config: NodeConfig) -> int:
-    if config.cluster.cluster is not None:
+    if config.of(ClusterConfig).cluster is not None:
         return run_node(config, _cluster_module("member_node").open_member)
     from entresol.node.open_node import open_node  # noqa: PLC0415
 
@@ -202,7 +206,8 @@ def _settings(flags: Mapping[str, Any]) -> NodeConfig:
 
 def _warn_of_variables() -> None:
     """Name the variables that would set something if they were spelled otherwise."""
-    for name, problem in unknown_variables(SETTINGS.all, os.environ):
+    others = {name: text for name, text in os.environ.items() if not SETTINGS.reads(name, text)}
+    for name, problem in unknown_variables(SETTINGS.all, others):
         print(f"warning: {name}: {problem}", file=sys.stderr)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import entresol
-from entresol.cli.short_help import SHORT_HELP, short_help
+from entresol.cli.short_help import COMMANDS, SHORT_HELP, short_help
 from entresol.node.config.flags import (
     ANVIL_IGNORED,
     ANVIL_REJECTED,
@@ -274,7 +274,7 @@ def completion_parser() -> Parser:
     return parser
 
 
-PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
+_PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "run": partial(node_parser, "run"),
     "anvil": anvil_parser,
     "rebuild": partial(node_parser, "rebuild"),
@@ -289,6 +289,7 @@ PARSERS: Final[Mapping[str, Callable[[], Parser]]] = {
     "shell": shell_parser,
     "completion": completion_parser,
 }
+PARSERS: Final = {word: parser for word, parser in _PARSERS.items() if word in COMMANDS}
 """The parser of each command."""
 
 

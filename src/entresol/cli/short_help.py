@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from entresol.features import FEATURES
+from entresol.node.declaration import declared_features
+
 if TYPE_CHECKING:
     from entresol.node.config.flags import Argument, Parser
 
-COMMANDS: Final[Mapping[str, str]] = {
+_SENTENCES: Final[Mapping[str, str]] = {
     "run": "start a node",
     "anvil": "start an L1 alone",
     "shell": "open a Python console with both layers",
@@ -24,69 +27,36 @@ COMMANDS: Final[Mapping[str, str]] = {
     "cluster": "create, show or unwind a cluster",
     "completion": "print a completion script",
 }
+_OF_FEATURES: Final = ("cache", "replay", "derive", "gas-report", "cluster")
+_CARRIED_OUT: Final = {word for feature in declared_features(FEATURES) for word in feature.commands}
+COMMANDS: Final = {
+    word: sentence
+    for word, sentence in _SENTENCES.items()
+    if word not in _OF_FEATURES or word in _CARRIED_OUT
+}
+"""The commands, each with what it does, but for those of features that are not there."""
 
 LABEL_WIDTH: Final = 29
 MAX_DEFAULT: Final = 12
 _DEFAULT: Final = re.compile(r" \[([^\[\]]+)\]$")
 
 _TEXTS: Final[Mapping[str, str]] = {
-    "--abi": "decode by these ABIs: out, artifacts",
     "--accept-from": "take this wrong batch from --snapshot",
-    "--accounts": "accounts with ether",
-    "--auto-impersonate": "send from any address without a key",
-    "--balance": "ether of each account",
-    "--base-token": "token that pays for gas on the L2",
     "--block": "execute all transactions of a block",
-    "--block-time": "seal blocks at intervals, not at once",
-    "--chain-id": "chain id",
-    "--chains": "several L2s on the L1: how many, or which",
     "--blocks": "the blocks, such as 10..20; else all",
-    "--bridgehub": "Bridgehub that the chain is registered with",
-    "--cluster": "PostgreSQL database of the cluster",
     "--config": "TOML file with settings",
-    "--data-dir": "keep the chains here; else they are temporary",
-    "--dump-state": "write the state there at the end",
     "--edits-from": "node that has edits of which L1 has the hash",
-    "--explorer": "serve the explorer to browsers",
-    "--fork-block-number": "the block to start from; else the latest",
-    "--fork-cache": "what was read of the remote: a folder or a file",
-    "--fork-header": "HTTP header for the remote",
-    "--fork-url": "start from the state of another chain",
-    "--fork-verify": "prove what is read of the remote",
-    "--gas-limit": "gas limit of a block",
-    "--genesis": "the genesis, if it is too large for L1",
-    "--hardfork": "rules of the EVM",
-    "--host": "address to listen on",
     "--json": "print JSON, with the trace",
-    "--l1-fork-url": "start the L1 from the state of another chain",
     "--l1-from-block": "search for the chain from this L1 block on",
-    "--l1-port": "port of the L1",
-    "--l1-url": "settle on this L1, instead of a development one",
     "--l2-url": "a node that runs",
     "--lines": "print this source with the gas of its lines",
-    "--load-state": "start from a state that was written there",
-    "--mnemonic": "mnemonic of the accounts",
-    "--no-l1": "start no L1; nothing settles",
-    "--no-mining": "seal blocks only on request",
     "--no-silent": "show the log of the node",
-    "--offline": "send no request to the remote",
-    "--operator-key-file": "file with the key",
-    "--port": "port; 0 picks a free one",
-    "--preset": "defaults as of anvil, hardhat or zksync-os",
-    "--print-traces": "log the call tree of each transaction",
-    "--quiet": "print nothing",
-    "--silent": "print nothing",
     "--snapshot": "directory that has the batch of --accept-from",
     "--sort": "by name, calls, avg, max or total",
-    "--sources": "sources of contracts: out, artifacts",
-    "--state": "load the state from here, and write it at the end",
     "--struct-logs": "print every step as JSON",
     "--to": "block that unwind reverts the chain to",
-    "--verbosity": "log more of transactions: also -v, -vv, …",
-    "--workers": "processes that respond to reads",
-    "-v": "log more of transactions; repeat it for more",
 }
-"""The effect of each flag, in a few words; `--help-all` has all that is to say of it."""
+"""The effect of each flag that is not a setting, in a few words; `--help-all` has all that is to say of it."""
 
 _END: Final = """\
 Each flag is also an environment variable (--chain-id is ENTRESOL_CHAIN_ID) and
@@ -107,6 +77,7 @@ class ShortHelp(NamedTuple):
 
 _TEXTS_OF_A_NODE: Final = {
     "--accounts": "accounts with ether on all chains [10]",
+    "--l1-fork-url": "start the L1 from the state of another chain",
     "--port": "port of the L2; 0 picks a free one",
 }
 _RUN: Final = ShortHelp(
@@ -220,6 +191,7 @@ SHORT_HELP: Final[Mapping[str, ShortHelp]] = {
         {
             "--chain-id": "which chain, if the Bridgehub has several",
             "--data-dir": "a new directory, or one that was derived before",
+            "--genesis": "the genesis, if it is too large for L1",
             "--l1-url": "the L1",
         },
     ),
@@ -277,7 +249,9 @@ def _lines(page: ShortHelp, arguments: Mapping[str, Argument], command: str) -> 
     for title, flags in page.groups.items():
         yield from ("", f"{title}:")
         texts = {**_TEXTS, **page.texts}
-        yield from (_flag_line(flag, texts[flag], arguments[flag]) for flag in flags)
+        for flag in flags:
+            argument = arguments[flag]
+            yield _flag_line(flag, texts.get(flag, argument.short), argument)
     yield ""
     if command != "anvil":
         yield _END

@@ -2,12 +2,16 @@
 
 from typing import Final
 
-LOADED: Final = {
-    "debugger": "entresol.features.debugger.feature:DebuggerFeature",
-    "tracing": "entresol.features.tracing.feature:TracingFeature",
-    "explorer": "entresol.features.explorer.feature:ExplorerFeature",
-    "dev": "entresol.features.dev.feature:DevFeature",
-    "adding": "entresol.features.adding.feature:AddingFeature",
-    "relay": "entresol.features.relay.feature:RelayFeature",
-}
-"""The features of every node, in the order in which its hooks are called, with the class of each."""
+FEATURES: Final = (
+    "fork",
+    "dev",
+    "tracing",
+    "debugger",
+    "explorer",
+    "adding",
+    "relay",
+    "derive",
+    "workers",
+    "cluster",
+)
+"""The features that a node has, in the order in which it asks them."""

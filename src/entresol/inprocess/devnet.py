@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, Unpack
 
 from entresol.errors import DevnetError, DevnetStopped, InvalidConfig
+from entresol.features.cluster.settings import ClusterConfig
+from entresol.features.debugger.settings import DebuggerConfig
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.inprocess.channel import LayerChannel
 from entresol.inprocess.failures import FailureRecorder
@@ -138,7 +140,7 @@ def devnet_config(
     given = {name: _plain(value) for name, value in settings.items()}
     loaded = SETTINGS.load(given, environment or {}, file, defaults=DEFAULTS)
     config = read_secret_files(loaded)
-    if config.cluster.cluster is not None or config.l1.l1_url is not None:
+    if config.of(ClusterConfig).cluster is not None or config.l1.l1_url is not None:
         name = "cluster" if config.l1.l1_url is None else "l1_url"
         raise InvalidConfig(name, "a devnet has all of its chains in one process; run `entresol`")
     return config
@@ -307,7 +309,7 @@ class Devnet:
     def abis(self) -> AbiRegistry:
         """The ABIs of the settings `sources` and `abi`, and those of the contracts of both layers."""
         others = abis_of(self.config.log)
-        return SourceRegistry.of_paths(self.config.api.sources).abis().over(others)
+        return SourceRegistry.of_paths(self.config.of(DebuggerConfig).sources).abis().over(others)
 
     # Both layers at once
 

@@ -78,6 +78,51 @@ class DevnetSettings(TypedDict, total=False):
     l1_block_time: SettingValue
     l1_slots_in_an_epoch: SettingValue
     l1_tip: SettingValue
+    settle: SettingValue
+    settle_interval: SettingValue
+    batch_blocks: SettingValue
+    data_availability: SettingValue
+    production: SettingValue
+    change_rules: SettingValue
+    l1_development: SettingValue
+    host: SettingValue
+    port: SettingValue
+    ipc: SettingValue
+    allowed_hosts: SettingValue
+    cors_origins: SettingValue
+    body_limit_bytes: SettingValue
+    request_limit_bytes: SettingValue
+    connection_limit: SettingValue
+    requests_per_second: SettingValue
+    header_seconds: SettingValue
+    body_seconds: SettingValue
+    idle_seconds: SettingValue
+    stop_seconds: SettingValue
+    unsent_limit_bytes: SettingValue
+    dev_methods: SettingValue
+    expose_unlocked_accounts: SettingValue
+    preset: SettingValue
+    client_version: SettingValue
+    hardhat_errors: SettingValue
+    hardhat_call_failures: SettingValue
+    receipt_seconds: SettingValue
+    auto_impersonate: SettingValue
+    batch_limit: SettingValue
+    answer_limit_bytes: SettingValue
+    trace_limit_bytes: SettingValue
+    call_gas_cap: SettingValue
+    call_seconds: SettingValue
+    log_limit: SettingValue
+    log_block_limit: SettingValue
+    filter_limit_bytes: SettingValue
+    silent: SettingValue
+    log_level: SettingValue
+    json_logs: SettingValue
+    disable_console_log: SettingValue
+    verbosity: SettingValue
+    print_traces: SettingValue
+    abi: SettingValue
+    config_out: SettingValue
     fork_url: SettingValue
     fork_block_number: SettingValue
     fork_block_hash: SettingValue
@@ -112,65 +157,6 @@ class DevnetSettings(TypedDict, total=False):
     l1_offline: SettingValue
     l1_fork_verify: SettingValue
     l1_fork_state_by_number: SettingValue
-    settle: SettingValue
-    settle_interval: SettingValue
-    batch_blocks: SettingValue
-    data_availability: SettingValue
-    production: SettingValue
-    change_rules: SettingValue
-    l1_development: SettingValue
-    relay: SettingValue
-    finalize_withdrawals: SettingValue
-    relay_max_gas: SettingValue
-    cluster: SettingValue
-    advertise_url: SettingValue
-    lease_seconds: SettingValue
-    takeover: SettingValue
-    max_lag: SettingValue
-    forward_seconds: SettingValue
-    host: SettingValue
-    port: SettingValue
-    ipc: SettingValue
-    allowed_hosts: SettingValue
-    cors_origins: SettingValue
-    body_limit_bytes: SettingValue
-    request_limit_bytes: SettingValue
-    connection_limit: SettingValue
-    requests_per_second: SettingValue
-    header_seconds: SettingValue
-    body_seconds: SettingValue
-    idle_seconds: SettingValue
-    stop_seconds: SettingValue
-    unsent_limit_bytes: SettingValue
-    dev_methods: SettingValue
-    expose_unlocked_accounts: SettingValue
-    preset: SettingValue
-    client_version: SettingValue
-    hardhat_errors: SettingValue
-    hardhat_call_failures: SettingValue
-    sources: SettingValue
-    workers: SettingValue
-    worker_silence_seconds: SettingValue
-    receipt_seconds: SettingValue
-    explorer: SettingValue
-    auto_impersonate: SettingValue
-    batch_limit: SettingValue
-    answer_limit_bytes: SettingValue
-    trace_limit_bytes: SettingValue
-    call_gas_cap: SettingValue
-    call_seconds: SettingValue
-    log_limit: SettingValue
-    log_block_limit: SettingValue
-    load_state_limit_bytes: SettingValue
-    filter_limit_bytes: SettingValue
-    silent: SettingValue
-    log_level: SettingValue
-    json_logs: SettingValue
-    disable_console_log: SettingValue
-    verbosity: SettingValue
-    print_traces: SettingValue
-    abi: SettingValue
-    config_out: SettingValue
     state: SettingValue
     load_state: SettingValue
     dump_state: SettingValue
@@ -179,3 +165,17 @@ class DevnetSettings(TypedDict, total=False):
     l1_state: SettingValue
     l1_load_state: SettingValue
     l1_dump_state: SettingValue
+    load_state_limit_bytes: SettingValue
+    sources: SettingValue
+    explorer: SettingValue
+    relay: SettingValue
+    finalize_withdrawals: SettingValue
+    relay_max_gas: SettingValue
+    workers: SettingValue
+    worker_silence_seconds: SettingValue
+    cluster: SettingValue
+    advertise_url: SettingValue
+    lease_seconds: SettingValue
+    takeover: SettingValue
+    max_lag: SettingValue
+    forward_seconds: SettingValue

@@ -52,6 +52,7 @@ def build_node(
     made_workers = partial(WorkersFeature, log=log)
     with NodeParts(config, log, [*load_features(), made_workers, made_forks]) as node:
         node.opened(forks)
+        node.is_reset = reopening is not None and reopening.is_open
         if is_alone:
             _open_alone(node)
         else:

@@ -256,6 +256,8 @@ class NodePlan:
         self.served: list[ServedChain] = []
         """The L2s that are served, in the same order."""
         self.served_l1: ServedChain | None = None
+        self.is_reset = False
+        """Whether it takes the place of another node, whose clients it serves on."""
 
     @property
     def all_served(self) -> list[ServedChain]:

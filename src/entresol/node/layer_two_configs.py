@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from entresol.errors import InvalidConfig
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.node.genesis_config import chain_id_of
 from entresol.node.opening.development_keys import MAX_CHAINS
 
@@ -29,7 +30,7 @@ def layer_two_configs(config: NodeConfig) -> tuple[NodeConfig, ...]:
         raise InvalidConfig(
             "--chains", "the configuration file has [[chains]]; give one of the two"
         )
-    if config.chains and config.cluster.cluster is not None:
+    if config.chains and config.of(ClusterConfig).cluster is not None:
         raise InvalidConfig(
             "--cluster", "a cluster has one chain: give its settings without [[chains]]"
         )
@@ -83,7 +84,7 @@ def _following(port: int, index: int) -> int:
 def _check(config: NodeConfig, chains: Sequence[NodeConfig]) -> None:
     if len(chains) > MAX_CHAINS:
         raise InvalidConfig("--chains", f"at most {MAX_CHAINS} chains, got {len(chains)}")
-    if config.cluster.cluster is not None:
+    if config.of(ClusterConfig).cluster is not None:
         raise InvalidConfig("--chains", "a cluster has one chain; run a cluster for each")
     if not config.l1.l1:
         raise InvalidConfig("--chains", "several chains need an L1; leave out --no-l1")

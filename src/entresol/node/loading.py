@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from entresol.features import LOADED
+from entresol.features import FEATURES
+from entresol.node.declaration import declared_features, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 def load_features() -> Iterator[type[Feature]]:
-    """Yield the classes of the features that a node has, in their order; one whose folder was deleted is left out."""
-    for name, place in LOADED.items():
-        package = f"entresol.features.{name}"
-        try:
-            import_module(package)
-        except ModuleNotFoundError as error:
-            if error.name != package:
-                raise
-            continue
-        module, _, kind = place.partition(":")
-        found: Any = getattr(import_module(module), kind)
-        yield found
+    """Yield the classes of the features that a node has, in their order."""
+    for declared in declared_features(FEATURES):
+        if declared.load is not None:
+            yield loaded(declared.load)

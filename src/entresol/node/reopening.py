@@ -49,6 +49,11 @@ class Reopening:
         self._node = self._node or node
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a node, which another one may replace."""
+        return self._node is not None
+
+    @property
     def is_of_one_chain(self) -> bool:
         """Whether the node has one L2, which settles on no L1 elsewhere: only such a one can become another."""
         return (

@@ -12,17 +12,27 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     """The address that the server listens on, and its limits."""
 
     host: Annotated[
-        str, Meta(description="Address or name to listen on; several are separated by commas.")
+        str,
+        Meta(
+            description="Address or name to listen on; several are separated by commas.",
+            extra={"short": "address to listen on"},
+        ),
     ] = "127.0.0.1"
     port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 picks a free one.")
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port to listen on; 0 picks a free one.",
+            extra={"is_per_chain": True, "short": "port; 0 picks a free one"},
+        ),
     ] = 3050
     ipc: Annotated[
         str | None,
         Meta(
             title="PATH",
             description="Unix socket to serve the same methods on, as geth and anvil do.",
-            extra={"without_value": DEFAULT_IPC},
+            extra={"without_value": DEFAULT_IPC, "is_per_chain": True},
         ),
     ] = None
 

@@ -12,6 +12,7 @@ import pytest
 
 from entresol.counted import counted
 from entresol.features.debugger.gas_report_table import gas_lines, gas_table
+from entresol.features.debugger.settings import DebuggerConfig
 from entresol.features.debugger.sources.profile.counts import SourceCounts
 from entresol.features.debugger.sources.profile.report import GasReport
 from entresol.features.debugger.sources.profile.totals import ProfileTotals
@@ -42,7 +43,7 @@ class Profiled:
     def follow(self, devnet: Devnet) -> None:
         """Count what the contracts of a devnet do."""
         devnet.profile(self.profiler)
-        self.add_paths(devnet.config.api.sources)
+        self.add_paths(devnet.config.of(DebuggerConfig).sources)
 
     def add_paths(self, paths: Sequence[str]) -> None:
         """Know the sources in files and folders, too."""

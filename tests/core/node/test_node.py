@@ -1,21 +1,18 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from entresol.errors import ListenFailed, StoreFull
+from entresol.errors import StoreFull
 from entresol.node.build_node import build_node
-from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.config.state_files import StateFilesConfig
+from entresol.node.config.schema import ChainConfig, NodeConfig
 from entresol.node.node import Node
 from entresol.node.node_parts import NodeParts
 from entresol.node.opening import open_layers
-from entresol.server.config import ServerConfig
 
 
 class RecordedPart:
@@ -55,24 +52,6 @@ def test_a_part_that_fails_to_stop_keeps_no_other_from_it() -> None:
     with pytest.raises(OSError):  # noqa: PT011 - it has no text
         asyncio.run(node.stop())
     assert calls == ["stop b", "stop a", "close chain"]
-
-
-def test_a_node_that_fails_to_start_dumps_no_state(tmp_path: Path) -> None:
-    """The file may be that of the node which has the port."""
-    file = tmp_path / "state.json"
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        config = NodeConfig(
-            l1=L1Config(l1=False),
-            server=ServerConfig(port=other.getsockname()[1]),
-            state_files=StateFilesConfig(dump_state=str(file)),
-        )
-        with pytest.raises(ListenFailed):
-            asyncio.run(_start(config))
-    assert not file.exists()
-
-
-async def _start(config: NodeConfig) -> None:
-    await build_node(config).start()
 
 
 def test_a_node_that_fails_to_open_closes_both_of_its_chains(

@@ -7,7 +7,7 @@ import pytest
 from entresol.errors import ChainNotAdded
 from entresol.features.adding.feature import AddingFeature
 from entresol.features.adding.methods import NewChainFields
-from entresol.node.config.api import ApiConfig
+from entresol.features.workers.settings import WorkersConfig
 from entresol.node.config.schema import NodeConfig
 from entresol.node.feature import NodePlan
 from entresol.primitives.values import Quantity
@@ -16,7 +16,10 @@ from entresol.rpc.types.number import Number
 
 @pytest.mark.parametrize(
     ("config", "reason"),
-    [(NodeConfig(api=ApiConfig(workers=2)), "--workers"), (NodeConfig(), "the node has none")],
+    [
+        (NodeConfig().with_(WorkersConfig, workers=2), "--workers"),
+        (NodeConfig(), "the node has none"),
+    ],
 )
 async def test_a_node_that_can_have_no_more_chains_says_why(
     config: NodeConfig, reason: str

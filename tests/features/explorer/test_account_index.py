@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from entresol.features.explorer.account_index import (
@@ -17,6 +16,7 @@ from entresol.features.explorer.account_index import (
     AccountIndex,
     IndexedAccounts,
 )
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.features.explorer.token_transfers import TRANSFER, TokenStandard
 from entresol.node.config.schema import NodeConfig
 from entresol.node.opening.chain_parts import new_store
@@ -239,9 +239,7 @@ TARGET = address(40)
 
 
 def opened(path: Path | None, *, explorer: bool) -> Store:
-    config = NodeConfig()
-    api = msgspec.structs.replace(config.api, explorer=explorer)
-    return new_store(msgspec.structs.replace(config, api=api), path)
+    return new_store(NodeConfig().with_(ExplorerConfig, explorer=explorer), path)
 
 
 def test_an_older_directory_is_indexed_when_it_is_opened_with_the_explorer(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from entresol.errors import AnchorLost, NotRecorded, RemoteMalformed, RemoteRejected
 from entresol.features.fork.cache.cache_files import FilePlace
 from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.remote_chain import RemoteChain
-from entresol.features.fork.settings import ForkSettings
 from entresol.primitives.values import Hash32
 from tests.support.fork.faults import Reorganisation
 from tests.support.fork.remote_node import (

@@ -20,8 +20,8 @@ from entresol.errors import (
 )
 from entresol.features.fork.cache.cache_files import FilePlace, cached_forks
 from entresol.features.fork.cache.fork_cache import CacheSettings, ForkCache, open_cache
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.remote_chain import RemoteChain
-from entresol.features.fork.settings import ForkSettings
 from entresol.primitives.values import Hash32
 from tests.support.fork import faults
 from tests.support.fork.faults import Reorganisation

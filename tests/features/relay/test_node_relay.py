@@ -25,7 +25,6 @@ def test_either_setting_asks_for_a_relay(given: dict[str, object]) -> None:
     [
         ({"relay": "0", "l1": False}, "--relay: without an L1"),
         ({"finalize_withdrawals": True, "l1": False}, "--finalize-withdrawals: without an L1"),
-        ({"relay": "0", "cluster": "postgresql:///x"}, "--relay: a node of a cluster"),
     ],
 )
 def test_where_there_can_be_no_relay_the_flag_is_rejected(

@@ -17,9 +17,9 @@ from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteFailed
 from entresol.features.fork.block_reads import BlockReads
 from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.errors import RemoteRejected
 from entresol.features.fork.past_blocks import PastBlocks
-from entresol.features.fork.settings import ForkSettings
 from entresol.features.fork.starting import OpenedRemote, open_remote
 from entresol.features.fork.state_fetch import CollectedState, StateKey
 from entresol.features.fork.transport.client import ForkClient, Guard, Outcome

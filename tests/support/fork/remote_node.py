@@ -17,8 +17,8 @@ from entresol.chain.genesis.genesis import Genesis, GenesisAccount
 from entresol.chain.rules import ChainRules
 from entresol.errors import RemoteFailed
 from entresol.features.fork.cache.fork_cache import ForkCache
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.remote_chain import RemoteChain
-from entresol.features.fork.settings import ForkSettings
 from entresol.features.fork.table_feed import remote_snapshot
 from entresol.primitives.values import Address, Hash32
 from tests.support.chain.api_client import ApiClient

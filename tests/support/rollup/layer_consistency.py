@@ -16,8 +16,7 @@ from entresol.l1.contracts import (
     ZkChain,
 )
 from entresol.l1.layer_one import L1Log
-from entresol.node.config.ecosystem import EcosystemConfig
-from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
+from entresol.node.config.schema import ChainConfig, EcosystemConfig, L1Config, NodeConfig
 from entresol.node.node import Node
 from entresol.node.open_node import open_node
 from entresol.node.settlement.rollup import Rollup

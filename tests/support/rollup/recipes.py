@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import msgspec
@@ -15,17 +14,17 @@ import msgspec
 from entresol.features.cluster.joining import Joined
 from entresol.features.cluster.member_node import member
 from entresol.features.cluster.postgres.connection import ClusterAddress, ClusterDatabase
+from entresol.features.cluster.settings import ClusterConfig
+from entresol.features.dev.settings import DevConfig
 from entresol.features.workers.channel import Channel
+from entresol.features.workers.settings import WorkersConfig
 from entresol.features.workers.supervisor import WorkerSupervisor
 from entresol.features.workers.worker_node import worker
 from entresol.features.workers.worker_process import WorkerStart
 from entresol.l1.operator import OperatorKeys
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.node.build_node import build_node
-from entresol.node.config.api import ApiConfig
-from entresol.node.config.cluster import ClusterConfig
 from entresol.node.config.schema import ChainConfig, L1Config, NodeConfig
-from entresol.node.config.state_files import StateFilesConfig
 from entresol.node.node import Node
 from entresol.node.open_node import open_layer_one_node
 from entresol.node.opening.development_keys import OPERATOR
@@ -55,15 +54,13 @@ async def made(recipe: str, folder: Path) -> AsyncIterator[Node]:
         yield await make(folder)
 
 
-def pair_config(folder: Path, **api: Any) -> NodeConfig:
+def pair_config(folder: Path) -> NodeConfig:
     """Return the configuration of an ecosystem in a folder, which also dumps its L2."""
     return NodeConfig(
         chain=ChainConfig(data_dir=str(folder / "chain")),
         l1=L1Config(l1_port=0, l1_delay=0),
         server=ServerConfig(port=0),
-        api=ApiConfig(**api),
-        state_files=StateFilesConfig(dump_state=str(folder / "state.json")),
-    )
+    ).with_(DevConfig, dump_state=str(folder / "state.json"))
 
 
 async def _ecosystem(folder: Path) -> Node:
@@ -80,24 +77,19 @@ async def _remote(folder: Path) -> Node:
 
 
 async def _layer_one(folder: Path) -> Node:
-    config = NodeConfig(
-        l1=L1Config(l1=False),
-        server=ServerConfig(port=0),
-        state_files=StateFilesConfig(dump_state=str(folder / "state.json")),
-    )
-    return await open_layer_one_node(config)
+    config = NodeConfig(l1=L1Config(l1=False), server=ServerConfig(port=0))
+    return await open_layer_one_node(config.with_(DevConfig, dump_state=str(folder / "state.json")))
 
 
 async def _member(folder: Path) -> Node:
+    url = f"postgresql://nobody@{NOWHERE}/none"
     config = NodeConfig(
         chain=ChainConfig(data_dir=str(folder / "chain")),
         l1=L1Config(l1_url=f"http://{NOWHERE}"),
         server=ServerConfig(port=0),
-        cluster=ClusterConfig(cluster=f"postgresql://nobody@{NOWHERE}/none"),
-    )
+    ).with_(ClusterConfig, cluster=url)
     chain, fees = open_layer_two(config, 31337, development_contracts())
-    assert config.cluster.cluster is not None
-    database = ClusterDatabase(ClusterAddress(config.cluster.cluster), 3.0)
+    database = ClusterDatabase(ClusterAddress(url), 3.0)
     genesis = chain.genesis.dump()
     return member(Joined(config, database, chain, fees, _settlement_layer(), genesis))
 
@@ -113,7 +105,7 @@ def _settlement_layer() -> SettlementLayer:
 
 @contextlib.asynccontextmanager
 async def _worker(folder: Path) -> AsyncIterator[Node]:
-    producer = build_node(pair_config(folder, workers=2))
+    producer = build_node(pair_config(folder).with_(WorkersConfig, workers=2))
     *parts, workers = producer.parts
     assert isinstance(workers, WorkerSupervisor)
     here, there = socket.socketpair()

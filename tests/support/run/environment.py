@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from entresol.features.fork.settings import CACHE_VARIABLE
+from entresol.features.fork.config.fork_settings import CACHE_VARIABLE
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the directory itself has a name that nobody can guess
 MIN_FREE_BYTES: Final = 4 << 30

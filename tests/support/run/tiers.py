@@ -34,6 +34,7 @@ _INSTALLS: Final = (
 )
 
 LONG: Final[dict[str, str]] = {
+    "tests/packaging/test_deleted_features.py": "starts a node for each feature that is deleted from the wheel",
     f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
     f"{_INTEGRATION}/test_fork_crash.py::test_kills_while_reading_and_caching_lose_nothing[10]": _KILLS,

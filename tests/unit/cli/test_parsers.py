@@ -21,7 +21,7 @@ def test_a_replay_lists_only_what_it_reads() -> None:
     text = replay_parser().format_help()
     for flag in ("--fork-url", "--offline", "--fork-verify", "--abi", "--sources", "--config"):
         assert flag in text
-    sections = {it.section for it in SETTINGS.all} - {"fork", "log", "api"}
+    sections = {it.section for it in SETTINGS.all} - {"fork", "log", "debugger"}
     assert not {section for section in sections if f"\n{section}:\n" in text}
     assert "--data-dir" not in text
     assert len(text.splitlines()) < 100

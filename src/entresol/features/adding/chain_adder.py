@@ -13,11 +13,11 @@ from entresol.features.adding.errors import ChainNotAdded
 from entresol.features.adding.records import AddedChain, AddedChains
 from entresol.features.adding.registration import NewChainRegistrar
 from entresol.features.adding.tokens import base_token_for
+from entresol.features.workers.settings import worker_count
 from entresol.l1.deployment import RegisteredChain
 from entresol.l1.operator import Operator
 from entresol.l1.registration import check_origin
 from entresol.node.chain_plan import ChainPlan, OpenChain
-from entresol.node.config.api import worker_count
 from entresol.node.dev_features import serves_dev_methods
 from entresol.node.layer_two_configs import MAX_PORT
 from entresol.node.node_parts import rollup_of
@@ -79,7 +79,7 @@ class ChainAdder:
     def open_added(self) -> None:
         """Open the chains that were added before a restart, which are served with all others."""
         for record in self._added.complete(self._l1.chain):
-            if worker_count(self._node.config.api) > 1:
+            if worker_count(self._node.config) > 1:
                 raise InvalidConfig(
                     "--workers",
                     f"chain {record.chain_id} was added here, and has no workers; leave it out",

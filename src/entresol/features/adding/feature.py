@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.features.adding.errors import ChainNotAdded
 from entresol.features.adding.methods import ChainControl, EntresolChains
-from entresol.node.config.api import worker_count
+from entresol.features.workers.settings import worker_count
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class AddingFeature(Feature):
     @property
     def control(self) -> ChainControl:
         """The adder of chains, or one that says why there is none."""
-        if worker_count(self.node.config.api) > 1:
+        if worker_count(self.node.config) > 1:
             return NoChains(
                 "the node has --workers, which serve the chains that it was started with"
             )

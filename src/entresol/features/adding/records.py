@@ -13,7 +13,7 @@ from entresol.contracts import artifact
 from entresol.contracts.slots import Value, Word, storage_of
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.features.adding.errors import ChainNotAdded
-from entresol.node.config.ecosystem import EcosystemConfig
+from entresol.node.config.schema import EcosystemConfig
 from entresol.node.settlement.manifest import RecordedToken
 from entresol.node.settlement.settlement_layer import development_contracts
 from entresol.primitives.base_token import BaseToken

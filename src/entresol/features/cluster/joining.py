@@ -14,6 +14,7 @@ from entresol.errors import GenesisMismatch, InvalidConfig, LayerOneFailed
 from entresol.features.cluster.postgres import tables
 from entresol.features.cluster.postgres.connection import FLAG, ClusterAddress, ClusterDatabase
 from entresol.features.cluster.postgres.tables import ClusterChain, read_chain
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import is_http_url
 from entresol.node.config.schema import NodeConfig
@@ -56,6 +57,9 @@ SHARED: Final = {
 }
 """The settings that `entresol cluster init` takes for all nodes: what they execute and produce depends on them."""
 
+_OF_OTHERS: Final = ("state", "load_state", "dump_state", "relay", "finalize_withdrawals")
+"""Settings of features that a node of a cluster has not."""
+
 
 class Joined(NamedTuple):
     """A chain that was opened to follow a cluster's."""
@@ -75,7 +79,7 @@ def open_database(
     config: NodeConfig, timeout_seconds: float | None = COMMAND_SECONDS
 ) -> ClusterDatabase:
     """Return the database that `--cluster` names; without a timeout, that of a node that may hold the lease."""
-    settings = config.cluster
+    settings = config.of(ClusterConfig)
     if settings.cluster is None:
         raise InvalidConfig(FLAG, "this command needs the URL of the cluster's database")
     address = ClusterAddress(settings.cluster)
@@ -116,20 +120,21 @@ def check_l1_url(config: NodeConfig) -> None:
 
 def shared_settings(config: NodeConfig) -> bytes:
     """Return the settings that all nodes have in common, as JSON."""
-    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
     shared = {
-        section: {name: plain[section][name] for name in names} for section, names in SHARED.items()
+        section: {name: getattr(getattr(config, section), name) for name in names}
+        for section, names in SHARED.items()
     }
     return msgspec.json.encode(shared)
 
 
 def with_shared(config: NodeConfig, settings: bytes) -> NodeConfig:
     """Return a configuration with the settings that all nodes have in common."""
-    plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
+    shared: dict[str, Any] = {}
     for section, values in msgspec.json.decode(settings).items():
-        known = SHARED.get(section, ())
-        plain[section] |= {name: value for name, value in values.items() if name in known}
-    return msgspec.convert(plain, NodeConfig)
+        own, known = getattr(config, section), SHARED.get(section, ())
+        given = {name: value for name, value in values.items() if name in known}
+        shared[section] = msgspec.convert(msgspec.to_builtins(own) | given, type(own))
+    return msgspec.structs.replace(config, **shared)
 
 
 def _open(config: NodeConfig, row: ClusterChain) -> tuple[Chain, FeeModel]:
@@ -168,14 +173,11 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
 
 
 def _check_flags(config: NodeConfig) -> None:
-    files = config.state_files
     rejected = {
         "--dev-methods": config.api.dev_methods,
         "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
         "--auto-impersonate": config.api.auto_impersonate,
-        "--state": files.state,
-        "--load-state": files.load_state,
-        "--dump-state": files.dump_state,
+        **{f"--{name.replace('_', '-')}": name in config.given for name in _OF_OTHERS},
         "--no-mining": not config.chain.mining,
     }
     for flag, is_set in rejected.items():
@@ -183,7 +185,7 @@ def _check_flags(config: NodeConfig) -> None:
             raise InvalidConfig(flag, "this cannot be combined with --cluster")
     # It rejects several chains, and tables.
     layer_two_configs(config)
-    url = config.cluster.advertise_url
+    url = config.of(ClusterConfig).advertise_url
     if url is not None and not is_http_url(url):
         raise InvalidConfig(
             "--advertise-url", f"{url!r} is not a URL that begins with http:// or https://"

@@ -13,9 +13,9 @@ from entresol.features.cluster.member_health import MemberHealth
 from entresol.features.cluster.pending_feed import PendingFeed, PendingFollower
 from entresol.features.cluster.postgres.member import Member, Reporter
 from entresol.features.cluster.postgres.sequencer import ClusterSequencer
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.features.cluster.upstream import PATH, ClusterHandler, HttpUpstream
 from entresol.features.fork.config.resolving import planned_forks
-from entresol.features.relay.node_relay import relays
 from entresol.features.workers.supervisor import WorkerSupervisor
 from entresol.features.workers.worker_process import WorkerCluster
 from entresol.node.chain_plan import ChainPlan, OpenChain
@@ -50,7 +50,6 @@ WILDCARD_HOSTS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # compared, 
 async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
     """Return a node that has joined its cluster."""
     planned_forks(config)  # Each is rejected.
-    relays(config)
     joined = await join(config)
     try:
         return member(joined, log)
@@ -62,6 +61,7 @@ async def open_member(config: NodeConfig, log: NodeLog | None = None) -> Node:
 def member(joined: Joined, log: NodeLog | None = None) -> Node:
     """Return a node of a cluster; developer methods, unlocked accounts and the development L1 do not exist here."""
     config, layer = joined.config, joined.settlement_layer
+    settings = config.of(ClusterConfig)
     keyring = Keyring(locked="nodes of a cluster sign for no account")
     with NodeParts(config, log, load_features()) as node:
         # The chain, and who decides its blocks.
@@ -78,7 +78,7 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
             return rollup
 
         role = Member(
-            *(chain, sequencer, joined.database, make_rollup), takes_over=config.cluster.takeover
+            *(chain, sequencer, joined.database, make_rollup), takes_over=settings.takeover
         )
         joined.fees.repriced.add(lambda: _wake_later(role, sequencer))
         prover = LogProver(chain.blocks, chain.batches)
@@ -106,14 +106,14 @@ def member(joined: Joined, log: NodeLog | None = None) -> Node:
         # Other nodes.
         pending = PendingFollower(role, chain.events)
         upstream = HttpUpstream(
-            role, config.cluster.forward_seconds, config.api.receipt_seconds, before=pending.ready
+            role, settings.forward_seconds, config.api.receipt_seconds, before=pending.ready
         )
         reporter = Reporter(role, joined.database, lambda: chain.number)
         feed = PendingFeed(chain.events, reporter.members, lambda: role.production is not None)
 
         # What clients reach.
         plan.router = ReplicaRouter(upstream, role)
-        health = MemberHealth(role, config.cluster.max_lag, workers, node.problem)
+        health = MemberHealth(role, settings.max_lag, workers, node.problem)
         hooks = ServiceHooks(
             health=health.fields,
             problem=health.problem,
@@ -172,7 +172,7 @@ class AdvertisedUrl:
 
     async def start(self) -> None:
         """Set the address, and warn if only nodes on the same machine reach it."""
-        cluster, host = self._config.cluster, self._config.server.hosts[0]
+        cluster, host = self._config.of(ClusterConfig), self._config.server.hosts[0]
         self._member.url = cluster.advertise_url or f"http://{self._service.address}"
         if cluster.advertise_url is None and cluster.takeover and host in WILDCARD_HOSTS:
             log.warning(

@@ -15,6 +15,7 @@ from entresol.features.debugger.methods.contract_sources import (
 from entresol.features.debugger.methods.executions import EntresolExecutions
 from entresol.features.debugger.methods.gas_report import EntresolGasReport
 from entresol.features.debugger.recorded_executions import Executions
+from entresol.features.debugger.settings import DebuggerConfig
 from entresol.features.debugger.sources.recording.recording import Recordings
 from entresol.features.debugger.sources.registry import SourceRegistry
 from entresol.features.debugger.stack_traces import StackTraces
@@ -61,7 +62,7 @@ class DebuggerFeature(Feature):
 
     def __init__(self, node: NodePlan) -> None:
         super().__init__(node)
-        self._sources = SourceRegistry.of_paths(node.config.api.sources)
+        self._sources = SourceRegistry.of_paths(node.config.of(DebuggerConfig).sources)
 
     def continues(self, before: Self) -> None:
         """Keep the sources that clients have added."""

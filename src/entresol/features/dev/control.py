@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from entresol.features.dev.node_chains import NodeChains
 from entresol.features.dev.reverts import Checkpoints, Reverts
+from entresol.features.dev.settings import DevConfig
 from entresol.features.dev.state_file.node_state import NodeState
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ class DevControl:
         settling: Collection[Chain] = (),
         foreign_l1: bool = False,
         operators: Collection[Address] = (),
+        settings: DevConfig | None = None,
     ) -> None:
         """Take the chains, L1 first; `operators` settle those of `settling` on it."""
+        self.settings = settings or DevConfig()
         self._reverts = [Reverts(chain) for chain in chains]
         # L1 is reverted first: if the process ends in between, it must not have batches that the L2 has not.
         self.checkpoints = Checkpoints(*self._reverts)

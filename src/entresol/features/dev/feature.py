@@ -39,6 +39,7 @@ from entresol.features.dev.methods.tokens import (
     TokenEdits,
     TokenSlots,
 )
+from entresol.features.dev.settings import DevConfig
 from entresol.features.dev.state_dumper import StateDumper, load_at_start
 from entresol.node.feature import ChainFeature, Feature, Phase
 from entresol.node.metrics import MemoryUse
@@ -115,9 +116,11 @@ class DevFeature(Feature):
             settling=layer_twos if settles else (),
             foreign_l1=settles and l1 is None,
             operators=development_operators() if settles else (),
+            settings=config.of(DevConfig),
         )
         if not chains[0].plan.is_replica:
-            load_at_start(config, control.states, layer_twos[0], l1_chain)
+            if not self.node.is_reset:
+                load_at_start(config, control.states, layer_twos[0], l1_chain)
             self._dumper = StateDumper(config, control.states, layer_twos[0], l1_chain)
 
     def parts(self) -> Iterable[tuple[Phase, Part]]:
@@ -136,7 +139,7 @@ def _methods(chain: ServedChain, control: DevControl) -> list[Namespace]:
     """Return the namespaces that both layers have."""
     services, sequencer, keyring = chain.services, chain.sequencer, chain.keyring
     opened, dumps, rendered = chain.chain, services.dumps, services.rendered
-    limit = services.limits.load_state_limit_bytes
+    limit = control.settings.load_state_limit_bytes
     client_version = services.dialect.client_version
     forks = chain.find(ForkControl) or ForkControl()
     set_logging = chain.on_logging_enabled.notify

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from entresol.background_task import BackgroundTask
 from entresol.bounded_file import read_file
 from entresol.errors import EntresolError, InvalidConfig
+from entresol.features.dev.settings import DevConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ def load_at_start(
 def _sources(
     config: NodeConfig, layer_two: Chain, layer_one: Chain | None
 ) -> Iterator[tuple[Chain, tuple[str, Path]]]:
-    files = config.state_files
+    files = config.of(DevConfig)
     for chain, prefix, load, both in (
         (layer_one, "--l1-", files.l1_load_state, files.l1_state),
         (layer_two, "--", files.load_state, files.state),
@@ -73,7 +74,7 @@ STATE_FLAGS: Final = ("load-state", "state", "dump-state")
 
 
 def _check_init(config: NodeConfig) -> None:
-    files = config.state_files
+    files = config.of(DevConfig)
     for flag, init, given in (
         ("--init", config.chain.init, (files.load_state, files.state, files.dump_state)),
         (
@@ -103,7 +104,7 @@ class StateDumper:
     def __init__(
         self, config: NodeConfig, states: NodeState, layer_two: Chain, layer_one: Chain | None
     ) -> None:
-        files = config.state_files
+        files = config.of(DevConfig)
         self._states = states
         self._interval = files.state_interval
         self._historical = files.preserve_historical_states

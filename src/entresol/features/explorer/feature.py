@@ -25,6 +25,7 @@ from entresol.features.explorer.methods.statistics import (
 )
 from entresol.features.explorer.methods.tokens import EntresolTokens, EntresolTokenTransfers
 from entresol.features.explorer.methods.transactions import EntresolTransactions
+from entresol.features.explorer.settings import ExplorerConfig
 from entresol.features.explorer.transaction_search import TransactionSearch
 from entresol.features.explorer.transfer_search import TransferSearch
 from entresol.node.api.adapters import request_limits
@@ -53,7 +54,7 @@ class ExploredChain(ChainFeature):
     """The explorer of one chain, if it is wanted, and its methods."""
 
     def __init__(self, plan: ChainPlan) -> None:
-        self._is_wanted = plan.config.api.explorer and not plan.is_replica
+        self._is_wanted = plan.config.of(ExplorerConfig).explorer and not plan.is_replica
         self._shipped: ExplorerPage | None = plan.shipped.get("explorer")
         self._doors: list[str] = []
         self._chain: ServedChain
@@ -146,7 +147,7 @@ class ExplorerFeature(Feature):
     @classmethod
     def indexes(cls, config: NodeConfig) -> Iterable[BlockIndex]:
         """Return the index of accounts and tokens, if there is an explorer."""
-        return [AccountIndex()] if config.api.explorer else []
+        return [AccountIndex()] if config.of(ExplorerConfig).explorer else []
 
     def chain(self, plan: ChainPlan) -> ChainFeature:
         """Return what it adds to a chain."""
@@ -183,7 +184,7 @@ class ExplorerFeature(Feature):
     def info(self) -> Mapping[str, str]:
         """Return where the explorer is."""
         served = self.node.served
-        if not served or not self.node.config.api.explorer:
+        if not served or not self.node.config.of(ExplorerConfig).explorer:
             return {}
         return {"Explorer": f"http://{served[0].server.address} in a browser"}
 

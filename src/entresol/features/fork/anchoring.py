@@ -9,10 +9,10 @@ import msgspec
 
 from entresol.errors import MalformedValue, RemoteFailed
 from entresol.features.fork import remote_values
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.errors import AnchorMismatch, AnchorNotFound, RemoteRejected
 from entresol.features.fork.hardforks import Marks, marks_of_json
 from entresol.features.fork.remote_values import DescribedBlock
-from entresol.features.fork.settings import ForkSettings
 from entresol.features.fork.transport.client import ForkClient, Outcome, result_of
 from entresol.features.fork.transport.envelopes import Call
 from entresol.features.fork.transport.rejections import is_no_archive, is_unknown_block

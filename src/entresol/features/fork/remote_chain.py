@@ -29,7 +29,7 @@ from entresol.primitives.values import Hash32
 if TYPE_CHECKING:
     from entresol._native import RemoteTable
     from entresol.features.fork.cache.fork_cache import ForkCache
-    from entresol.features.fork.settings import ForkSettings
+    from entresol.features.fork.config.fork_settings import ForkSettings
     from entresol.features.fork.state_fetch import FetchedAccount
 
 T = TypeVar("T")

@@ -17,6 +17,7 @@ from entresol.features.fork.anchoring import BY_HASH, RemoteStart, block_at, fin
 from entresol.features.fork.cache.cache_files import WantedFork
 from entresol.features.fork.cache.fork_cache import ForkCache
 from entresol.features.fork.cache.fork_database import Fork, StartAnswers
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.errors import (
     AnchorMismatch,
     ForkCacheUnusable,
@@ -25,7 +26,6 @@ from entresol.features.fork.errors import (
 )
 from entresol.features.fork.hardforks import Hardforks, marks_of_json
 from entresol.features.fork.past_blocks import MAX_RECENT, PastBlocks
-from entresol.features.fork.settings import ForkSettings
 from entresol.features.fork.state_fetch import (
     CollectedState,
     FetchedAccount,

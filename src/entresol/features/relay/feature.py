@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from entresol.features.relay.settings import RelayConfig
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class RelayFeature(Feature):
         """Return what it adds to an L2; raise `InvalidConfig` if there can be none where one is asked for."""
         if plan.layer == 1 or plan.is_replica:
             return None
-        settings = plan.config.relay
+        settings = plan.config.of(RelayConfig)
         if settings.relay is not None or settings.finalize_withdrawals:
             from entresol.features.relay.node_relay import relays  # noqa: PLC0415 - few nodes have one
 

@@ -16,6 +16,7 @@ from entresol.features.relay.relay_account import (
     RelayFunding,
     RemoteAccount,
 )
+from entresol.features.relay.settings import RelayConfig
 from entresol.features.relay.withdrawal_relay import WithdrawalRelay
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
@@ -45,13 +46,11 @@ REMOTE_SECONDS: Final = 5.0
 
 def relays(config: NodeConfig) -> bool:
     """Return whether the settings of a chain ask for a relay; raises `InvalidConfig` if there can be none."""
-    settings = config.relay
+    settings = config.of(RelayConfig)
     wanted = settings.relay is not None or settings.finalize_withdrawals
     flag = "--relay" if settings.relay is not None else "--finalize-withdrawals"
     if wanted and not config.l1.l1:
         raise InvalidConfig(flag, "without an L1 nothing passes between chains")
-    if wanted and config.cluster.cluster is not None:
-        raise InvalidConfig(flag, "a node of a cluster has none; run it elsewhere")
     return wanted
 
 
@@ -74,7 +73,7 @@ class RelayLane:
         on_l2: ChainAccount,
         funding: RelayFunding | None,
     ) -> None:
-        settings, chain = layer_two.plan.config.relay, layer_two.chain
+        settings, chain = layer_two.plan.config.of(RelayConfig), layer_two.chain
         self.layer_two = layer_two
         self.funding = funding
         self.bundles: BundleRelay | None = None
@@ -235,7 +234,7 @@ class NodeRelay:
         on_l1 = self._embedded or self._remote_account(layer_two.plan.config, rollup)
         on_l2 = ChainAccount(chain, layer_two.sequencer, self._secret)
         funding = None
-        if self._embedded is not None and layer_two.plan.config.relay.relay is not None:
+        if self._embedded is not None and layer_two.plan.config.of(RelayConfig).relay is not None:
             funding = RelayFunding(
                 *(layer.l1, layer.contracts, layer_two.plan.base_token, chain.rules.chain_id),
                 on_l1=self._embedded,

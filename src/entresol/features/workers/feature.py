@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from entresol.node.config.api import worker_count
+from entresol.features.workers.settings import worker_count
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class WorkersFeature(Feature):
     def __init__(self, node: NodePlan, log: NodeLog | None) -> None:
         super().__init__(node)
         self._supervisor: WorkerSupervisor | None = None
-        if worker_count(node.config.api) > 1:
+        if worker_count(node.config) > 1:
             # Few nodes have them.
             from entresol.features.workers.supervisor import WorkerSupervisor  # noqa: PLC0415
 

@@ -22,6 +22,7 @@ from entresol.features.workers.channel import (
 )
 from entresol.features.workers.clients import NUMBER_BYTES
 from entresol.features.workers.producer_role import ProducerRole
+from entresol.features.workers.settings import WorkersConfig, worker_count
 from entresol.features.workers.watchdog import CHECK_SECONDS, STARTING, STOPPED, Watchdog
 from entresol.features.workers.worker_process import (
     WorkerCluster,
@@ -29,7 +30,6 @@ from entresol.features.workers.worker_process import (
     WorkerProcess,
     WorkerStart,
 )
-from entresol.node.config.api import worker_count
 from entresol.node.metrics import Sample
 from entresol.server.handler import ClientConnection, LocalConnection
 
@@ -70,8 +70,9 @@ class WorkerSupervisor:
         self._node = node
         self._config = config = node.config
         self._cluster = cluster
-        self._count = worker_count(config.api) - 1
-        self._silence_seconds = silence_seconds = config.api.worker_silence_seconds
+        self._count = worker_count(config) - 1
+        silence_seconds = config.of(WorkersConfig).worker_silence_seconds
+        self._silence_seconds = silence_seconds
         self._watchdog: Watchdog[WorkerProcess] = Watchdog(silence_seconds, START_SECONDS)
         self._check: asyncio.TimerHandle | None = None
         self._log = log
@@ -91,7 +92,7 @@ class WorkerSupervisor:
         cluster: WorkerCluster | None = None,
     ) -> Self | None:
         """Return the workers that the settings of a node request; None if one process serves alone."""
-        return cls(node, log, cluster) if worker_count(node.config.api) > 1 else None
+        return cls(node, log, cluster) if worker_count(node.config) > 1 else None
 
     def share(self, chain: Chain, fees: FeeModel | None = None) -> ProducerRole:
         """Return the role of the service of a chain, whose layer is the next one, with the prices of an L2."""

@@ -18,6 +18,7 @@ import msgspec
 
 from entresol.features.workers.channel import CallResponse, Channel, WorkerCall, WorkerMessage
 from entresol.features.workers.clients import NUMBER_BYTES, ForwardedClients, RemoteClients
+from entresol.node.config.secrets import without_secrets
 from entresol.primitives.base_token import ETHER_TOKEN, BaseToken
 
 if TYPE_CHECKING:
@@ -79,16 +80,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
 
     def encode(self) -> bytes:
         """Return the bytes that `decode_start` reads; without secrets, which no worker needs."""
-        return pickle.dumps(msgspec.structs.replace(self, config=_without_secrets(self.config)))
-
-
-def _without_secrets(config: NodeConfig) -> NodeConfig:
-    l1 = msgspec.structs.replace(
-        config.l1, operator_key=None, prove_key=None, execute_key=None, bridgehub_owner_key=None
-    )
-    cluster = msgspec.structs.replace(config.cluster, cluster=None)
-    chains = tuple(map(_without_secrets, config.chains))
-    return msgspec.structs.replace(config, l1=l1, cluster=cluster, chains=chains)
+        return pickle.dumps(msgspec.structs.replace(self, config=without_secrets(self.config)))
 
 
 def decode_start(payload: bytes) -> WorkerStart:

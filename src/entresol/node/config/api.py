@@ -1,48 +1,10 @@
 """Settings of the RPC methods, and the limits of requests and results."""
 
-import os
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 from entresol.server.config import MIB
-
-MAX_WORKERS: Final = 128
-
-
-HardhatErrors = Annotated[
-    bool,
-    Meta(
-        description="Respond to eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
-        "transaction has failed in its block. Further, evm_setIntervalMining takes milliseconds and leaves automine "
-        "as it is, evm_setNextBlockTimestamp rejects the timestamp of the last block, and a transaction that its "
-        "sender cannot pay for has an estimate, as in Hardhat."
-    ),
-]
-HardhatCallFailures = Annotated[
-    bool,
-    Meta(
-        description="Respond to eth_call with an error if the call fails; with false, with what it returned, as "
-        "Hardhat does for projects that set throwOnCallFailures or bailOnCallFailure to false.",
-        extra={"without_value": "true"},
-    ),
-]
-ClientVersion = Annotated[
-    Annotated[str, Meta(min_length=1, max_length=128)] | None,
-    Meta(
-        title="TEXT",
-        description="What web3_clientVersion returns, by which tools recognise a development node, instead of the "
-        "node's own.",
-    ),
-]
-Sources = Annotated[
-    tuple[str, ...],
-    Meta(
-        title="PATH,…",
-        description="Output of compilers, by which failures have a stack trace: Foundry's `out`, Hardhat's `artifacts`, "
-        "or standard JSON of solc and Vyper.",
-    ),
-]
 
 PRESETS: Final[dict[str, dict[str, Any]]] = {
     "anvil": {"chain.chain_id": 31337, "l1.l1_chain_id": 1337},
@@ -86,47 +48,46 @@ class ApiConfig(Struct, frozen=True, kw_only=True):
             "development node by tools that know them, by --client-version, --chain-id (31337) and --l1-chain-id (1337), "
             "with hardhat also by --hardhat-errors. zksync-os: the local ecosystem that the ZK Stack's guides and SDK "
             "expect, chain 6565 at port 3050, 6566 at 3051, and the L1, 31337, at 8545 and at 3052, with a block each "
-            "second (--block-time)."
+            "second (--block-time).",
+            extra={"short": "defaults as of anvil, hardhat or zksync-os"},
         ),
     ] = None
-    client_version: ClientVersion = None
-    hardhat_errors: HardhatErrors = False
-    hardhat_call_failures: HardhatCallFailures = True
-    sources: Sources = ()
-    workers: Annotated[
-        Annotated[int, Meta(ge=1, le=MAX_WORKERS)] | Literal["auto"],
+    client_version: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=128)] | None,
         Meta(
-            title="N|auto",
-            description="Processes that serve requests, on the same ports; one of them produces the blocks. "
-            "`auto` is one for each core.",
+            title="TEXT",
+            description="What web3_clientVersion returns, by which tools recognise a development node, instead of the "
+            "node's own.",
         ),
-    ] = 1
-    worker_silence_seconds: Annotated[
-        float,
+    ] = None
+    hardhat_errors: Annotated[
+        bool,
         Meta(
-            ge=3,
-            description="Time without a heartbeat after which a process of --workers is killed and replaced; "
-            "while the producer itself stands still, none passes.",
+            description="Respond to eth_sendTransaction and eth_sendRawTransaction with Hardhat's error if the "
+            "transaction has failed in its block. Further, evm_setIntervalMining takes milliseconds and leaves automine "
+            "as it is, evm_setNextBlockTimestamp rejects the timestamp of the last block, and a transaction that its "
+            "sender cannot pay for has an estimate, as in Hardhat."
         ),
-    ] = 10.0
+    ] = False
+    hardhat_call_failures: Annotated[
+        bool,
+        Meta(
+            description="Respond to eth_call with an error if the call fails; with false, with what it returned, as "
+            "Hardhat does for projects that set throwOnCallFailures or bailOnCallFailure to false.",
+            extra={"without_value": "true"},
+        ),
+    ] = True
     receipt_seconds: Annotated[
         float,
         Meta(
             gt=0, description="Longest time that eth_sendRawTransactionSync waits for the receipt."
         ),
     ] = 60.0
-    explorer: Annotated[
-        bool,
-        Meta(
-            description="Serve the explorer to browsers at `/`, its files below `/explorer/`, and the other "
-            "layer to it at `/explorer/l1` or `/explorer/l2`."
-        ),
-    ] = True
     auto_impersonate: Annotated[
         bool,
         Meta(
             description="Send transactions of every account from the start, as anvil_autoImpersonateAccount does.",
-            extra={"aliases": ("--auto-unlock",)},
+            extra={"aliases": ("--auto-unlock",), "short": "send from any address without a key"},
         ),
     ] = False
 
@@ -171,14 +132,6 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
     log_block_limit: Annotated[
         int, Meta(ge=0, description="Maximum block range of a log query; 0 is no limit.")
     ] = 0
-    load_state_limit_bytes: Annotated[
-        int,
-        Meta(
-            ge=1,
-            description="Maximum memory that a state file may take which anvil_loadState sends: its bytes, unpacked, and "
-            "128 for each of its values. --load-state takes larger ones.",
-        ),
-    ] = 128 * MIB
     filter_limit_bytes: Annotated[
         int,
         Meta(
@@ -186,10 +139,3 @@ class LimitsConfig(Struct, frozen=True, kw_only=True):
             description="Maximum memory of all filters and subscriptions together; more are rejected.",
         ),
     ] = 64 * MIB
-
-
-def worker_count(config: ApiConfig) -> int:
-    """Return how many processes serve requests."""
-    if config.workers == "auto":
-        return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
-    return config.workers

@@ -1,6 +1,6 @@
 """Settings of the EVM of each layer, and of the blocks of the development L1."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -16,9 +16,14 @@ Fork: TypeAlias = Literal[
 class EvmConfig(Struct, frozen=True, kw_only=True):
     """The EVM of the L2 and of the development L1: fork and limits."""
 
+    is_per_chain: ClassVar = True
+
     l1_hardfork: Annotated[
         Literal["cancun", "prague", "osaka"],
-        Meta(description="EVM fork of the development L1; the settlement contracts need Cancun."),
+        Meta(
+            description="EVM fork of the development L1; the settlement contracts need Cancun.",
+            extra={"is_per_chain": False},
+        ),
     ] = "osaka"
     code_size_limit: Annotated[
         int,

@@ -71,6 +71,8 @@ class Argument(NamedTuple):
     """The values that it may have, if they are enumerated."""
     metavar: str
     description: str
+    short: str
+    """The description in a few words, if a setting has it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,6 +84,8 @@ class Parser(argparse.ArgumentParser):
         """Why each flag is rejected that users of anvil may expect."""
         self.values: dict[str, Sequence[str]] = {}
         """The values that a flag may have, by its name, if they are enumerated."""
+        self.short: dict[str, str] = {}
+        """The effect of a flag in a few words, by its name."""
 
     def parse(self, arguments: Sequence[str] | None) -> dict[str, Any]:
         """Return the arguments by name."""
@@ -109,6 +113,7 @@ class Parser(argparse.ArgumentParser):
                     values=self.values.get(action.dest) or tuple(action.choices or ()),
                     metavar=str(action.metavar or ""),
                     description=(action.help or "").replace("%%", "%"),
+                    short=self.short.get(action.dest, ""),
                 )
 
     def error(self, message: str) -> NoReturn:
@@ -156,14 +161,15 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 def add_flags(parser: Parser, settings: Iterable[Setting], titles: Mapping[str, str]) -> None:
-    """Add a flag for each setting to `parser`, grouped by section."""
+    """Add a flag for each setting to `parser`, by groups."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for setting in settings:
-        section = setting.section
-        if section not in groups:
-            groups[section] = parser.add_argument_group(section, titles[section])
-        _add_flag(groups[section], setting)
+        group = setting.group or setting.section
+        if group not in groups:
+            groups[group] = parser.add_argument_group(group, titles[group])
+        _add_flag(groups[group], setting)
         parser.values[setting.name] = setting.choices
+        parser.short[setting.name] = setting.short
 
 
 def add_ignored_flags(parser: Parser, ignored: Iterable[IgnoredFlag]) -> None:

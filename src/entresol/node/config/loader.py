@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
@@ -20,6 +21,7 @@ from entresol.node.config.setting import (
 )
 from entresol.node.config.suggestions import none_of, similar, unknown_key, value_at, wrong_value
 from entresol.node.config.toml_file import read_toml
+from entresol.node.declaration import sections_of_features
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -31,22 +33,29 @@ _Source: TypeAlias = dict[str, tuple[Setting, Any, str]]
 
 
 class Tables(NamedTuple):
-    """Tables of a file that each change some settings: `[[chains]]`.
+    """Tables of a file that each change settings of a chain: `[[chains]]`.
 
     Each becomes an item of the field `name` of the schema, with the settings of all sources and its own on top.
     """
 
     name: str
-    takes: Callable[[Setting], bool]
-    """Whether a table may have a setting."""
     scope: str
     """The scope of the other settings, for errors: "the whole node"."""
     counted: str
     """The key of a whole number that counts up in tables that do not say it, unless it is zero."""
 
 
+class Section(NamedTuple):
+    """A section of the settings."""
+
+    kind: type[msgspec.Struct]
+    is_of_feature: bool = False
+    mirror: Mirror | None = None
+    """By what names it takes what the section of the same class takes, if it is one of another layer."""
+
+
 class Settings(Generic[T]):
-    """The settings of a schema, whose sections are structs of plain values.
+    """The settings of a schema, whose sections are structs of plain values, and of features.
 
     A setting's flag, variable and key follow from its name, which must be unique across sections.
     """
@@ -57,26 +66,45 @@ class Settings(Generic[T]):
         presets: Mapping[str, Mapping[str, Any]] | None = None,
         tables: Tables | None = None,
         given: str | None = None,
-        mirrors: Mapping[str, Mirror] | None = None,
+        features: Sequence[str] = (),
     ) -> None:
         """Read a schema; `presets` are other defaults by key, which `--preset` selects by name.
 
-        `given` is the field that has the names of the settings that are not defaults; `mirrors` are sections that take
-        what another section takes, by name.
+        `given` is the field that has the names of the settings that are not defaults. The sections of `features` are
+        in the field with that name, by class and prefix.
         """
-        self.mirrors = mirrors or {}
+        self.features = features
         self._given = given
         self._schema = schema
         self._tables = tables
         self._presets = presets or {}
 
     @cached_property
+    def sections(self) -> Mapping[str, Section]:
+        """The sections by name, those of the schema first."""
+        found = {name: Section(kind) for name, kind in sections_of(self._schema).items()}
+        for name, kind in sections_of_features(self.features):
+            found[name] = Section(kind, is_of_feature=True)
+            if (mirror := getattr(kind, "mirror", None)) is not None:
+                found[mirror.prefix + name] = Section(kind, is_of_feature=True, mirror=mirror)
+        return found
+
+    @cached_property
     def all(self) -> tuple[Setting, ...]:
         """All settings; read when they are needed, since a command with a schema of its own has these in vain."""
-        found = tuple(settings_of(self._schema, self.mirrors))
+        found = tuple(
+            setting if section.mirror is None else section.mirror.of(setting, name)
+            for name, section in self.sections.items()
+            for setting in settings_of(name, section.kind)
+        )
         names = [setting.name for setting in found]
         assert len(names) == len(set(names)), "two sections share a name"
         return found
+
+    def reads(self, name: str, value: str) -> bool:
+        """Return whether a feature reads a variable that is not a setting."""
+        readers = (getattr(section.kind, "reads", None) for section in self.sections.values())
+        return any(reads(name, value) for reads in readers if reads is not None)
 
     def load(
         self,
@@ -135,12 +163,13 @@ class Settings(Generic[T]):
         origins: dict[str, str] = {}
         for source in sources:
             for setting, value, origin in source.values():
-                values.setdefault(setting.section, {})[setting.field] = _split_list(setting, value)
+                values.setdefault(setting.section, {})[setting.field] = _plain(setting, value)
                 origins[setting.path] = origin
-        for section, mirror in self.mirrors.items():
-            mirrored = values.get(mirror.section, {})
-            inherited = {name: mirrored[name] for name in mirror.inherited if name in mirrored}
-            values[section] = inherited | values.get(section, {})
+        for name, section in self.sections.items():
+            if (mirror := section.mirror) is not None:
+                mirrored = values.get(name.removeprefix(mirror.prefix), {})
+                inherited = {key: mirrored[key] for key in mirror.inherited if key in mirrored}
+                values[name] = inherited | values.get(name, {})
         return self._convert(values, origins)
 
     def _with_given(self, config: T, sources: Iterable[_Source]) -> T:
@@ -153,16 +182,12 @@ class Settings(Generic[T]):
 
     def titles(self) -> dict[str, str]:
         """Return a one-line description of each section, by its name."""
-        sections = sections_of(self._schema)
-        own = {
-            name: (section.__doc__ or name).partition("\n")[0] for name, section in sections.items()
+        return {
+            name: section.mirror.title
+            if section.mirror is not None
+            else (section.kind.__doc__ or name).partition("\n")[0]
+            for name, section in self.sections.items()
         }
-        return own | {name: mirror.title for name, mirror in self.mirrors.items()}
-
-    def dump(self, config: T) -> dict[str, dict[str, Any]]:
-        """Return every setting as plain values, by section."""
-        plain: dict[str, dict[str, Any]] = msgspec.to_builtins(config)
-        return plain
 
     def _from_preset(self, sources: Iterable[_Source]) -> _Source:
         """Return the defaults of the preset that the strongest source selects."""
@@ -204,7 +229,7 @@ class Settings(Generic[T]):
                     hint = f"did you mean {nearest}?" if nearest else "--help-all lists them"
                     raise InvalidConfig(origin, f"there is no such setting; {hint}")
                 setting = known[key]
-                if not self._tables.takes(setting):
+                if not setting.is_per_chain:
                     raise InvalidConfig(
                         origin, f"it is a setting of {self._tables.scope}: {setting.key}"
                     )
@@ -226,30 +251,39 @@ class Settings(Generic[T]):
         }
 
     def _convert(self, values: dict[str, dict[str, Any]], origins: dict[str, str]) -> T:
+        own: dict[str, Any] = {}
+        of_features: dict[tuple[type[msgspec.Struct], str], msgspec.Struct] = {}
+        for name in values:
+            kind, is_of_feature, mirror = self.sections[name]
+            section = self._section(name, values, origins)
+            if is_of_feature:
+                of_features[kind, mirror.prefix if mirror is not None else ""] = section
+            else:
+                own[name] = section
+        return self._schema(**own, **({"features": of_features} if of_features else {}))
+
+    def _section(
+        self, name: str, values: dict[str, dict[str, Any]], origins: dict[str, str]
+    ) -> msgspec.Struct:
         try:
-            return msgspec.convert(values, self._schema, strict=False)
+            return msgspec.convert(values[name], self.sections[name].kind, strict=False)
         except msgspec.ValidationError as error:
             problem, _, path = str(error).partition(" - at `$.")
-            item = path.rstrip("`")
+            item = f"{name}.{path.rstrip('`')}"
             key = item.partition("[")[0]
             problem = self._problem(key, item, values, problem)
             raise InvalidConfig(origins.get(key, key), problem) from error
         except UnicodeEncodeError as error:
-            wrong = (
-                f"{section}.{name}"
-                for section, settings in values.items()
-                for name, value in settings.items()
-                if not _has_encoding(value)
-            )
-            key = next(wrong, "")
+            wrong = (field for field, value in values[name].items() if not _has_encoding(value))
+            key = f"{name}.{next(wrong, '')}"
             raise InvalidConfig(origins.get(key, key), "it is not UTF-8") from error
 
     def _problem(self, key: str, item: str, values: dict[str, dict[str, Any]], problem: str) -> str:
         """Return the problem of a setting, or of an item of it; of one with enumerated values, with these values."""
         setting = next((known for known in self.all if known.path == key), None)
         if setting is None or not setting.choices:
-            metavar = None if setting is None else setting.metavar
-            return wrong_value(problem, value_at(values, item), metavar)
+            metavar, factor = (None, 1) if setting is None else (setting.metavar, setting.factor)
+            return wrong_value(problem, value_at(values, item), metavar, factor)
         return none_of(str(values[setting.section][setting.field]), setting.choices)
 
 
@@ -267,8 +301,11 @@ def _has_encoding(value: Any) -> bool:
     )
 
 
-def _split_list(setting: Setting, value: Any) -> Any:
-    """Return the values of a list that was written on one line; any other value as it is."""
+def _plain(setting: Setting, value: Any) -> Any:
+    """Return a number in units of the field, the values of a list that was written on one line, others as they are."""
+    if setting.factor != 1:
+        with contextlib.suppress(TypeError, ValueError):
+            return float(value) / setting.factor
     if not setting.is_list:
         return value
     if isinstance(value, str):

@@ -1,21 +1,20 @@
 """Schema of the configuration: every setting with its type, default and description."""
 
-from typing import Annotated, Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, cast
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from entresol.chain.clock import LATEST
 from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DEVELOPMENT_PATH
 from entresol.chain.genesis.genesis import MAX_NUMBER
-from entresol.features.fork.config.section import L1_FORK, ForkConfig
+from entresol.features import FEATURES
 from entresol.l1.layer_one import L1Finality
 from entresol.node.config.api import PRESETS, ApiConfig, LimitsConfig
-from entresol.node.config.cluster import ClusterConfig
-from entresol.node.config.ecosystem import EcosystemConfig, is_of_a_chain
 from entresol.node.config.evm import EvmConfig, Fork, L1BlockConfig
 from entresol.node.config.loader import Settings, Tables
-from entresol.node.config.settlement import RelayConfig, SettlementSettings
-from entresol.node.config.state_files import StateFilesConfig
+from entresol.node.config.setting import sections_of
+from entresol.node.config.settlement import SettlementSettings
 from entresol.server.config import MIB, ServerConfig
 from entresol.terminal.config import LogConfig
 
@@ -31,15 +30,20 @@ MAX_TOKEN_DECIMALS: Final = 30
 class ChainConfig(Struct, frozen=True, kw_only=True):
     """The L2 chain: genesis, data directory, gas, block production."""
 
+    is_per_chain: ClassVar = True
+
     data_dir: Annotated[
         str | None,
         Meta(
             title="DIR",
             description="Directory to store the chain in; without it the chain is temporary.",
+            extra={"is_per_chain": False, "short": "keep the chains here; else they are temporary"},
         ),
     ] = None
-    chain_id: Annotated[int, Meta(ge=1, description="Chain id.")] = 270
-    hardfork: Annotated[Fork, Meta(description="EVM fork of the L2.")] = "osaka"
+    chain_id: Annotated[int, Meta(ge=1, description="Chain id.", extra={"short": "chain id"})] = 270
+    hardfork: Annotated[
+        Fork, Meta(description="EVM fork of the L2.", extra={"short": "rules of the EVM"})
+    ] = "osaka"
     genesis: Annotated[
         str | None,
         Meta(
@@ -59,6 +63,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             title="SECONDS",
             description="Unix time of the genesis of both layers, from which their clocks start; by default "
             "the time of the genesis file, or now.",
+            extra={"is_per_chain": False},
         ),
     ] = None
     number: Annotated[
@@ -75,6 +80,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Accounts of the mnemonic to fund in the genesis, beside two that tools of the ZK Stack expect; "
             "by default 10, none at all with --l1-url, and in an existing chain as many as it was created with. "
             "Ether of a genesis is not locked on L1, so its owners can withdraw what others deposit.",
+            extra={"short": "accounts with ether"},
         ),
     ] = None
     balance: Annotated[
@@ -82,6 +88,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             description="Balance of each development account, in ether; on an L2 with a base token, in that one.",
+            extra={"short": "ether of each account"},
         ),
     ] = 10_000
     base_token: Annotated[
@@ -91,6 +98,7 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Token of the L1 that pays for gas on the L2, instead of ether. A symbol is a new token of the "
             "development L1, which any account may mint; chains that name the same one share it. An address is that of "
             "a token on the L1 of --l1-url, or of another chain's token.",
+            extra={"short": "token that pays for gas on the L2"},
         ),
     ] = None
     base_token_ratio: Annotated[
@@ -107,9 +115,13 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
             description="Decimals of the token that --base-token names by a symbol; by default 18.",
         ),
     ] = None
-    mnemonic: Annotated[str, Meta(description="BIP-39 mnemonic of the development accounts.")] = (
-        DEVELOPMENT_MNEMONIC
-    )
+    mnemonic: Annotated[
+        str,
+        Meta(
+            description="BIP-39 mnemonic of the development accounts.",
+            extra={"short": "mnemonic of the accounts"},
+        ),
+    ] = DEVELOPMENT_MNEMONIC
     mnemonic_file: Annotated[
         str | None,
         Meta(
@@ -120,7 +132,12 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     derivation_path: Annotated[
         str, Meta(title="PATH", description="BIP-32 path that the development accounts are below.")
     ] = DEVELOPMENT_PATH
-    gas_limit: Annotated[int, Meta(ge=21_000, description="Gas limit of a block.")] = 30_000_000
+    gas_limit: Annotated[
+        int,
+        Meta(
+            ge=21_000, description="Gas limit of a block.", extra={"short": "gas limit of a block"}
+        ),
+    ] = 30_000_000
     gas_price: Annotated[
         int,
         Meta(
@@ -130,14 +147,19 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
         ),
     ] = DEFAULT_GAS_PRICE
     block_time: Annotated[
-        float | None,
+        Annotated[float, Meta(gt=0)] | None,
         Meta(
             title="SECONDS",
             description="Time between blocks; without it a block is sealed as soon as transactions are pending.",
+            extra={"short": "seal blocks at intervals, not at once"},
         ),
     ] = None
     mining: Annotated[
-        bool, Meta(description="Seal blocks automatically; otherwise only on request (evm_mine).")
+        bool,
+        Meta(
+            description="Seal blocks automatically; otherwise only on request (evm_mine).",
+            extra={"short": "seal blocks only on request"},
+        ),
     ] = True
     mixed_mining: Annotated[
         bool,
@@ -181,20 +203,48 @@ class ChainConfig(Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class EcosystemConfig(Struct, frozen=True, kw_only=True):
+    """Several L2s on one L1."""
+
+    chains: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            title="N|ID:PORT,…",
+            description="L2s on the L1: how many, or the id and the port of each. Those that are not given count up from "
+            "--chain-id and --port. The configuration file may have a table [[chains]] for each instead, with any "
+            "setting of a chain.",
+            extra={"short": "several L2s on the L1: how many, or which"},
+        ),
+    ] = None
+
+
 class L1Config(Struct, frozen=True, kw_only=True):
     """The L1: a development chain in the same process, or a remote one by its URL."""
 
-    l1: Annotated[bool, Meta(description="Settle on an L1; without one nothing settles.")] = True
+    l1: Annotated[
+        bool,
+        Meta(
+            description="Settle on an L1; without one nothing settles.",
+            extra={"short": "start no L1; nothing settles"},
+        ),
+    ] = True
     l1_url: Annotated[
         str | None,
         Meta(
             title="URL",
             description="JSON-RPC URL of a remote L1, instead of the development L1. Only its scheme, "
             "host and port are ever shown.",
+            extra={"short": "settle on this L1, instead of a development one"},
         ),
     ] = None
     l1_port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port of the development L1; 0 picks a free one.")
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port of the development L1; 0 picks a free one.",
+            extra={"short": "port of the L1"},
+        ),
     ] = 8545
     l1_extra_port: Annotated[
         Annotated[int, Meta(ge=0, le=65_535)] | None,
@@ -248,6 +298,7 @@ class L1Config(Struct, frozen=True, kw_only=True):
         Meta(
             title="ADDRESS",
             description="Address of the Bridgehub on the L1 of --l1-url that the chain is registered with.",
+            extra={"short": "Bridgehub that the chain is registered with"},
         ),
     ] = None
     bridgehub_owner_key: Annotated[
@@ -255,6 +306,7 @@ class L1Config(Struct, frozen=True, kw_only=True):
         Meta(
             title="KEY",
             description="Private key of the owner of --bridgehub, which registers a chain there that it does not know.",
+            extra={"is_secret": True},
         ),
     ] = None
     bridgehub_owner_key_file: Annotated[
@@ -274,6 +326,7 @@ class L1Config(Struct, frozen=True, kw_only=True):
             title="KEY",
             description="Private key of the operator, which deploys to L1 and settles there, unless another "
             "key proves or executes; by default a well-known development key.",
+            extra={"is_secret": True, "is_per_chain": True},
         ),
     ] = None
     operator_key_file: Annotated[
@@ -281,6 +334,7 @@ class L1Config(Struct, frozen=True, kw_only=True):
         Meta(
             title="FILE",
             description="File with the operator's private key, so that it is not in the list of processes.",
+            extra={"is_per_chain": True, "short": "file with the key"},
         ),
     ] = None
     prove_key: Annotated[
@@ -288,21 +342,32 @@ class L1Config(Struct, frozen=True, kw_only=True):
         Meta(
             title="KEY",
             description="Private key that proves batches on L1; by default the operator's.",
+            extra={"is_secret": True, "is_per_chain": True},
         ),
     ] = None
     prove_key_file: Annotated[
-        str | None, Meta(title="FILE", description="File with the private key that proves batches.")
+        str | None,
+        Meta(
+            title="FILE",
+            description="File with the private key that proves batches.",
+            extra={"is_per_chain": True},
+        ),
     ] = None
     execute_key: Annotated[
         str | None,
         Meta(
             title="KEY",
             description="Private key that executes batches on L1; by default the operator's.",
+            extra={"is_secret": True, "is_per_chain": True},
         ),
     ] = None
     execute_key_file: Annotated[
         str | None,
-        Meta(title="FILE", description="File with the private key that executes batches."),
+        Meta(
+            title="FILE",
+            description="File with the private key that executes batches.",
+            extra={"is_per_chain": True},
+        ),
     ] = None
     operator_low_balance: Annotated[
         float,
@@ -329,6 +394,9 @@ class L1Config(Struct, frozen=True, kw_only=True):
     ] = 5.0
 
 
+S = TypeVar("S", bound=Struct)
+
+
 class NodeConfig(Struct, frozen=True, kw_only=True):
     """All settings of a node, by section."""
 
@@ -337,16 +405,13 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     evm: EvmConfig = EvmConfig()
     l1: L1Config = L1Config()
     l1_blocks: L1BlockConfig = L1BlockConfig()
-    fork: ForkConfig = ForkConfig()
-    l1_fork: ForkConfig = ForkConfig()
     settlement: SettlementSettings = SettlementSettings()
-    relay: RelayConfig = RelayConfig()
-    cluster: ClusterConfig = ClusterConfig()
     server: ServerConfig = ServerConfig()
     api: ApiConfig = ApiConfig()
     limits: LimitsConfig = LimitsConfig()
     log: LogConfig = LogConfig()
-    state_files: StateFilesConfig = StateFilesConfig()
+    features: Mapping[tuple[type[Struct], str], Struct] = {}
+    """The sections of features that are not defaults, by class and prefix; `of` returns them."""
     chains: tuple["NodeConfig", ...] = ()
     """The L2s that tables of the file describe; `layer_two_configs` has all of them."""
     given: frozenset[str] = frozenset()
@@ -354,11 +419,30 @@ class NodeConfig(Struct, frozen=True, kw_only=True):
     urls_of_clients: frozenset[str] = frozenset()
     """The URLs that a client has named after the start, of `fork_url` and `l1_fork_url`."""
 
+    def of(self, section: type[S], prefix: str = "") -> S:
+        """Return the section of a feature, or the one for another layer, whose names have a prefix."""
+        found = self.features.get((section, prefix))
+        return section() if found is None else cast(S, found)
 
-SETTINGS: Final = Settings(
-    NodeConfig,
-    PRESETS,
-    Tables("chains", is_of_a_chain, scope="the whole node", counted="server.port"),
-    given="given",
-    mirrors={"l1_fork": L1_FORK},
-)
+    def with_(self, section: type[Struct], prefix: str = "", /, **values: Any) -> "NodeConfig":
+        """Return the configuration with other values in a section of a feature."""
+        changed = structs.replace(self.of(section, prefix), **values)
+        return structs.replace(self, features={**self.features, (section, prefix): changed})
+
+    def each_section(self, change: Callable[[Struct], Struct]) -> "NodeConfig":
+        """Return the configuration with what `change` returns for each section, also of `chains`."""
+        own: dict[str, Any] = {
+            name: change(getattr(self, name)) for name in sections_of(NodeConfig)
+        }
+        features = {key: change(section) for key, section in self.features.items()}
+        chains = tuple(chain.each_section(change) for chain in self.chains)
+        return structs.replace(self, **own, features=features, chains=chains)
+
+
+def settings_with(features: Sequence[str]) -> Settings[NodeConfig]:
+    """Return the settings of a node that has these features."""
+    tables = Tables("chains", scope="the whole node", counted="server.port")
+    return Settings(NodeConfig, PRESETS, tables, given="given", features=features)
+
+
+SETTINGS: Final = settings_with(FEATURES)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import logging
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-import msgspec
+from msgspec import Struct, structs
 
 from entresol.bounded_file import read_file
-from entresol.chain.genesis.accounts import DEVELOPMENT_MNEMONIC, DevAccount
+from entresol.chain.genesis.accounts import DevAccount
 from entresol.errors import InvalidConfig, MalformedValue
 from entresol.l1.operator import OperatorKeys
+from entresol.node.config.setting import settings_of
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
     from entresol.node.config.schema import L1Config, NodeConfig
 
 log = logging.getLogger(__name__)
-
-S = TypeVar("S", bound=msgspec.Struct)
 
 MAX_SECRET_BYTES: Final = 4096
 _KEY_DIGITS: Final = 64
@@ -32,12 +31,12 @@ def read_secret_files(config: NodeConfig) -> NodeConfig:
 
     A flag and its file exclude each other.
     """
-    chain = _from_file(config.chain, "mnemonic", DEVELOPMENT_MNEMONIC)
-    l1 = config.l1
-    for name in ("operator_key", "prove_key", "execute_key", "bridgehub_owner_key"):
-        l1 = _from_file(l1, name)
-    chains = tuple(map(read_secret_files, config.chains))
-    return msgspec.structs.replace(config, chain=chain, l1=l1, chains=chains)
+    return config.each_section(_with_files)
+
+
+def without_secrets(config: NodeConfig) -> NodeConfig:
+    """Return the configuration for a process that needs no secrets."""
+    return config.each_section(_without_secrets)
 
 
 def operator_keys(config: L1Config, default: Hash32) -> OperatorKeys:
@@ -75,16 +74,23 @@ def _key(text: str | None, flag: str) -> Hash32 | None:
     return None if text is None else parse_private_key(text, flag)
 
 
-def _from_file(section: S, name: str, default: str | None = None) -> S:
-    """Return a section whose setting `name` is what the file of the setting `name`_file contains."""
-    file = getattr(section, f"{name}_file")
-    if file is None:
-        return section
-    flag = "--" + name.replace("_", "-")
-    if getattr(section, name) != default:
-        raise InvalidConfig(f"{flag}-file", f"this cannot be combined with {flag}")
-    values: dict[str, Any] = {name: _read(Path(file), f"{flag}-file")}
-    return msgspec.structs.replace(section, **values)
+def _without_secrets(section: Struct) -> Struct:
+    settings = settings_of("", type(section))
+    values = {setting.field: setting.default for setting in settings if setting.is_secret}
+    return structs.replace(section, **values)
+
+
+def _with_files(section: Struct) -> Struct:
+    """Return a section with what the file of a setting `<name>_file` contains as the setting `<name>`."""
+    for setting in settings_of("", type(section)):
+        file = getattr(section, f"{setting.field}_file", None)
+        if file is None:
+            continue
+        flag = f"{setting.flag}-file"
+        if getattr(section, setting.field) != setting.default:
+            raise InvalidConfig(flag, f"this cannot be combined with {setting.flag}")
+        section = structs.replace(section, **{setting.field: _read(Path(file), flag)})
+    return section
 
 
 def _read(path: Path, flag: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -51,6 +52,18 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Flags whose repetitions are counted: `-v`."""
     is_repeated: bool = False
     """Whether each of several values has a flag of its own, because a value may have commas; in a variable, a line."""
+    short: str = ""
+    """The effect of its flag in a few words, for the help that fits a screen."""
+    is_per_chain: bool = False
+    """Whether each of several L2s may have a value of its own."""
+    is_secret: bool = False
+    """Whether no other process learns the value, such as a worker."""
+    group: str | None = None
+    """The group of its flag in the help, if not that of its section."""
+    factor: int = 1
+    """How many of the flag's units are one of the field's: 1000 if it takes milliseconds for seconds."""
+    anvil: Mapping[str, Any] | None = None
+    """The changes with which `entresol anvil` has it, by the names of these fields; None if it does not have it."""
 
     @property
     def flag(self) -> str:
@@ -96,10 +109,18 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
 
 
-class Mirror(NamedTuple):
-    """A section of another layer, which takes what a section takes, by names with a prefix."""
+class AnvilGroup(NamedTuple):
+    """A group in the help of `entresol anvil`: that of all settings of a section whose class has it as `anvil`."""
 
-    section: str
+    name: str
+    title: str
+    reads_variables: bool = False
+    """Whether its settings have variables, too."""
+
+
+class Mirror(NamedTuple):
+    """A second section for another layer, by names with a prefix, of a section whose class has it as `mirror`."""
+
     prefix: str
     title: str
     layer: str
@@ -116,6 +137,9 @@ class Mirror(NamedTuple):
             name=f"{self.prefix}{setting.name}",
             default=None if is_open else setting.default,
             description=f"As {setting.flag}, for the {self.layer}.",
+            short="",
+            is_per_chain=False,
+            anvil=None,
             aliases=tuple(
                 f"--{self.prefix.replace('_', '-')}{alias.removeprefix('--')}"
                 for alias in setting.aliases
@@ -134,23 +158,18 @@ def sections_of(schema: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]
     }
 
 
-def settings_of(
-    schema: type[msgspec.Struct], mirrors: Mapping[str, Mirror] | None = None
-) -> Iterator[Setting]:
-    """Yield the settings of a schema, section by section; `mirrors` are its sections for another layer, by name."""
-    sections, mirrors = sections_of(schema), mirrors or {}
-    for section, struct in sections.items():
-        if (mirror := mirrors.get(section)) is not None:
-            mirrored = _settings_of_section(mirror.section, sections[mirror.section])
-            yield from (mirror.of(setting, section) for setting in mirrored)
-        else:
-            yield from _settings_of_section(section, struct)
+def settings_of(section: str, struct: type[msgspec.Struct]) -> Iterator[Setting]:
+    """Yield the settings of a section.
 
-
-def _settings_of_section(section: str, struct: type[msgspec.Struct]) -> Iterator[Setting]:
-    hints = get_type_hints(struct, include_extras=True)
-    for field in msgspec.structs.fields(struct):
-        kind, meta = _split_annotation(hints[field.name])
+    `extra` of a field has what holds for it, by the names of `Setting`. What holds for all fields, if they do not say
+    otherwise, are attributes of the class: `is_per_chain`, and `anvil` with their group.
+    """
+    group: AnvilGroup | None = getattr(struct, "anvil", None)
+    common = {
+        "is_per_chain": getattr(struct, "is_per_chain", False),
+        "anvil": None if group is None else {"group": group.name},
+    }
+    for field, kind, meta in _fields_of(struct):
         yield Setting(
             section=section,
             name=field.name,
@@ -159,11 +178,17 @@ def _settings_of_section(section: str, struct: type[msgspec.Struct]) -> Iterator
             default=field.default,
             description=meta.description or "",
             metavar=meta.title,
-            aliases=(meta.extra or {}).get("aliases", ()),
-            without_value=(meta.extra or {}).get("without_value"),
-            counted=(meta.extra or {}).get("counted", ()),
-            is_repeated=(meta.extra or {}).get("repeated", False),
+            **{**common, **(meta.extra or {})},
         )
+
+
+@cache
+def _fields_of(
+    struct: type[msgspec.Struct],
+) -> tuple[tuple[msgspec.structs.FieldInfo, Any, msgspec.Meta], ...]:
+    hints = get_type_hints(struct, include_extras=True)
+    fields = msgspec.structs.fields(struct)
+    return tuple((field, *_split_annotation(hints[field.name])) for field in fields)
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:

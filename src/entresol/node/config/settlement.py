@@ -1,12 +1,14 @@
-"""Settings of batches, their settlement, and the relay of what they bring."""
+"""Settings of batches, and of their settlement."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
 
 class SettlementSettings(Struct, frozen=True, kw_only=True):
     """Sealing of batches, and their settlement on L1."""
+
+    is_per_chain: ClassVar = True
 
     settle: Annotated[
         bool, Meta(description="Seal and settle batches automatically; otherwise only on request.")
@@ -49,30 +51,7 @@ class SettlementSettings(Struct, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Take the L1 for a development chain, though its chain id is not known as one: there a "
-            "verifier that accepts any proof may be deployed, and accounts may be funded."
+            "verifier that accepts any proof may be deployed, and accounts may be funded.",
+            extra={"is_per_chain": False},
         ),
     ] = False
-
-
-class RelayConfig(Struct, frozen=True, kw_only=True):
-    """The relay between the L2s of a node, and from them to L1."""
-
-    relay: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
-        Meta(
-            title="SECONDS",
-            description="Execute the bundles that other L2s of the node send to the chain and that anybody may execute: at "
-            "once, or every so many seconds. By default nobody does, so that every step can be seen.",
-            extra={"without_value": "0"},
-        ),
-    ] = None
-    finalize_withdrawals: Annotated[
-        bool, Meta(description="Have L1 pay the withdrawals of the chain, once they can be proven.")
-    ] = False
-    relay_max_gas: Annotated[
-        int,
-        Meta(
-            ge=100_000,
-            description="Maximum gas of a transaction of the relay, on either layer; what needs more is left to others.",
-        ),
-    ] = 5_000_000

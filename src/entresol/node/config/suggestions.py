@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from entresol.features.fork.config.endpoints import names_url
-from entresol.features.fork.settings import CACHE_VARIABLE
 from entresol.node.config.setting import MAX_SHOWN, PREFIX, Setting, redact, shown_name, shown_text
 
 _EXPECTED: Final = re.compile(r"Expected `([^`]+)`(?: (<=|>=|<|>) (\S+))?(?:, got `\w+`)?")
@@ -41,9 +39,9 @@ def unknown_variables(
     settings: Iterable[Setting], environment: Mapping[str, str]
 ) -> Iterable[tuple[str, str]]:
     """Yield the variables that look like settings and are none, each with what was probably meant."""
-    known = {setting.variable for setting in settings} | {CACHE_VARIABLE}
+    known = {setting.variable for setting in settings}
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not names_url(name, environment[name]):
+        if name.startswith(PREFIX) and name not in known:
             nearest = similar(
                 name.removeprefix(PREFIX), [other.removeprefix(PREFIX) for other in known]
             )
@@ -51,8 +49,8 @@ def unknown_variables(
             yield shown_name(name), f"there is no such setting; {hint}"
 
 
-def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
-    """Return msgspec's problem with a value as a sentence that has the value.
+def wrong_value(problem: str, value: Any, metavar: str | None = None, factor: int = 1) -> str:
+    """Return msgspec's problem with a value as a sentence that has the value, in units of the flag.
 
     The placeholder of the value in the help says what is expected where some words are accepted besides: `N|auto`.
     """
@@ -66,11 +64,13 @@ def wrong_value(problem: str, value: Any, metavar: str | None = None) -> str:
     if "a number" in kinds and "a whole number" in kinds:
         kinds.remove("a whole number")
     expected = " or ".join(kinds)
-    if comparison is not None:
-        expected += f" {_BOUNDS[comparison]} {bound.removesuffix('.0')}"
+    if comparison is None:
+        return f"expected {expected}, got {_shown(value)}"
     # A flag gives a number as text, and it is one if only a bound is broken.
-    shown = redact(str(value)) if comparison is not None else _shown(value)
-    return f"expected {expected}, got {shown}"
+    bound, shown = bound.removesuffix(".0"), redact(str(value))
+    if factor != 1:
+        bound, shown = (f"{float(number) * factor:.15g}" for number in (bound, shown))
+    return f"expected {expected} {_BOUNDS[comparison]} {bound}, got {shown}"
 
 
 def value_at(values: Mapping[str, Any], path: str) -> Any:

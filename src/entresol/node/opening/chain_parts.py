@@ -13,7 +13,7 @@ from entresol.chain.genesis.genesis import Genesis
 from entresol.chain.mempool import PoolConfig
 from entresol.errors import InvalidConfig
 from entresol.execution.evm_env import ValidationLimits
-from entresol.node.config.api import worker_count
+from entresol.features.workers.settings import worker_count
 from entresol.node.genesis_config import has_other_contracts
 from entresol.node.loading import load_features
 from entresol.storage.store import Store
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 def new_store(config: NodeConfig, path: Path | None, *, is_synced: bool = True) -> Store:
     """Open the store of a chain, or a temporary one; workers read it, too."""
-    shared, indexes = worker_count(config.api) > 1, indexes_of(config)
+    shared, indexes = worker_count(config) > 1, indexes_of(config)
     if path is None:
         return Store.temporary(shared=shared, indexes=indexes)
     return Store.open(path, is_synced=is_synced, shared=shared, indexes=indexes)

@@ -79,8 +79,6 @@ def test_a_problem_has_what_is_expected_and_the_value(problem: str, value: Any, 
         ("server.chain_id", "did you mean chain.chain_id?"),
         ("chain.chain-id", "did you mean chain.chain_id?"),
         ("serevr.prot", "did you mean server.port?"),
-        ("relay.zzzzz", "[relay] has "),
-        ("relay.foo", "[relay] has "),
         ("zzzzz.zzzzz", "there are chain, ecosystem, evm, l1, "),
     ],
 )

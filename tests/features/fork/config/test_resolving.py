@@ -135,3 +135,8 @@ def test_anvils_flags_have_its_units() -> None:
     assert (settings.timeout, settings.backoff, settings.retries) == (2.0, 0.5, 2)
     assert (settings.block_number, settings.headers) == (-4, (("a", "b, c"),))
     assert config.given == {"chain_id"}
+
+
+def test_a_wrong_value_of_anvils_flag_is_named_in_its_unit() -> None:
+    with pytest.raises(InvalidConfig, match=r"--fork-timeout: .* at most 3600000, got 4000000"):
+        ANVIL_SETTINGS.load({"fork_timeout": "4000000"}, {})

@@ -21,13 +21,13 @@ from entresol.features.fork.cache.fork_database import (
     read_fork,
     size_of,
 )
+from entresol.features.fork.config.fork_settings import CACHE_VARIABLE
 from entresol.features.fork.errors import (
     ForkCacheDamaged,
     ForkCacheFailed,
     ForkCacheMismatch,
     ForkCacheUnusable,
 )
-from entresol.features.fork.settings import CACHE_VARIABLE
 
 SUFFIX: Final = ".sqlite"
 VERIFIED: Final = "-verified"

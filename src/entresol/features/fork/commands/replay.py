@@ -58,13 +58,14 @@ def run_replay(flags: Mapping[str, Any], config: NodeConfig) -> int:
 
 def _text(config: NodeConfig) -> ReplayText:
     abis = abis_of(config.log)
-    if not config.api.sources:
+    if "sources" not in config.given:
         return ReplayText(abis)
     # Nothing else here needs the debugger.
     from entresol.features.debugger.explainer import SourceExplainer  # noqa: PLC0415
+    from entresol.features.debugger.settings import DebuggerConfig  # noqa: PLC0415
     from entresol.features.debugger.sources.registry import SourceRegistry  # noqa: PLC0415
 
-    sources = SourceRegistry.of_paths(config.api.sources)
+    sources = SourceRegistry.of_paths(config.of(DebuggerConfig).sources)
     return ReplayText(sources.abis().over(abis), SourceExplainer(sources))
 
 

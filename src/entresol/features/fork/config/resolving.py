@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from entresol.errors import InvalidConfig, MalformedValue
+from entresol.features.cluster.settings import ClusterConfig
 from entresol.features.fork.config.endpoints import parse_headers, resolve_urls
 from entresol.features.fork.config.folders import chain_folders, has_fork
-from entresol.features.fork.settings import ForkSettings
+from entresol.features.fork.config.fork_settings import ForkSettings
+from entresol.features.fork.settings import ForkConfig
 from entresol.primitives.values import Hash32
 
 if TYPE_CHECKING:
@@ -74,11 +76,11 @@ def planned_forks(
             *_l1_conflicts(config, l1),
         ):
             raise InvalidConfig(flag, problem)
-    elif config.fork.offline or config.l1_fork.offline:
+    elif config.of(ForkConfig).offline or config.of(ForkConfig, "l1_").offline:
         raise InvalidConfig(
             "--offline", "it needs a fork: --fork-cache FILE, --fork-url, or --data-dir with one"
         )
-    elif config.fork.fork_cache is not None:
+    elif config.of(ForkConfig).fork_cache is not None:
         raise InvalidConfig("--fork-cache", "it needs --fork-url, or --offline")
     return planned
 
@@ -90,8 +92,8 @@ class _Layer:
         self.folder = folder
         """Where the chain is stored."""
         self.flag_prefix = f"--{prefix.replace('_', '-')}"
-        self.fork = config.l1_fork if prefix else config.fork
-        is_as_l2 = bool(prefix) and config.l1_fork.fork_cache == config.fork.fork_cache
+        self.fork = config.of(ForkConfig, prefix)
+        is_as_l2 = bool(prefix) and self.fork.fork_cache == config.of(ForkConfig).fork_cache
         self.own_cache = None if is_as_l2 else self.fork.fork_cache
         """The cache that is named for this layer alone."""
         self.is_named_by_client = f"{prefix}fork_url" in config.urls_of_clients
@@ -185,7 +187,7 @@ def _hash(layer: _Layer, name: str) -> Hash32 | None:
 
 
 def _conflicts(config: NodeConfig) -> Iterator[tuple[str, str]]:
-    if config.cluster.cluster is not None:
+    if config.of(ClusterConfig).cluster is not None:
         yield "--cluster", "the nodes of a cluster share one chain, which cannot be a fork"
 
 

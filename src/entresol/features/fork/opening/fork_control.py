@@ -12,11 +12,10 @@ from msgspec import structs
 
 from entresol.errors import ControlRejected, InvalidConfig, MalformedValue
 from entresol.features.fork.config.resolving import PlannedFork, planned_forks
-from entresol.features.fork.config.section import ForkConfig
 from entresol.features.fork.errors import RemoteMalformed
+from entresol.features.fork.settings import ForkConfig
+from entresol.features.workers.settings import WorkersConfig, worker_count
 from entresol.l1.urls import Endpoint, is_http_url
-from entresol.node.config.api import worker_count
-from entresol.node.config.state_files import StateFilesConfig
 from entresol.rpc.types.fork_target import (
     ForkControl,
     ForkedNetwork,
@@ -117,7 +116,7 @@ class LayerForks(ForkControl):
     async def reset(self, target: ForkTarget | None) -> None:
         """Stand on another block, with nothing above it; None ends the fork. Both layers of a pair start anew."""
         start = self._reopening.start
-        if worker_count(start.api) > 1 and not planned_forks(start):
+        if worker_count(start) > 1 and not planned_forks(start):
             raise ControlRejected("a fork is served by one process: start without --workers")
         try:
             if target is None:
@@ -144,15 +143,15 @@ class LayerForks(ForkControl):
 
     def _ended(self) -> NodeConfig:
         """Return the settings without this fork; the chain keeps its id."""
-        start, name = self._base(), "chain_id" if self._layer == "l2" else "l1_chain_id"
-        section: Any = start.chain if self._layer == "l2" else start.l1
+        prefix, start = self._prefix, self._base()
+        name = f"{prefix}chain_id"
         ids: dict[str, Any] = {name: self._chain.rules.chain_id}
-        changed: dict[str, Any] = (
-            {"chain": structs.replace(section, **ids), "fork": ForkConfig()}
-            if self._layer == "l2"
-            else {"l1": structs.replace(section, **ids), "l1_fork": ForkConfig()}
-        )
-        return structs.replace(start, given=start.given | {name}, **changed)
+        if prefix:
+            start = structs.replace(start, l1=structs.replace(start.l1, **ids))
+        else:
+            start = structs.replace(start, chain=structs.replace(start.chain, **ids))
+        start = structs.replace(start, given=start.given | {name})
+        return start.with_(ForkConfig, prefix, **structs.asdict(ForkConfig()))
 
     def _forked(self, target: ForkTarget) -> NodeConfig:
         """Return the settings with a fork of this block; headers go only to hosts that were given at the start."""
@@ -162,11 +161,11 @@ class LayerForks(ForkControl):
         urls = (target.url,) if target.url is not None else self._fork.remote.settings.urls  # type: ignore[union-attr]
         hosts = set() if begun is None else {host_of(url) for url in begun.settings.urls}
         is_given = all(host_of(url) in hosts for url in urls)
-        name = "fork" if self._layer == "l2" else "l1_fork"
-        at_start: ForkConfig = getattr(self._reopening.start, name)
-        named = base.urls_of_clients | ({f"{name}_url"} if target.url is not None else set())
-        fork = structs.replace(
-            getattr(base, name),
+        named = {f"{self._prefix}fork_url"} if target.url is not None else set()
+        at_start = self._reopening.start.of(ForkConfig, self._prefix)
+        base = structs.replace(base, urls_of_clients=base.urls_of_clients | named)
+        return base.with_(
+            *(ForkConfig, self._prefix),
             fork_url=tuple(urls),
             fork_block_number=target.block,
             fork_block_hash=None,
@@ -174,34 +173,25 @@ class LayerForks(ForkControl):
             fork_chain_id=None,
             fork_header=at_start.fork_header if is_given else (),
         )
-        forked: dict[str, Any] = {name: fork}
-        return structs.replace(base, urls_of_clients=named, **forked)
+
+    @property
+    def _prefix(self) -> str:
+        """How the names of its settings begin."""
+        return "" if self._layer == "l2" else "l1_"
 
     def _begun(self) -> PlannedFork | None:
         planned = planned_forks(self._reopening.start)
         return planned.l2 if self._layer == "l2" else planned.l1
 
     def _base(self) -> NodeConfig:
-        """Return the settings of the start, with the forks of now, and without a state file to load again."""
+        """Return the settings of the start, with the forks of now."""
         start, now = self._reopening.start, self._reopening.config
-        files = start.state_files
-        kept = StateFilesConfig(
-            dump_state=files.dump_state or files.state,
-            l1_dump_state=files.l1_dump_state or files.l1_state,
-            state_interval=files.state_interval,
-            preserve_historical_states=files.preserve_historical_states,
+        forks = {key: section for key, section in now.features.items() if key[0] is ForkConfig}
+        base = structs.replace(
+            start, features={**start.features, **forks}, urls_of_clients=now.urls_of_clients
         )
         # The ports are those of one process.
-        api = structs.replace(start.api, workers=1)
-        named = now.urls_of_clients
-        return structs.replace(
-            start,
-            api=api,
-            fork=now.fork,
-            l1_fork=now.l1_fork,
-            urls_of_clients=named,
-            state_files=kept,
-        )
+        return base.with_(WorkersConfig, workers=1)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from entresol.errors import InvalidConfig
 from entresol.execution.block_executor import BEACON_ROOTS, HISTORY_STORAGE
 from entresol.execution.evm_env import MAX_GAS_LIMIT
 from entresol.features.fork.config.folders import chain_folders
+from entresol.features.fork.config.fork_settings import ForkSettings
 from entresol.features.fork.config.resolving import (
     CachePlace,
     PlannedFork,
@@ -24,8 +25,7 @@ from entresol.features.fork.config.resolving import (
 )
 from entresol.features.fork.opening.fork_report import fork_page, fork_samples
 from entresol.features.fork.opening.open_fork import OpenFork
-from entresol.features.fork.settings import ForkSettings
-from entresol.node.config.api import worker_count
+from entresol.features.workers.settings import WorkersConfig, worker_count
 from entresol.node.dev_features import development_accounts
 from entresol.primitives.values import Address
 from entresol.storage.database.directory import FORMAT_FILE, check_directory
@@ -288,7 +288,7 @@ def _open_one(
 
 def _effective(config: NodeConfig, forks: OpenForks, *, is_alone: bool) -> NodeConfig:
     """Return the settings with what the remotes have in place of defaults."""
-    if worker_count(config.api) > 1:
+    if worker_count(config) > 1:
         log.warning("--workers: a fork is served by one process")
     if is_alone:
         return _of_layers(config, forks, None, is_alone=True)
@@ -304,7 +304,7 @@ def _of_layers(
     config: NodeConfig, forks: OpenForks, time: int | None, *, is_alone: bool = False
 ) -> NodeConfig:
     """Return the settings of one L2 with its L1; if it is fresh, or a chain is added to it, that begins at a time."""
-    config = structs.replace(config, api=structs.replace(config.api, workers=1))
+    config = config.with_(WorkersConfig, workers=1)
     if forks.l2 is not None:
         config = _of_l2(config, forks.l2, is_alone=is_alone)
     if config.chain.timestamp is None:

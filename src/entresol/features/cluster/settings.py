@@ -14,6 +14,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
             title="URL",
             description="PostgreSQL URL of the cluster that the node joins, as postgresql://user@host/database; what it "
             "leaves out comes from the PG* variables. Only host, port and database are ever shown.",
+            extra={"is_secret": True, "short": "PostgreSQL database of the cluster"},
         ),
     ] = None
     advertise_url: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entresol.features.fork.settings import ForkSettings
+from entresol.features.fork.config.fork_settings import ForkSettings
 
 
 def test_the_representation_has_no_url_and_no_header() -> None:

@@ -1,0 +1,31 @@
+"""Settings of the relay."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+
+class RelayConfig(Struct, frozen=True, kw_only=True):
+    """The relay between the L2s of a node, and from them to L1."""
+
+    is_per_chain: ClassVar = True
+
+    relay: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(
+            title="SECONDS",
+            description="Execute the bundles that other L2s of the node send to the chain and that anybody may execute: at "
+            "once, or every so many seconds. By default nobody does, so that every step can be seen.",
+            extra={"without_value": "0"},
+        ),
+    ] = None
+    finalize_withdrawals: Annotated[
+        bool, Meta(description="Have L1 pay the withdrawals of the chain, once they can be proven.")
+    ] = False
+    relay_max_gas: Annotated[
+        int,
+        Meta(
+            ge=100_000,
+            description="Maximum gas of a transaction of the relay, on either layer; what needs more is left to others.",
+        ),
+    ] = 5_000_000
