@@ -168,7 +168,12 @@ $(WHEEL_STAMP): $(NATIVE) $(PACKAGED)
 # --- Checks ------------------------------------------------------------------------------------
 
 .PHONY: test
-test: check docs-site rust-test python-test ## Run every check, and every test but the long ones
+ifdef FEATURE
+test: install ## Run every check, and every test but the long ones; FEATURE=fork: those of a feature alone
+	$(PYTEST) tests/features/$(FEATURE) -m 'not long' $(ARGS)
+else
+test: check docs-site rust-test python-test
+endif
 
 .PHONY: check
 check: python-check rust-check contracts-check explorer-check workflows-check ## Run the checks that execute nothing: format, lint, types, imports
@@ -240,17 +245,27 @@ rust-test: $(NATIVE)
 	$(call cargo,test,--workspace --exclude entresol-native --release --quiet $(LOCKED))
 
 # tests/conftest.py orders the files: slow ones come first, and that of the explorer runs on several workers.
-PYTEST = $(BIN)/pytest --numprocesses $(or $(PROCESSES),auto) --dist loadfile --no-loadscope-reorder --quiet
+PYTEST = $(BIN)/python -m pytest --numprocesses $(or $(PROCESSES),auto) --dist loadfile --no-loadscope-reorder --quiet
 # Many tests of processes wait for a lease, a timeout or a block: one more than there are cores uses that time.
-python-test test-long: PROCESSES ?= $(shell echo $$(($$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') + 1)))
+test python-test test-long: PROCESSES ?= $(shell echo $$(($$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)') + 1)))
+
+# Core's tests run as if the folders of these features were deleted, in a run of their own.
+REFUSED := debugger,tracing,relay,derive,explorer,dev
+CORE_TESTS = ENTRESOL_REFUSED=$(REFUSED) $(PYTEST) -p tests.support.run.refusal tests/core
+# ARGS may select tests of one run alone; the other one then ends with 5.
+SELECTED = $(ARGS) || test $$? = 5
 
 .PHONY: python-test
 python-test: install $(TOOLS_STAMP) $(WHEEL_STAMP)
-	$(PYTEST) -m 'not long' $(ARGS)
+	$(CORE_TESTS) -m 'not long' $(SELECTED)
+	$(PYTEST) --ignore tests/core -m 'not long' $(SELECTED)
+
+FAST := 'not long and not slow and not peer and not clients'
 
 .PHONY: unit
 unit: $(REQUIREMENTS_STAMP) $(NATIVE) ## Run the fast tests: no peers, no clients, nothing slow
-	$(PYTEST) tests/core tests/unit tests/features tests/properties -m 'not long and not slow and not peer and not clients' $(ARGS)
+	$(CORE_TESTS) -m $(FAST) $(SELECTED)
+	$(PYTEST) tests/unit tests/features tests/properties --ignore-glob 'tests/features/*/integration' -m $(FAST) $(SELECTED)
 
 # With as many examples as each property asks for; they run in `make test`, too, with a few.
 .PHONY: test-long

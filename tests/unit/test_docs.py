@@ -56,7 +56,7 @@ NOT_DECODED = {
     "anvil_setERC20Allowance": _WITHOUT_CONTRACT,
     "anvil_setERC20Balance": _WITHOUT_CONTRACT,
     "entresol_getBundleProblem": "no relay has given the bundle of the example up",
-    "entresol_addChain": "tests/integration/test_add_chain.py decodes it",
+    "entresol_addChain": "tests/features/adding/integration/test_add_chain.py decodes it",
     "entresol_setBaseTokenRatio": "tests/integration/test_base_token_prices.py decodes it",
     "hardhat_dealERC20": _WITHOUT_CONTRACT,
     "tenderly_addErc20Balance": _WITHOUT_CONTRACT,

@@ -81,7 +81,6 @@ SLEEPS: Final = {
     "tests/integration/test_raw_transactions.py": "kills at a random moment",
     "tests/integration/test_node_crash.py": "kills at a random moment",
     "tests/integration/test_several_chains_crash.py": "kills at a random moment",
-    "tests/integration/test_storage_crash.py": "kills at a random moment",
 }
 """Tests and helpers that may sleep, with the reason."""
 
@@ -99,7 +98,7 @@ def test_each_unit_test_mirrors_a_module() -> None:
         str(path.relative_to(TESTS))
         for folder, root in ((CORE, CORE), (UNIT, UNIT), (FEATURES, TESTS))
         for path in folder.rglob("test_*.py")
-        if not mirrors(path, root)
+        if path.parent.name != "integration" and not mirrors(path, root)
     }
     assert unmatched == set(NO_MIRROR)
 
@@ -157,6 +156,17 @@ def test_no_constructor_of_an_assembly_has_more_than_eight_parameters() -> None:
         if isinstance(function, ast.FunctionDef) and function.name == "__init__"
     }
     assert {name: count for name, count in counts.items() if count > MAX_PARAMETERS} == {}
+
+
+def test_each_feature_says_what_to_read_first_and_how_its_tests_run() -> None:
+    folders = [path.parent for path in (PACKAGE / "features").glob("*/__init__.py")]
+    assert len(folders) >= 10
+    for folder in folders:
+        readme = (folder / "README.md").read_text(encoding="utf-8")
+        assert len(readme.splitlines()) <= 20
+        assert f"`make test FEATURE={folder.name}`" in readme
+        links = re.findall(r"\]\(([^)]+)\)", readme)
+        assert [link for link in links if not (folder / link).is_file()] == []
 
 
 def test_no_function_of_another_object_is_replaced() -> None:

@@ -35,9 +35,9 @@ _INSTALLS: Final = (
 
 LONG: Final[dict[str, str]] = {
     "tests/packaging/test_deleted_features.py": "starts a node for each feature that is deleted from the wheel",
-    f"{_INTEGRATION}/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
+    "tests/features/cluster/integration/test_cluster_faults.py": "faults of a cluster, one after the other, each with its recovery",
     f"{_INTEGRATION}/test_settlement_on_anvil.py::test_kills_beside_another_l1_lose_and_double_nothing": _KILLS,
-    f"{_INTEGRATION}/test_fork_crash.py::test_kills_while_reading_and_caching_lose_nothing[10]": _KILLS,
+    "tests/features/fork/integration/test_fork_crash.py::test_kills_while_reading_and_caching_lose_nothing[10]": _KILLS,
     f"{_INTEGRATION}/test_node_crash.py": _KILLS,
     f"{_INTEGRATION}/test_several_chains_crash.py": _KILLS,
     "tests/properties/test_interop_traffic.py::test_kills_lose_and_double_no_bundle": _KILLS,
@@ -50,7 +50,7 @@ LONG: Final[dict[str, str]] = {
     f"{_INTEGRATION}/test_settlement_crash.py::test_deposits_survive_kills[0]": _KILLS,
     f"{_INTEGRATION}/test_raw_transactions.py::test_what_a_flood_was_acknowledged_survives[term]": _KILLS,
     **{
-        f"{_INTEGRATION}/test_cluster.py::test_{name}": _CLUSTER
+        f"tests/features/cluster/integration/test_cluster.py::test_{name}": _CLUSTER
         for name in (
             "what_a_paused_producer_does_not_answer_is_sent_to_the_next_one",
             "a_copy_of_a_running_node_starts_as_a_replica",
@@ -60,22 +60,22 @@ LONG: Final[dict[str, str]] = {
         )
     },
     **{
-        f"{_INTEGRATION}/test_cluster_workers.py::test_{name}": _CLUSTER
+        f"tests/features/cluster/integration/test_cluster_workers.py::test_{name}": _CLUSTER
         for name in (
             "any_process_of_the_producer_feeds_members_and_nobody_else",
             "workers_go_on_while_their_node_takes_over",
         )
     },
-    f"{_INTEGRATION}/test_cluster.py::test_operators_see_the_nodes_and_go_back_to_a_block": (
+    "tests/features/cluster/integration/test_cluster.py::test_operators_see_the_nodes_and_go_back_to_a_block": (
         "operators go back with the rights of their role in `make test`"
     ),
-    f"{_INTEGRATION}/test_cluster_replicas.py::test_a_replica_waits_for_a_receipt": _CLUSTER,
+    "tests/features/cluster/integration/test_cluster_replicas.py::test_a_replica_waits_for_a_receipt": _CLUSTER,
     f"{_INTEGRATION}/test_interop_workers.py::test_a_worker_that_replaces_another": _WORKERS,
     f"{_INTEGRATION}/test_request_fuzzing.py::test_any_request_has_a_response_and_the_chain_goes_on[ws]": (
         "the same requests over a WebSocket"
     ),
     f"{_INTEGRATION}/test_cli.py::test_a_terminal_gets_colours_unless_disabled[environment1": _PROCESSES,
-    f"{_INTEGRATION}/test_fork_misses.py::test_blocks_are_read_alike": (
+    "tests/features/fork/integration/test_fork_misses.py::test_blocks_are_read_alike": (
         "every read of a block; `make test` has those of transactions, accounts and calls"
     ),
     **{
@@ -114,7 +114,7 @@ LONG: Final[dict[str, str]] = {
         for fork in ("london", "paris")
     },
     **{
-        f"{_INTEGRATION}/test_workers_lifetime.py::test_{name}": _WORKERS
+        f"tests/features/workers/integration/test_workers_lifetime.py::test_{name}": _WORKERS
         for name in (
             "the_end_of_the_producer_ends_all",
             "a_port_that_another_node_has_is_reported_and_lines_of_workers_are_whole",
@@ -144,7 +144,7 @@ LONG: Final[dict[str, str]] = {
     ),
     f"{_INTEGRATION}/test_largest_requests.py": "the largest request of every method, each measured",
     f"{_INTEGRATION}/test_failing_requests.py::test_failing_requests_of_any_method_leave_nothing": "failing requests of every method, and what they leave",
-    f"{_INTEGRATION}/test_workers_linearizability.py": "a long history of reads and writes, then the search in it",
+    "tests/features/workers/integration/test_workers_linearizability.py": "a long history of reads and writes, then the search in it",
     f"{EXPLORER}::test_a_browser_shows_it[a11y.mjs": "every page at every width in both colours",
     f"{EXPLORER}::test_a_browser_shows_it[budget.mjs": "every page, loaded and measured",
     **{
@@ -155,7 +155,7 @@ LONG: Final[dict[str, str]] = {
         )
     },
     f"{EXPLORER}::test_a_copy_that_is_offline_says_what_it_has_not": _BROWSER,
-    f"{_INTEGRATION}/test_add_chain.py::test_chains_that_are_added_at_once_are_all_added_up_to_the_most_that_a_node_has": (
+    "tests/features/adding/integration/test_add_chain.py::test_chains_that_are_added_at_once_are_all_added_up_to_the_most_that_a_node_has": (
         "as many chains as a node has at most"
     ),
     **{

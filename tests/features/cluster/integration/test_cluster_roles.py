@@ -16,7 +16,7 @@ from tests.support.polling import eventually
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "cluster.md"
 
 
 @pytest.fixture
