@@ -104,7 +104,7 @@ def test_each_unit_test_mirrors_a_module() -> None:
 
 
 def test_what_is_not_of_the_core_is_a_feature_or_a_shell() -> None:
-    beside = {path.name for path in UNIT.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    beside = {path.name for path in UNIT.iterdir() if any(path.rglob("test_*.py"))}
     assert beside == SHELLS
 
 
