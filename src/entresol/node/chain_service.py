@@ -81,7 +81,6 @@ class ChainService:
     ) -> None:
         """Serve a chain where its plan says."""
         plan = served.plan
-        served.server = self
         self.api = served
         self.chain = chain = served.chain
         self._config = config = plan.server

@@ -62,7 +62,6 @@ class NodeParts(NodePlan):
         self._of_chains: dict[str, list[Part]] = {}
         self._settlers: list[Settler] = []
         self._of_plans: dict[ChainPlan, list[ChainFeature]] = {}
-        self._services: dict[ServedChain, ChainService] = {}
         self._closing = contextlib.ExitStack()
         """Closes the features: before the chains, and after what serves them."""
         self.features: tuple[Feature, ...] = ()
@@ -104,6 +103,7 @@ class NodeParts(NodePlan):
         made = (feature.chain(plan) for feature in self.features)
         found += [self.opened(feature) for feature in made if feature is not None]
         self._of_plans[plan] = found
+        self._opened.callback(self._of_plans.pop, plan, None)
         return plan
 
     def join(self, opened: OpenChain) -> None:
@@ -162,18 +162,18 @@ class NodeParts(NodePlan):
             )
             # Before the chain's services are closed, whose events it follows.
             self._opened.callback(log.unfollow)
-        self._services[chain] = ChainService(chain, hooks=hooks, role=role, log=log)
-        self._opened.callback(self._services.pop, chain)
+        chain.server = ChainService(chain, hooks=hooks, role=role, log=log)
         return chain
 
     def service(self, chain: ServedChain) -> ChainService:
         """Return the service of a chain."""
-        return self._services[chain]
+        assert isinstance(chain.server, ChainService)
+        return chain.server
 
     @property
     def services(self) -> list[ChainService]:
         """The services, the L2s first."""
-        return [self._services[chain] for chain in self.all_served]
+        return [self.service(chain) for chain in self.all_served]
 
     def connect(self) -> None:
         """Let features link all chains that are served."""

@@ -77,6 +77,8 @@ class Reopening:
             raise ControlRejected(
                 f"the chain in {config.chain.data_dir} stays on the block that it was made of: start with another --data-dir"
             )
+        if len(node.layer_twos) > len(layer_two_configs(self.start)):
+            raise ControlRejected("the node has chains that were added, and stays what it is")
         async with self._lock:
             uses = [service.chain.use for service in node.services]
             opened = await self._open(config, self)

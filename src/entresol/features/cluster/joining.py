@@ -17,7 +17,7 @@ from entresol.features.cluster.postgres.tables import ClusterChain, read_chain
 from entresol.features.cluster.settings import ClusterConfig
 from entresol.l1.remote_layer_one import RemoteLayerOne
 from entresol.l1.urls import is_http_url
-from entresol.node.config.schema import NodeConfig
+from entresol.node.config.schema import SETTINGS, NodeConfig
 from entresol.node.config.secrets import operator_keys
 from entresol.node.layer_two_configs import layer_two_configs
 from entresol.node.opening.chain_parts import closed_on_failure
@@ -172,12 +172,21 @@ def _settlement_layer(config: NodeConfig, row: ClusterChain) -> SettlementLayer:
     )
 
 
+def _is_set(config: NodeConfig, name: str) -> bool:
+    """Return whether a setting of a feature is not its default; one of a feature that is not there never is."""
+    for setting in SETTINGS.all:
+        if setting.name == name:
+            section = config.of(SETTINGS.sections[setting.section].kind)
+            return bool(getattr(section, setting.field) != setting.default)
+    return False
+
+
 def _check_flags(config: NodeConfig) -> None:
     rejected = {
         "--dev-methods": config.api.dev_methods,
         "--expose-unlocked-accounts": config.api.expose_unlocked_accounts,
         "--auto-impersonate": config.api.auto_impersonate,
-        **{f"--{name.replace('_', '-')}": name in config.given for name in _OF_OTHERS},
+        **{f"--{name.replace('_', '-')}": _is_set(config, name) for name in _OF_OTHERS},
         "--no-mining": not config.chain.mining,
     }
     for flag, is_set in rejected.items():

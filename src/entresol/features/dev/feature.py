@@ -106,7 +106,6 @@ class DevFeature(Feature):
             for added in chains:
                 self.control.add(added.chain)
             return
-        self._is_open = True
         config, l1 = self.node.config, self.node.l1
         settles = config.l1.l1 and not chains[0].plan.is_alone
         layer_twos = [opened.chain for opened in chains if opened is not l1]
@@ -118,6 +117,7 @@ class DevFeature(Feature):
             operators=development_operators() if settles else (),
             settings=config.of(DevConfig),
         )
+        self._is_open = True
         if not chains[0].plan.is_replica:
             if not self.node.is_reset:
                 load_at_start(config, control.states, layer_twos[0], l1_chain)

@@ -60,9 +60,13 @@ class ExploredChain(ChainFeature):
         self._chain: ServedChain
         self.page: ExplorerPage | None = None
 
+    def offers(self, chain: ServedChain) -> Mapping[type, object]:
+        """Offer itself, by which the explorers of the other chains are linked to it."""
+        self._chain = chain
+        return {ExploredChain: self}
+
     def methods(self, chain: ServedChain) -> Iterable[Namespace]:
         """Return RPC methods."""
-        self._chain = chain
         ledger, services = chain.chain.ledger, chain.services
         store = ledger.store
         index = IndexedAccounts(store)
@@ -142,7 +146,6 @@ class ExplorerFeature(Feature):
 
     def __init__(self, node: NodePlan) -> None:
         super().__init__(node)
-        self._explored: dict[ChainPlan, ExploredChain] = {}
 
     @classmethod
     def indexes(cls, config: NodeConfig) -> Iterable[BlockIndex]:
@@ -151,8 +154,7 @@ class ExplorerFeature(Feature):
 
     def chain(self, plan: ChainPlan) -> ChainFeature:
         """Return what it adds to a chain."""
-        self._explored[plan] = explored = ExploredChain(plan)
-        return explored
+        return ExploredChain(plan)
 
     def connected(self, chains: Sequence[ServedChain]) -> None:
         """Let the explorer of each chain reach all others; it is called again for one more L2."""
@@ -189,7 +191,9 @@ class ExplorerFeature(Feature):
         return {"Explorer": f"http://{served[0].server.address} in a browser"}
 
     def _of(self, chain: ServedChain) -> ExploredChain:
-        return self._explored[chain.plan]
+        found = chain.find(ExploredChain)
+        assert found is not None
+        return found
 
 
 def _remote_reads(layer_twos: Sequence[ServedChain]) -> Handler | None:

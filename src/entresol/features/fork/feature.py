@@ -100,7 +100,8 @@ class ForkFeature(Feature):
         plan.fork = forks.l2
         plan.has_past = plan.fork is not None
         reopening = self._reopening
-        if plan.layer == 2 and not (reopening is not None and reopening.is_of_one_chain):
+        can_become_another = reopening is not None and reopening.is_of_one_chain and not plan.index
+        if plan.layer == 2 and not can_become_another:
             # One of several chains, and one that settles elsewhere, stays what it is.
             reopening = None
         return ForkedChain(forks, reopening, plan.fork)

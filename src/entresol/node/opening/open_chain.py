@@ -11,6 +11,7 @@ from entresol.node.dev_features import (
     open_keyring,
     requested_accounts,
 )
+from entresol.node.opening.chain_parts import closed_on_failure
 from entresol.node.opening.layer_one import open_layer_one
 from entresol.node.opening.layer_one_alone import open_layer_one_alone
 from entresol.sequencer.local import LocalSequencer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from entresol.chain.chain import Chain
     from entresol.chain.fees import FeeModel
+    from entresol.chain.keyring import Keyring
     from entresol.node.chain_plan import ChainPlan
 
 
@@ -54,6 +56,12 @@ def opened_chain(plan: ChainPlan, chain: Chain, fees: FeeModel | None = None) ->
     """Return a chain with who seals its blocks, and have the plan know the accounts that its node signs for."""
     if plan.is_replica:
         return OpenChain(plan, chain, SequencerElsewhere(), fees)
+    with closed_on_failure(chain):
+        plan.keyring = _keyring(plan, chain)
+        return OpenChain(plan, chain, LocalSequencer(chain), fees)
+
+
+def _keyring(plan: ChainPlan, chain: Chain) -> Keyring:
     config, is_l1 = plan.config, plan.is_beneath
     funded = (
         requested_accounts(config.chain)
@@ -61,5 +69,4 @@ def opened_chain(plan: ChainPlan, chain: Chain, fees: FeeModel | None = None) ->
         else funded_accounts(config.chain, chain.genesis, is_layer_one=is_l1)
     )
     init = config.l1.l1_init if is_l1 else config.chain.init
-    plan.keyring = open_keyring(config, (*funded, *init_signers(init)))
-    return OpenChain(plan, chain, LocalSequencer(chain), fees)
+    return open_keyring(config, (*funded, *init_signers(init)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import shutil
 import socket
@@ -180,6 +181,32 @@ def test_a_reset_to_a_genesis_that_does_not_know_an_added_chain_is_rejected(
         for method in ("anvil_reset", "hardhat_reset"):
             with pytest.raises(RpcError, match=f"chain {ADDED} was added"):
                 pair.l1(method)
+
+
+def test_a_reset_with_forking_is_rejected_on_each_chain_once_one_was_added(
+    one: SeveralChains,
+) -> None:
+    with one.added(chainId=ADDED) as pair:
+        options = {"forking": {"jsonRpcUrl": "http://127.0.0.1:1"}}
+        for client in (pair.l1, pair.l2, one.pairs[0].l2):
+            for method in ("anvil_reset", "hardhat_reset"):
+                with pytest.raises(RpcError, match=r"added|the node cannot replace this chain"):
+                    client(method, options)
+            assert client("eth_chainId")
+
+
+def test_a_chain_that_could_not_be_added_is_not_kept(one: SeveralChains) -> None:
+    def open_chains() -> int:
+        gc.collect()
+        return sum(isinstance(held, Chain) for held in gc.get_objects())
+
+    before = open_chains()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        chain = {"chainId": hex(ADDED), "port": hex(other.getsockname()[1])}
+        for _ in range(3):
+            with pytest.raises(RpcError):
+                one.pairs[0].l2("entresol_addChain", chain)
+    assert open_chains() <= before
 
 
 def test_a_dump_has_an_added_chain_and_one_from_before_it_is_rejected(one: SeveralChains) -> None:
