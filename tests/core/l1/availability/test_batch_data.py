@@ -65,6 +65,10 @@ def read(l1: Recorded, first: int, last: int) -> list[int]:
     return asyncio.run(play())
 
 
+def test_a_range_of_one_block_is_read() -> None:
+    assert read(Recorded(lambda _number: 1), 7, 7) == [7]
+
+
 def test_every_block_is_asked_for_once_and_logs_are_in_order() -> None:
     l1 = Recorded(lambda number: number % 3 == 0)
     assert read(l1, 5, 5_000) == [number for number in range(5, 5_001) if number % 3 == 0]

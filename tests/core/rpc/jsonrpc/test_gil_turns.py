@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from entresol.offload import POLICY
-from entresol.rpc.jsonrpc.gil_turns import cooperatively
+from entresol.rpc.jsonrpc.errors import ResponseSizeError
+from entresol.rpc.jsonrpc.gil_turns import cooperatively, within_limit
 
 
 @pytest.fixture
@@ -34,3 +35,9 @@ def test_an_event_loop_does_not(pauses: list[float]) -> None:
     with asyncio.Runner() as runner:
         assert runner.run(work()) == list(range(20))
     assert pauses == []
+
+
+def test_the_parts_of_a_response_may_fill_its_limit_and_not_exceed_it() -> None:
+    assert list(within_limit([b"ab", b"c"], 3, len)) == [b"ab", b"c"]
+    with pytest.raises(ResponseSizeError):
+        list(within_limit([b"ab", b"cd"], 3, len))

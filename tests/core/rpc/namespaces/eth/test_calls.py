@@ -131,6 +131,14 @@ def values(answer: Any) -> list[list[int]]:
     return [[int(call["value"], 16) for call in bundle] for bundle in answer]
 
 
+def test_the_bundles_of_a_request_may_not_override_too_many_block_hashes(client: ApiClient) -> None:
+    half = {hex(number): hexed(word(1)) for number in range(10_001)}
+    bundles = [{"transactions": [], "blockOverride": {"blockHash": half}} for _ in range(2)]
+    rejection = client.error("eth_callMany", bundles, {})
+    assert rejection.code == -32602
+    assert "block hashes" in rejection.message
+
+
 @pytest.mark.parametrize(
     ("index", "balance"), [(0, 0), (1, 1), ("0x2", 2), (3, 3), (9, 3), (-1, 3), ("all", 3), (None, 3)]
 )  # fmt: skip
