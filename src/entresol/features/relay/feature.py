@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from entresol.features.relay.settings import RelayConfig
+from entresol.features.relay.settings import relays
 from entresol.node.feature import ChainFeature, Feature, Phase
 
 if TYPE_CHECKING:
@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from entresol.node.feature import NodePlan, ServedChain
     from entresol.node.metrics import Sample
     from entresol.node.parts.part import Part
+    from entresol.rpc.jsonrpc.method import Namespace
 
 
 class RelayedChain(ChainFeature):
     """The relay's work for an L2, as the pages of that show it."""
 
-    def __init__(self, relay: RelayFeature, plan: ChainPlan) -> None:
+    def __init__(self, relay: RelayFeature) -> None:
         self._relay = relay
-        self._chain_id = plan.config.chain.chain_id
+        self._chain_id: int
+
+    def methods(self, chain: ServedChain) -> Iterable[Namespace]:
+        """Note the id of the chain, which a genesis file may say; there are no methods."""
+        self._chain_id = chain.chain.rules.chain_id
+        return ()
 
     def health(self) -> Mapping[str, Any]:
         """Return its problem, if it relays for this L2."""
@@ -49,17 +55,13 @@ class RelayFeature(Feature):
         """Return what it adds to an L2; raise `InvalidConfig` if there can be none where one is asked for."""
         if plan.layer == 1 or plan.is_replica:
             return None
-        settings = plan.config.of(RelayConfig)
-        if settings.relay is not None or settings.finalize_withdrawals:
-            from entresol.features.relay.node_relay import relays  # noqa: PLC0415 - few nodes have one
-
-            self._is_wanted |= relays(plan.config)
-        return RelayedChain(self, plan)
+        self._is_wanted |= relays(plan.config)
+        return RelayedChain(self)
 
     def connected(self, chains: Sequence[ServedChain]) -> None:  # noqa: ARG002 - those of the node
         """Relay between the chains, also those that are added."""
         if self._is_wanted and self.running is None:
-            from entresol.features.relay.node_relay import NodeRelay  # noqa: PLC0415
+            from entresol.features.relay.node_relay import NodeRelay  # noqa: PLC0415 - few nodes have one
 
             self.running = NodeRelay(self.node.served, self.node.l1)
 

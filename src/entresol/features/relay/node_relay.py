@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from entresol._native import address_of, public_key
 from entresol.background_task import BackgroundTask, stop_all
-from entresol.errors import InvalidConfig
 from entresol.features.relay.bundle_relay import BundleRelay, BundleSource
 from entresol.features.relay.dispatch import RelayProofs
 from entresol.features.relay.relay_account import (
@@ -16,7 +15,7 @@ from entresol.features.relay.relay_account import (
     RelayFunding,
     RemoteAccount,
 )
-from entresol.features.relay.settings import RelayConfig
+from entresol.features.relay.settings import RelayConfig, relays
 from entresol.features.relay.withdrawal_relay import WithdrawalRelay
 from entresol.l1.operator import Operator
 from entresol.node.metrics import Sample
@@ -42,16 +41,6 @@ LOOK_SECONDS: Final = 1.0
 EMBEDDED_SECONDS: Final = 0.1
 REMOTE_SECONDS: Final = 5.0
 """How often withdrawals are looked for on a development L1 and on a remote one."""
-
-
-def relays(config: NodeConfig) -> bool:
-    """Return whether the settings of a chain ask for a relay; raises `InvalidConfig` if there can be none."""
-    settings = config.of(RelayConfig)
-    wanted = settings.relay is not None or settings.finalize_withdrawals
-    flag = "--relay" if settings.relay is not None else "--finalize-withdrawals"
-    if wanted and not config.l1.l1:
-        raise InvalidConfig(flag, "without an L1 nothing passes between chains")
-    return wanted
 
 
 def relay_secret(layer_twos: Sequence[ServedChain], *, is_development: bool) -> Hash32:

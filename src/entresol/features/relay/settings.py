@@ -1,8 +1,15 @@
 """Settings of the relay."""
 
-from typing import Annotated, ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import Meta, Struct
+
+from entresol.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from entresol.node.config.schema import NodeConfig
 
 
 class RelayConfig(Struct, frozen=True, kw_only=True):
@@ -29,3 +36,13 @@ class RelayConfig(Struct, frozen=True, kw_only=True):
             description="Maximum gas of a transaction of the relay, on either layer; what needs more is left to others.",
         ),
     ] = 5_000_000
+
+
+def relays(config: NodeConfig) -> bool:
+    """Return whether the settings of a chain ask for a relay; raises `InvalidConfig` if there can be none."""
+    settings = config.of(RelayConfig)
+    wanted = settings.relay is not None or settings.finalize_withdrawals
+    flag = "--relay" if settings.relay is not None else "--finalize-withdrawals"
+    if wanted and not config.l1.l1:
+        raise InvalidConfig(flag, "without an L1 nothing passes between chains")
+    return wanted

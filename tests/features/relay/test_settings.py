@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from entresol.errors import InvalidConfig
-from entresol.features.relay.node_relay import relays
+from entresol.features.relay.settings import relays
 from entresol.node.config.schema import SETTINGS
 
 
