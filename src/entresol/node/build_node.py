@@ -84,7 +84,7 @@ def _open_alone(node: NodeParts) -> None:
 def _serve(node: NodeParts) -> None:
     """Serve all chains, whose names are on their lines of the log if there are several."""
     workers = next(feature for feature in node.features if isinstance(feature, WorkersFeature))
-    for opened in (*node.chains, *([] if node.l1 is None else [node.l1])):
+    for opened in node.all_open:
         if len(node.chains) > 1:
             opened.plan.name = str(opened.chain.rules.chain_id)
         speaks_for_all = opened is not node.l1 or opened.plan.name

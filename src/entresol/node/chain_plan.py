@@ -53,9 +53,7 @@ class ChainPlan(msgspec.Struct, kw_only=True, eq=False):
     neighbours: Mapping[int, BaseToken] = {}
     """The L2s beside it from genesis, with what pays for gas there."""
     fork: OpenFork | None = None
-    """The remote below it."""
-    has_past: bool = False
-    """Whether blocks and states of its past are on a remote."""
+    """The remote below it, which has the blocks and states of its past."""
 
     # An assembly alone sets what follows.
     is_replica: bool = False

@@ -237,8 +237,8 @@ class ChainService:
 
     def chain_metrics(self) -> str:
         """Return the metrics of the chain and its settlement."""
-        samples = (*self._hooks.metrics(), *self.api.feature_samples())
-        return render((*chain_samples(self.chain), *samples))
+        added = (sample for feature in self.api.features for sample in feature.metrics())
+        return render((*chain_samples(self.chain), *self._hooks.metrics(), *added))
 
     def process_metrics(self) -> str:
         """Return the metrics of this process: its memory, its server, its calls."""

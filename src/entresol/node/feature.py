@@ -12,7 +12,7 @@ from entresol.listeners import Listeners
 from entresol.node.api.adapters import request_limits
 from entresol.node.api.ethereum import ethereum_namespaces
 from entresol.node.api.services import ApiServices
-from entresol.node.metrics import MemoryUse, Sample
+from entresol.node.metrics import MemoryUse
 from entresol.rpc.jsonrpc.dispatch import Dispatcher
 from entresol.rpc.jsonrpc.native_methods import NativeReads
 from entresol.rpc.namespaces.net_web3 import RpcModules
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from entresol.execution.console import ConsoleCalls
     from entresol.node.chain_plan import ChainPlan, OpenChain
     from entresol.node.config.schema import NodeConfig
+    from entresol.node.metrics import Sample
     from entresol.node.parts.part import Part
     from entresol.primitives.batches import Batch
     from entresol.rpc.jsonrpc.method import Namespace
@@ -189,12 +190,7 @@ class ServedChain:
         yield MemoryUse("fees", services.fees.size, CACHES.fee_history)
         yield MemoryUse("responses", self.dispatcher.cached_bytes, CACHES.responses)
         for feature in self.features:
-            yield from (use for use in feature.metrics() if isinstance(use, MemoryUse))
-
-    def feature_samples(self) -> Iterator[Sample]:
-        """Yield the metrics of features."""
-        for feature in self.features:
-            yield from (sample for sample in feature.metrics() if isinstance(sample, Sample))
+            yield from feature.memory()
 
     def batch_sealed(self, batch: Batch) -> None:
         """Invalidate cached responses of the blocks of `batch`, which now have a batch."""
@@ -232,8 +228,12 @@ class ChainFeature:
         """Return fields of `/health`."""
         return {}
 
-    def metrics(self) -> Iterable[Sample | MemoryUse]:
-        """Return samples, and memory with its budgets."""
+    def metrics(self) -> Iterable[Sample]:
+        """Return samples for `/metrics`."""
+        return ()
+
+    def memory(self) -> Iterable[MemoryUse]:
+        """Return the memory of what grows with the requests of clients."""
         return ()
 
     def shipped(self) -> Mapping[str, Any]:
@@ -258,6 +258,11 @@ class NodePlan:
         self.served_l1: ServedChain | None = None
         self.is_reset = False
         """Whether it takes the place of another node, whose clients it serves on."""
+
+    @property
+    def all_open(self) -> list[OpenChain]:
+        """The chains that are open, the L2s first."""
+        return [*self.chains, *([] if self.l1 is None else [self.l1])]
 
     @property
     def all_served(self) -> list[ServedChain]:

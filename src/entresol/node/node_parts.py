@@ -62,8 +62,6 @@ class NodeParts(NodePlan):
         self._of_chains: dict[str, list[Part]] = {}
         self._settlers: list[Settler] = []
         self._of_plans: dict[ChainPlan, list[ChainFeature]] = {}
-        self._closing = contextlib.ExitStack()
-        """Closes the features: before the chains, and after what serves them."""
         self.features: tuple[Feature, ...] = ()
         with contextlib.ExitStack() as closing:
             for feature in features:
@@ -71,6 +69,7 @@ class NodeParts(NodePlan):
                 closing.callback(made.close)
                 self.features += (made,)
             self._closing = closing.pop_all()
+            """Closes the features: before the chains, and after what serves them."""
 
     def extension(self) -> NodeParts:
         """Return the same node with a list of its own of what has to be closed, for a chain that is added."""
@@ -97,13 +96,11 @@ class NodeParts(NodePlan):
 
     # Chains
 
-    def plan(self, plan: ChainPlan, *also: ChainFeature) -> ChainPlan:
-        """Return a plan of a chain to which the features add, and `also` what an assembly has besides."""
-        found = list(also)
+    def plan(self, plan: ChainPlan) -> ChainPlan:
+        """Return a plan of a chain to which the features add."""
         made = (feature.chain(plan) for feature in self.features)
-        found += [self.opened(feature) for feature in made if feature is not None]
-        self._of_plans[plan] = found
-        self._opened.callback(self._of_plans.pop, plan, None)
+        self._of_plans[plan] = [self.opened(feature) for feature in made if feature is not None]
+        self._opened.callback(self._of_plans.pop, plan)
         return plan
 
     def join(self, opened: OpenChain) -> None:
@@ -125,9 +122,8 @@ class NodeParts(NodePlan):
     def chains_opened(self) -> None:
         """Let features take the chains, all of which are open."""
         self._opened.push(self._closing.pop_all())
-        chains = [*self.chains, *([] if self.l1 is None else [self.l1])]
         for feature in self.features:
-            feature.opened(chains)
+            feature.opened(self.all_open)
 
     def add_chain(self, opened: OpenChain) -> None:
         """Have one more L2, which is not of the genesis, and let features know it."""
@@ -148,7 +144,7 @@ class NodeParts(NodePlan):
     ) -> ServedChain:
         """Serve a chain that is open; its service listens once it is started."""
         plan = opened.plan
-        chain = self.opened(ServedChain(opened, self._of_plans.pop(plan)))
+        chain = self.opened(ServedChain(opened, self.features_of(plan)))
         if (rollup := rollup_of(opened)) is not None:
             rollup.sealed.add(chain.batch_sealed)
         log = None
@@ -180,7 +176,7 @@ class NodeParts(NodePlan):
         for feature in self.features:
             feature.connected(self.all_served)
 
-    def hooks(self, opened: OpenChain, also: Callable[[], dict[str, Any]] = dict) -> ServiceHooks:
+    def hooks(self, opened: OpenChain) -> ServiceHooks:
         """Return what the pages of one chain say of the whole node; of several chains each is named."""
         rollup = rollup_of(opened)
 
@@ -188,7 +184,6 @@ class NodeParts(NodePlan):
             chains = self.chain_problems()
             return {
                 **({} if rollup is None else rollup.report()),
-                **also(),
                 **({"chains": chains} if chains else {}),
             }
 

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from entresol.chain.chain import Chain
 from entresol.chain.fees import FeeModel
 from entresol.chain.keyring import Keyring
 from entresol.features.fork.feature import RemotePast
+from entresol.features.fork.opening.open_fork import OpenFork
 from entresol.node.chain_plan import ChainPlan, OpenChain
 from entresol.node.config.api import ApiConfig, LimitsConfig
 from entresol.node.config.schema import L1Config, NodeConfig
-from entresol.node.feature import ServedChain
+from entresol.node.feature import Feature, NodePlan, ServedChain
 from entresol.node.loading import load_features
 from entresol.node.node_parts import NodeParts
 from entresol.sequencer.sequencer import InlineSequencer, Sequencer
+
+
+class GivenPast(Feature):
+    """The past of a chain on a remote that a test has."""
+
+    name = "past"
+
+    def __init__(self, node: NodePlan, past: RemotePast) -> None:
+        super().__init__(node)
+        self._past = past
+
+    def chain(self, plan: ChainPlan) -> RemotePast:  # noqa: ARG002 - there is one chain
+        return self._past
 
 
 class ServedAlone(ServedChain):
@@ -57,11 +72,12 @@ def served_chain(
         layer=1 if fees is None else 2,
         is_open=dev_methods,
         keyring=keyring or Keyring(),
-        has_past=remote is not None,
+        fork=None if remote is None else OpenFork(remote),
         **plan,
     )
-    node = NodeParts(settings, None, load_features())
-    node.plan(planned, *([] if remote is None else [RemotePast(remote, state_at)]))
+    past = [] if remote is None else [partial(GivenPast, past=RemotePast(remote, state_at))]
+    node = NodeParts(settings, None, [*past, *load_features()])
+    node.plan(planned)
     opened = OpenChain(planned, chain, sequencer or InlineSequencer(chain), fees, rollup)
     node.join(opened)
     node.chains_opened()

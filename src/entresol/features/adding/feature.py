@@ -51,7 +51,6 @@ class AddingFeature(Feature):
     def __init__(self, node: NodePlan) -> None:
         super().__init__(node)
         self._adder: ChainAdder | None = None
-        self._is_open = False
 
     @property
     def control(self) -> ChainControl:
@@ -71,9 +70,8 @@ class AddingFeature(Feature):
     def opened(self, chains: Sequence[OpenChain]) -> None:
         """Open the chains that were added before, at the start."""
         l1 = self.node.l1
-        if self._is_open or l1 is None or chains[0].plan.is_replica:
+        if self._adder is not None or l1 is None or chains[0].plan.is_replica:
             return
-        self._is_open = True
         from entresol.features.adding.chain_adder import ChainAdder  # noqa: PLC0415
         from entresol.node.node_parts import NodeParts  # noqa: PLC0415
 

@@ -78,7 +78,7 @@ class DevelopedChain(ChainFeature):
             return methods
         return [*methods, AnvilSettlement(rollup), EntresolBaseToken(rollup)]
 
-    def metrics(self) -> Iterable[MemoryUse]:
+    def memory(self) -> Iterable[MemoryUse]:
         """Return the memory of snapshots."""
         assert self._chain is not None
         used = self._dev.control.checkpoint_bytes(self._chain.chain)

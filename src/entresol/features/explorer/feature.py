@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from entresol.node.chain_plan import ChainPlan
     from entresol.node.config.schema import NodeConfig
-    from entresol.node.feature import NodePlan, ServedChain
+    from entresol.node.feature import ServedChain
     from entresol.node.settlement.rollup import Rollup
     from entresol.rpc.jsonrpc.method import Namespace
     from entresol.server.handler import Handler, PageResponse
@@ -143,9 +143,6 @@ class ExplorerFeature(Feature):
     """The explorers of a node, each of which reaches all chains."""
 
     name = "explorer"
-
-    def __init__(self, node: NodePlan) -> None:
-        super().__init__(node)
 
     @classmethod
     def indexes(cls, config: NodeConfig) -> Iterable[BlockIndex]:

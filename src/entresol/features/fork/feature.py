@@ -98,7 +98,6 @@ class ForkFeature(Feature):
         """Return what it adds to a chain, which is opened on its fork."""
         forks = self._forks.of_layer_one if plan.is_beneath else self._forks.of(plan.index)
         plan.fork = forks.l2
-        plan.has_past = plan.fork is not None
         reopening = self._reopening
         can_become_another = reopening is not None and reopening.is_of_one_chain and not plan.index
         if plan.layer == 2 and not can_become_another:

@@ -46,7 +46,7 @@ class ApiServices:
         plan = opened.plan
         is_layer_two = plan.layer == 2
         self.chain = chain = opened.chain
-        self.open_past = OpenPast() if plan.has_past else None
+        self.open_past = None if plan.fork is None else OpenPast()
         self.sequencer = sequencer = opened.sequencer
         self.config = plan.config.api
         dialect_of = Dialect.layer_two if is_layer_two else Dialect.layer_one
